@@ -1,0 +1,1 @@
+"""mirflow scores music information retrieval systems over whole datasets."""

@@ -1,0 +1,1 @@
+"""Annotations: their schemas, one annotation, collections of them, and common time grids."""

@@ -1,0 +1,158 @@
+"""One annotation as plain columns: what readers return and what becomes a labelled dataset or a row of a collection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import AnnotationError
+from ..ragged import Column, Int, Ragged
+from .schema import KINDS, Kind
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Attribute = str | float | int
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """One annotation of one track, in plain columns.
+
+    Parameters
+    ----------
+    kind : str
+        A name of :data:`mirflow.annotations.schema.KINDS`.
+    columns : mapping of str to array
+        Times and values, float64, in the units of the schema.
+    labels : list of str or None
+        The text of each row, for kinds that have a ``label``.
+    inner_counts : tuple of int64 arrays
+        Counts of the dims below the outermost, for nested kinds.
+    lines : sequence of int or None
+        Line of each row in its file, counted from 1; None where rows and lines agree or the file has no lines.
+    attrs : mapping
+        Where it comes from: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
+
+    Examples
+    --------
+    >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["C:maj"])
+    >>> len(chords)
+    1
+    """
+
+    kind: str
+    columns: Mapping[str, Column]
+    labels: list[str] | None = None
+    inner_counts: tuple[Int, ...] = ()
+    lines: Sequence[int] | None = None
+    attrs: Mapping[str, Attribute] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        if self.inner_counts:
+            return len(self.inner_counts[0])
+        if self.labels is not None:
+            return len(self.labels)
+        return len(next(iter(self.columns.values())))
+
+    @property
+    def schema(self) -> Kind:
+        """The schema of its kind."""
+        return KINDS[self.kind]
+
+    def line(self, item: int) -> int | None:
+        """The line of the file that an item comes from, counted from 1; None where the file has no lines."""
+        if self.lines is not None:
+            return int(self.lines[item])
+        return None if "namespace" in self.attrs else item + 1
+
+
+def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
+    """Annotations of one kind as rows over one vocabulary.
+
+    Parameters
+    ----------
+    annotations : sequence of Annotation
+        At least one, all of the same kind and with the same columns.
+    vocabulary : dict of str to int or None
+        Codes given so far; it grows.
+
+    Examples
+    --------
+    >>> a = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["G"])
+    >>> to_ragged([a, a]).columns["label"].tolist()
+    [0, 0]
+    """
+    vocabulary = {} if vocabulary is None else vocabulary
+    first = annotations[0]
+    columns: dict[str, Column] = {}
+    for name in first.columns:
+        columns[name] = np.concatenate([annotation.columns[name] for annotation in annotations])
+    if first.labels is not None:
+        flat = [label for annotation in annotations for label in annotation.labels or ()]
+        for label in dict.fromkeys(flat):
+            vocabulary.setdefault(label, len(vocabulary))
+        columns["label"] = np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
+    outer = np.array([len(annotation) for annotation in annotations], dtype=np.int64)
+    inner = tuple(np.concatenate(level) for level in zip(*(a.inner_counts for a in annotations), strict=True))
+    return Ragged(columns, (outer, *inner), tuple(vocabulary), first.schema.depths)
+
+
+def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:
+    """One row of a ragged array as an annotation."""
+    one = rows.take([row])
+    codes = one.columns.get("label")
+    labels = None if codes is None else ["" if code < 0 else rows.labels[code] for code in codes.tolist()]
+    columns = {name: column for name, column in one.columns.items() if name != "label"}
+    return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
+
+
+def to_dataset(annotation: Annotation) -> xr.Dataset:
+    """An annotation as a labelled dataset with units; the counts of nested kinds stand as variables ``<dim>_size``."""
+    import xarray as xr
+
+    kind = annotation.schema
+    variables: dict[str, tuple[str, Any, dict[str, str]]] = {}
+    for outer, inner, counts in zip(kind.dims, kind.dims[1:], annotation.inner_counts, strict=False):
+        variables[f"{inner}_size"] = (outer, counts, {"long_name": f"number of {inner}s", "sample_dimension": inner})
+    for variable in kind.variables:
+        values: Any = annotation.columns.get(variable.name)
+        if variable.name == "label" and annotation.labels is not None:
+            values = np.array(annotation.labels, dtype=str)
+        if values is not None:
+            dim = kind.dims[(variable.depth or len(kind.dims)) - 1]
+            variables[variable.name] = (dim, values, _attrs(variable.long_name, variable.units))
+    return xr.Dataset(variables, attrs={"kind": kind.name, **annotation.attrs})
+
+
+def _attrs(long_name: str, units: str | None) -> dict[str, str]:
+    return {"long_name": long_name} if units is None else {"long_name": long_name, "units": units}
+
+
+def from_dataset(dataset: xr.Dataset) -> Annotation:
+    """The plain columns of a labelled dataset.
+
+    Raises
+    ------
+    AnnotationError
+        If the dataset is not one annotation of a known kind, or a required variable is missing.
+    """
+    name = str(dataset.attrs.get("kind"))
+    if name not in KINDS:
+        raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
+    kind = KINDS[name]
+    missing = [variable for variable in kind.required if variable not in dataset.variables]
+    if missing:
+        raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
+    columns = {
+        v.name: np.asarray(dataset[v.name].values, dtype=np.float64)
+        for v in kind.variables
+        if v.dtype == "float64" and v.name in dataset.variables
+    }
+    labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
+    inner = tuple(np.asarray(dataset[f"{dim}_size"].values, dtype=np.int64) for dim in kind.dims[1:])
+    attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
+    return Annotation(name, columns, labels, inner, attrs=attrs)

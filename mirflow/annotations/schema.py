@@ -1,0 +1,210 @@
+"""The kinds of annotation, each declared once: dims, variables, units, rules, and the tasks that use it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from ..errors import UnknownNameError
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable of a kind.
+
+    Parameters
+    ----------
+    name, dtype : str
+        ``dtype`` is ``float64``, ``int64`` or ``str``.
+    long_name : str
+        For people.
+    units : str or None
+        ``s``, ``Hz``, ``MIDI``, or None for labels and ratios.
+    depth : int or None
+        Which of the kind's dims it lies along, counted from 1 (the outermost); None: the innermost.
+    optional : bool
+        Whether an annotation may leave it out.
+    """
+
+    name: str
+    dtype: str
+    long_name: str
+    units: str | None = None
+    depth: int | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of annotation.
+
+    Parameters
+    ----------
+    name : str
+    dims : tuple of str
+        From the outermost to the innermost; empty for kinds that hold a single record.
+    variables : tuple of Variable
+    tasks : tuple of str
+        The tasks whose references and estimates are of this kind.
+    rules : tuple of str
+        What well-formed rows obey; see :mod:`mirflow.annotations.rules`.
+    """
+
+    name: str
+    dims: tuple[str, ...]
+    variables: tuple[Variable, ...]
+    tasks: tuple[str, ...]
+    rules: tuple[str, ...] = field(default=())
+
+    def variable(self, name: str) -> Variable:
+        """The variable of that name."""
+        for variable in self.variables:
+            if variable.name == name:
+                return variable
+        raise UnknownNameError(f"variable of kind {self.name!r}", name, [v.name for v in self.variables])
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """Names of the variables that every annotation of the kind has."""
+        return tuple(v.name for v in self.variables if not v.optional)
+
+    @property
+    def depths(self) -> dict[str, int]:
+        """Depths of the variables that do not lie along the innermost dim."""
+        return {v.name: v.depth for v in self.variables if v.depth is not None}
+
+
+_START = Variable("start", "float64", "start of the interval", "s")
+_END = Variable("end", "float64", "end of the interval", "s")
+_LABEL = Variable("label", "str", "label", optional=True)
+
+KINDS = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            Kind(
+                "events",
+                ("event",),
+                (Variable("time", "float64", "time of the event", "s"), _LABEL),
+                ("beat", "downbeat", "onset", "alignment"),
+                ("finite", "not_negative", "sorted", "distinct"),
+            ),
+            Kind(
+                "intervals",
+                ("segment",),
+                (_START, _END, Variable("label", "str", "label")),
+                ("chord", "segment"),
+                ("finite", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
+            ),
+            Kind(
+                "hierarchy",
+                ("level", "segment"),
+                (_START, _END, Variable("label", "str", "label")),
+                ("hierarchy",),
+                ("finite", "not_negative", "not_reversed", "positive"),
+            ),
+            Kind(
+                "notes",
+                ("note",),
+                (
+                    _START,
+                    _END,
+                    Variable("pitch", "float64", "fundamental frequency", "Hz"),
+                    Variable("velocity", "float64", "MIDI velocity", optional=True),
+                    _LABEL,
+                ),
+                ("transcription",),
+                ("finite", "not_negative", "not_reversed", "positive"),
+            ),
+            Kind(
+                "series",
+                ("time",),
+                (
+                    Variable("time", "float64", "time of the frame", "s"),
+                    Variable("frequency", "float64", "fundamental frequency", "Hz"),
+                    Variable("voicing", "float64", "degree of voicing", optional=True),
+                ),
+                ("melody",),
+                ("finite", "not_negative", "sorted"),
+            ),
+            Kind(
+                "multipitch",
+                ("time", "pitch"),
+                (
+                    Variable("time", "float64", "time of the frame", "s", depth=1),
+                    Variable("frequency", "float64", "fundamental frequency", "Hz"),
+                ),
+                ("multipitch",),
+                ("finite", "not_negative"),
+            ),
+            Kind(
+                "patterns",
+                ("pattern", "occurrence", "note"),
+                (
+                    Variable("onset", "float64", "onset in the score", "quarter notes"),
+                    Variable("pitch", "float64", "pitch", "MIDI"),
+                ),
+                ("pattern",),
+                ("finite",),
+            ),
+            Kind(
+                "tempo",
+                ("tempo",),
+                (
+                    Variable("tempo", "float64", "tempo", "1/min"),
+                    Variable("salience", "float64", "relative strength", optional=True),
+                ),
+                ("tempo",),
+                ("finite", "not_negative"),
+            ),
+            Kind("key", ("key",), (Variable("label", "str", "tonic and mode"),), ("key",)),
+            Kind(
+                "labels",
+                ("item",),
+                (Variable("label", "str", "class or tag"), Variable("value", "float64", "affinity", optional=True)),
+                ("classification", "tagging"),
+            ),
+            Kind(
+                "ranking",
+                ("query", "rank"),
+                (
+                    Variable("query", "str", "the query's name", depth=1),
+                    Variable("label", "str", "the item's name"),
+                    Variable("value", "float64", "relevance or score", optional=True),
+                ),
+                ("retrieval", "similarity"),
+            ),
+            Kind(
+                "audio",
+                ("source", "channel", "sample"),
+                (
+                    Variable("amplitude", "float64", "amplitude"),
+                    Variable("rate", "float64", "sample rate", "Hz", depth=1),
+                ),
+                ("separation",),
+                ("finite",),
+            ),
+        )
+    }
+)
+
+TASK_KINDS = MappingProxyType({task: kind.name for kind in KINDS.values() for task in kind.tasks})
+TIMES = ("time", "start", "end")
+
+
+def kind_of(task: str) -> Kind:
+    """The kind of annotation that a task compares.
+
+    Raises
+    ------
+    UnknownNameError
+        If no kind serves the task.
+
+    Examples
+    --------
+    >>> kind_of("chord").dims
+    ('segment',)
+    """
+    if task not in TASK_KINDS:
+        raise UnknownNameError("task", task, TASK_KINDS)
+    return KINDS[TASK_KINDS[task]]

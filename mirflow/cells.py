@@ -1,0 +1,109 @@
+"""Results of cells as plain arrays: what a block returns, the journal keeps and the store is built from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from .metrics.base.task import Sparse
+from .ragged import Float, Int
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Results of some (system, track) cells of one evaluation.
+
+    Parameters
+    ----------
+    system, track : tuple of str, one per cell
+    measures : tuple of str
+        Identities of the scalar measures, the columns of `score` and `weight`.
+    score, weight : float64 (cells, measures)
+    status : int8 (cells,)
+        Values of :class:`mirflow.status.Status`.
+    repairs : int32 (cells,)
+    message : tuple of str, one per cell
+        Why a cell has no score; empty where it has one.
+    digest : tuple of str, one per cell
+        ``reference:estimate`` digests of the bytes that were scored.
+    stamp : int64 (cells,)
+        Fingerprint of the input files' sizes and modification times.
+    duration : float64 (cells,), seconds
+        Duration of the reference.
+    extras : mapping of str to Sparse
+        Results with extra dims; the first index column is the cell.
+    """
+
+    system: tuple[str, ...]
+    track: tuple[str, ...]
+    measures: tuple[str, ...]
+    score: Float
+    weight: Float
+    status: npt.NDArray[np.int8]
+    repairs: npt.NDArray[np.int32]
+    message: tuple[str, ...]
+    digest: tuple[str, ...]
+    stamp: Int
+    duration: Float
+    extras: Mapping[str, Sparse] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.system)
+
+    def take(self, cells: Int) -> Cells:
+        """The given cells, in the given order, each at most once."""
+        place = np.full(len(self), -1, dtype=np.int64)
+        place[cells] = np.arange(len(cells))
+        extras = {}
+        for name, sparse in self.extras.items():
+            index = sparse.index.copy()
+            index[:, 0] = place[index[:, 0]]
+            kept = index[:, 0] >= 0
+            extras[name] = Sparse(sparse.dims, sparse.coords, index[kept], sparse.value[kept], sparse.attrs)
+        chosen = cells.tolist()
+        return Cells(
+            tuple(self.system[i] for i in chosen),
+            tuple(self.track[i] for i in chosen),
+            self.measures,
+            self.score[cells],
+            self.weight[cells],
+            self.status[cells],
+            self.repairs[cells],
+            tuple(self.message[i] for i in chosen),
+            tuple(self.digest[i] for i in chosen),
+            self.stamp[cells],
+            self.duration[cells],
+            extras,
+        )
+
+
+def concatenate_cells(parts: Iterable[Cells]) -> Cells:
+    """Cells of several blocks of one evaluation, in order."""
+    parts = list(parts)
+    if not parts:
+        raise ValueError("nothing to concatenate")
+    starts = np.cumsum([0, *(len(part) for part in parts)])
+    extras: dict[str, Sparse] = {}
+    for name in dict.fromkeys(name for part in parts for name in part.extras):
+        pieces = [(start, part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras]
+        shifted = [np.column_stack([piece.index[:, :1] + start, piece.index[:, 1:]]) for start, piece in pieces]
+        first = pieces[0][1]
+        values = np.concatenate([piece.value for _, piece in pieces])
+        extras[name] = Sparse(first.dims, first.coords, np.concatenate(shifted), values, first.attrs)
+    return Cells(
+        tuple(name for part in parts for name in part.system),
+        tuple(name for part in parts for name in part.track),
+        parts[0].measures,
+        np.concatenate([part.score for part in parts]),
+        np.concatenate([part.weight for part in parts]),
+        np.concatenate([part.status for part in parts]),
+        np.concatenate([part.repairs for part in parts]),
+        tuple(text for part in parts for text in part.message),
+        tuple(text for part in parts for text in part.digest),
+        np.concatenate([part.stamp for part in parts]),
+        np.concatenate([part.duration for part in parts]),
+        extras,
+    )

@@ -1,0 +1,139 @@
+"""Errors and warnings that mirflow raises on purpose.
+
+Every message names what is wrong, where (file, line, track, system, value) and what to do about it, so that a user
+of the command line never needs a traceback.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+
+class MirflowError(Exception):
+    """Base of all errors that mirflow raises on purpose."""
+
+
+class MirflowWarning(UserWarning):
+    """Base of all warnings that mirflow emits on purpose."""
+
+
+class AnnotationError(MirflowError, ValueError):
+    """An annotation cannot be used.
+
+    Parameters
+    ----------
+    message : str
+        What is wrong, with the offending value.
+    path : path or None
+        The file that holds the annotation.
+    line : int or None
+        The line of the file, counted from 1.
+
+    Examples
+    --------
+    >>> str(AnnotationError("time is not a number: 'x'", path="a.lab", line=3))
+    "a.lab:3: time is not a number: 'x'"
+    """
+
+    def __init__(self, message: str, *, path: str | Path | None = None, line: int | None = None) -> None:
+        self.message = message
+        self.path = None if path is None else str(path)
+        self.line = line
+        super().__init__(self._located())
+
+    def _located(self) -> str:
+        if self.path is None:
+            return self.message if self.line is None else f"line {self.line}: {self.message}"
+        place = self.path if self.line is None else f"{self.path}:{self.line}"
+        return f"{place}: {self.message}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # The default reduction calls the class with `args`, which would lose the keywords on the way from a worker.
+        return _rebuild, (type(self), self.message, self.path, self.line)
+
+
+def _rebuild(cls: type[AnnotationError], message: str, path: str | None, line: int | None) -> AnnotationError:
+    return cls(message, path=path, line=line)
+
+
+class UnreadableError(AnnotationError):
+    """The file could not be read or is not in the format it claims: truncated, binary, wrongly encoded, too large."""
+
+
+class InvalidAnnotationError(AnnotationError):
+    """The file was read, but its contents break a rule: a label that does not parse, a reversed interval."""
+
+
+class UnknownNameError(MirflowError, ValueError):
+    """A name that nothing answers to, with the nearest known ones.
+
+    Examples
+    --------
+    >>> str(UnknownNameError("metric", "majmim", ["majmin", "root"]))
+    "unknown metric 'majmim'; did you mean 'majmin'?"
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        self.what, self.name, self.known = what, name, sorted(known)
+        super().__init__(f"unknown {what} {name!r}; {suggest(name, self.known)}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.what, self.name, self.known)
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The nearest of the known names as a phrase, or all of them when none is near."""
+    known = sorted(known)
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {near[0]!r}?"
+    return f"known: {', '.join(known)}" if known else "none is known"
+
+
+class MetricError(MirflowError, ValueError):
+    """A metric was asked for something that it does not define: a parameter, an aggregate, a grid."""
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong in a pipeline file: where (a path such as ``evaluations[0].task``) and what."""
+
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class PipelineError(MirflowError, ValueError):
+    """A pipeline file is wrong; all its problems at once, so that one edit mends them."""
+
+    def __init__(self, problems: Iterable[Problem], path: str | Path | None = None) -> None:
+        self.problems = list(problems)
+        self.path = None if path is None else str(path)
+        head = f"{self.path}: " if self.path else ""
+        count = len(self.problems)
+        lines = [f"{head}{count} problem{'s' if count != 1 else ''}", *(f"  {problem}" for problem in self.problems)]
+        super().__init__("\n".join(lines))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.problems, self.path)
+
+
+class StoreError(MirflowError):
+    """A result store or a pack cannot be opened, read or written."""
+
+
+class StoreLockedError(StoreError):
+    """Another process is writing the store."""
+
+
+class QueryError(MirflowError, ValueError):
+    """A question that the store cannot answer as it was put."""
+
+
+class RunError(MirflowError):
+    """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""

@@ -1,0 +1,1 @@
+"""From blocks of work to dask: the only floor that knows dask."""

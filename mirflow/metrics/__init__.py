@@ -1,0 +1,1 @@
+"""Metrics: a room per task, and what they share."""

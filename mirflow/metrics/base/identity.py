@@ -1,0 +1,137 @@
+"""The identity of a metric with its parameters: one string, one parser."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ...errors import MetricError, UnknownNameError
+from .record import Metric, Parameter, Value
+
+_FORM = re.compile(r"^(?P<name>[^@()\s]+)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric with all its parameters set.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base.record import Parameter
+    >>> hit = Metric("f_measure", "F", "hits", "events", parameters=(Parameter("window", 0.05, "s"),
+    ...                                                               Parameter("trim", False)))
+    >>> str(parse("f_measure", [hit])), str(parse("f_measure@0.1(trim=true)", [hit]))
+    ('f_measure', 'f_measure@0.1(trim=true)')
+    >>> parse("f_measure@0.05", [hit]) == parse("f_measure", [hit])
+    True
+    """
+
+    metric: Metric
+    values: tuple[Value, ...] = ()
+
+    @property
+    def parameters(self) -> MappingProxyType[str, Value]:
+        """Every parameter with its value, defaults included."""
+        return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
+
+    def __getitem__(self, name: str) -> Value:
+        return self.parameters[name]
+
+    def __str__(self) -> str:
+        text = self.metric.name
+        changed = [(p, v) for p, v in zip(self.metric.parameters, self.values, strict=True) if v != p.default]
+        if changed and changed[0][0] is self.metric.parameters[0]:
+            text += f"@{_show(changed.pop(0)[1])}"
+        if changed:
+            text += f"({','.join(f'{p.name}={_show(v)}' for p, v in changed)})"
+        return text
+
+
+def _show(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _read(parameter: Parameter, text: str, where: str) -> Value:
+    """A parameter's value from its text, of the type of its default."""
+    value: Value
+    try:
+        if isinstance(parameter.default, bool):
+            value = {"true": True, "false": False}[text.lower()]
+        else:
+            value = type(parameter.default)(text)
+    except (ValueError, KeyError):
+        kind = type(parameter.default).__name__
+        raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
+    if parameter.choices and value not in parameter.choices:
+        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
+    return value
+
+
+def find(name: str, metrics: Iterable[Metric]) -> Metric:
+    """The record of that name, mir_eval key or alias."""
+    metrics = list(metrics)
+    for metric in metrics:
+        if name == metric.name:
+            return metric
+    for metric in metrics:
+        if name in metric.aliases or (metric.key and name == metric.key):
+            return metric
+    raise UnknownNameError("metric", name, [metric.name for metric in metrics])
+
+
+def parse(text: str, metrics: Iterable[Metric]) -> Measure:
+    """The measure that an identity string names.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``.
+    metrics : iterable of Metric
+        The records to choose from.
+
+    Raises
+    ------
+    UnknownNameError
+        For a metric, parameter or choice that does not exist, with a suggestion.
+    MetricError
+        For a string or a value that does not parse.
+    """
+    form = _FORM.match(text.strip())
+    if form is None:
+        raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")
+    metric = find(form["name"], metrics)
+    given = dict(_pairs(form["rest"] or "", text))
+    if form["primary"] is not None:
+        if not metric.parameters:
+            raise MetricError(f"{text}: {metric.name} has no parameters")
+        given = {metric.parameters[0].name: form["primary"], **given}
+    known = {parameter.name: parameter for parameter in metric.parameters}
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(f"parameter of {metric.name}", name, known)
+    values = tuple(_read(p, given[p.name], text) if p.name in given else p.default for p in metric.parameters)
+    return Measure(metric, values)
+
+
+def _pairs(rest: str, text: str) -> Iterable[tuple[str, str]]:
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise MetricError(f"{text}: write parameters as name=value, not {item!r}")
+        yield name.strip(), value.strip()
+
+
+def defaults(metrics: Iterable[Metric]) -> tuple[Measure, ...]:
+    """What is computed where no metrics are named."""
+    return tuple(Measure(m, tuple(p.default for p in m.parameters)) for m in metrics if m.default)
+
+
+def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
+    """The measures that a list of identity strings names; None: the default ones. Repeated ones count once."""
+    if texts is None:
+        return defaults(metrics)
+    return tuple(dict.fromkeys(parse(text, metrics) for text in texts))

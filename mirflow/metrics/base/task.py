@@ -1,0 +1,170 @@
+"""Tasks and conventions: what a room of metrics offers to the rest of the house."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+import numpy as np
+
+from ...errors import UnknownNameError
+from ...ragged import Float, Int, Ragged
+from .identity import Measure, select
+from .record import Metric
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a row cannot be scored: the item (counted in the row as it was read) and what is wrong with it."""
+
+    item: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Rows made fit for a convention.
+
+    Parameters
+    ----------
+    rows : Ragged
+        The same rows, perhaps with fewer items; flawed rows are empty.
+    repairs : int64 (rows,)
+        How many items were dropped or found irregular but acceptable.
+    flaws : mapping of int to Flaw
+        The rows that cannot be used.
+    """
+
+    rows: Ragged
+    repairs: Int
+    flaws: Mapping[int, Flaw] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A result with extra dims, for many pairs, as coordinates and values.
+
+    Parameters
+    ----------
+    dims : tuple of str
+        The extra dims.
+    coords : tuple of tuples of str
+        Labels along each of them.
+    index : int64 (n, 1 + number of dims)
+        Pair and position along each dim.
+    value : float64 (n,)
+    attrs : mapping
+        ``long_name`` and ``units``.
+    """
+
+    dims: tuple[str, ...]
+    coords: tuple[tuple[str, ...], ...]
+    index: Int
+    value: Float
+    attrs: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of a batch of pairs.
+
+    Parameters
+    ----------
+    score, weight : float64 (pairs, measures)
+        In the order of the scalar measures asked for; a weight is never NaN.
+    extras : mapping of str to Sparse
+        Results with extra dims, by the name of their variable.
+    refused : mapping of int to str
+        Pairs that the convention cannot score, and why.
+    repairs : int64 (pairs,)
+        Irregularities that only the pair shows, such as an estimate that ends early.
+    """
+
+    score: Float
+    weight: Float
+    extras: Mapping[str, Sparse] = field(default_factory=dict)
+    refused: Mapping[int, str] = field(default_factory=dict)
+    repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+Grid = str | float
+"""A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
+
+Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
+"""(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """A named set of rules and parameters, with its own metrics.
+
+    Parameters
+    ----------
+    name, summary : str
+    metrics : tuple of Metric
+    clean : callable
+        Ragged rows of one side -> Cleaned.
+    score : Scorer
+        The batched kernel.
+    grids : tuple of str
+        The grids it is defined on; the first is the default. ``frames`` stands for any hop.
+    """
+
+    name: str
+    summary: str
+    metrics: tuple[Metric, ...]
+    clean: Callable[[Ragged], Cleaned]
+    score: Scorer
+    grids: tuple[str, ...] = ("union",)
+
+    def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
+        """The measures that identity strings name; None: the default ones."""
+        return select(texts, self.metrics)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: what is compared, and under which conventions; the first convention is the default."""
+
+    name: str
+    title: str
+    conventions: Mapping[str, Convention]
+
+    def convention(self, name: str | None = None) -> Convention:
+        """A convention by name; None: the default one."""
+        if name is None:
+            return next(iter(self.conventions.values()))
+        if name not in self.conventions:
+            raise UnknownNameError(f"convention of task {self.name!r}", name, self.conventions)
+        return self.conventions[name]
+
+
+_ROOMS: MappingProxyType[str, str] = MappingProxyType({"chord": "mirflow.metrics.chord"})
+
+
+def tasks() -> tuple[str, ...]:
+    """Names of the tasks that have metrics."""
+    return tuple(_ROOMS)
+
+
+def get_task(name: str) -> Task:
+    """The task of that name; its room is imported only now.
+
+    Raises
+    ------
+    UnknownNameError
+        If no room scores the task.
+
+    Examples
+    --------
+    >>> get_task("chord").convention().name
+    'mir_eval'
+    """
+    if name not in _ROOMS:
+        raise UnknownNameError("task", name, _ROOMS)
+    room = importlib.import_module(_ROOMS[name])
+    task = room.TASK
+    assert isinstance(task, Task)
+    return task

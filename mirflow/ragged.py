@@ -1,0 +1,143 @@
+"""Rows of different lengths as flat arrays and counts: the form in which everything here is computed, sent and stored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Int = npt.NDArray[np.int64]
+Float = npt.NDArray[np.float64]
+Bool = npt.NDArray[np.bool_]
+Column = npt.NDArray[Any]
+
+
+def offsets_of(counts: Int) -> Int:
+    """Where each row starts, and where the last one ends: int64 (n + 1,).
+
+    Examples
+    --------
+    >>> offsets_of(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    return offsets
+
+
+def ranges(starts: Int, counts: Int) -> Int:
+    """The concatenation of ``arange(start, start + count)`` over all rows.
+
+    Examples
+    --------
+    >>> ranges(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    offsets = offsets_of(counts)
+    return np.repeat(starts - offsets[:-1], counts) + np.arange(offsets[-1], dtype=np.int64)
+
+
+def rows_of(counts: Int) -> Int:
+    """The row that each item belongs to: int64 (sum of counts,)."""
+    return np.repeat(np.arange(len(counts), dtype=np.int64), counts)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows of different lengths in flat columns.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        Flat columns. A column of depth d (see `depths`) has as many items as ``counts[d - 1]`` sums to.
+    counts : tuple of int64 arrays
+        ``counts[0]`` is the number of items of each row; ``counts[1]``, for nested kinds, the number of inner
+        items of each of those, and so on: an occurrence of a pattern of a track has counts three deep.
+    labels : tuple of str
+        The vocabulary that the integer column ``label`` points into; -1 stands for no label.
+    depths : mapping of str to int
+        Depth of each column that is not of the innermost depth.
+
+    Examples
+    --------
+    >>> rows = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
+    >>> rows.take([1]).columns["time"].tolist()
+    [0.7]
+    """
+
+    columns: Mapping[str, Column]
+    counts: tuple[Int, ...]
+    labels: tuple[str, ...] = ()
+    depths: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for outer, inner in zip(self.counts, self.counts[1:], strict=False):
+            if len(inner) != int(outer.sum()):
+                raise ValueError(f"nested counts do not fit: {int(outer.sum())} items, {len(inner)} inner counts")
+        for name, column in self.columns.items():
+            expected = int(self.counts[self.depth(name) - 1].sum())
+            if len(column) != expected:
+                raise ValueError(f"column {name!r} has {len(column)} items, the counts say {expected}")
+
+    def depth(self, name: str) -> int:
+        """How deep a column lies; 1 is one value per item of a row."""
+        return self.depths.get(name, len(self.counts))
+
+    def __len__(self) -> int:
+        return len(self.counts[0])
+
+    @property
+    def offsets(self) -> Int:
+        """Where each row's items of the first depth start: int64 (rows + 1,)."""
+        return offsets_of(self.counts[0])
+
+    def take(self, rows: Sequence[int] | Int) -> Ragged:
+        """The given rows, in the given order; a row may be taken more than once."""
+        index = np.asarray(rows, dtype=np.int64)
+        taken: list[Int] = []
+        items = index
+        selections: list[Int] = []
+        for counts in self.counts:
+            inner = counts[items]
+            items = ranges(offsets_of(counts)[items], inner)
+            taken.append(inner)
+            selections.append(items)
+        columns = {name: column[selections[self.depth(name) - 1]] for name, column in self.columns.items()}
+        return Ragged(columns, tuple(taken), self.labels, self.depths)
+
+    def keep(self, mask: Bool) -> Ragged:
+        """The items of the first depth where `mask` holds; every row stays, perhaps with fewer items."""
+        if len(self.counts) != 1:
+            raise ValueError("items can be dropped from rows of depth 1 only")
+        counts = np.bincount(rows_of(self.counts[0])[mask], minlength=len(self)).astype(np.int64)
+        return Ragged({name: column[mask] for name, column in self.columns.items()}, (counts,), self.labels)
+
+
+def concatenate(parts: Iterable[Ragged]) -> Ragged:
+    """Rows of several ragged arrays under one vocabulary, in order.
+
+    Examples
+    --------
+    >>> a = Ragged({"label": np.array([0])}, (np.array([1]),), ("C",))
+    >>> b = Ragged({"label": np.array([1, 0])}, (np.array([2]),), ("C", "G"))
+    >>> both = concatenate([a, b]); both.columns["label"].tolist(), both.labels
+    ([0, 1, 0], ('C', 'G'))
+    """
+    parts = list(parts)
+    if not parts:
+        raise ValueError("nothing to concatenate")
+    vocabulary: dict[str, int] = {}
+    columns: dict[str, list[Column]] = {name: [] for name in parts[0].columns}
+    for part in parts:
+        if set(part.columns) != set(columns):
+            raise ValueError(f"columns differ: {sorted(part.columns)} and {sorted(columns)}")
+        known = [vocabulary.setdefault(label, len(vocabulary)) for label in part.labels]
+        codes = np.array([*known, -1], dtype=np.int64)
+        for name, column in part.columns.items():
+            columns[name].append(codes[column] if name == "label" else column)
+    counts = tuple(np.concatenate(level) for level in zip(*(part.counts for part in parts), strict=True))
+    flat = {name: np.concatenate(values) for name, values in columns.items()}
+    return Ragged(flat, counts, tuple(vocabulary), parts[0].depths)

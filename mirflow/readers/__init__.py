@@ -1,0 +1,1 @@
+"""Readers: from files to annotations, and back."""

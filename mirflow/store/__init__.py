@@ -1,0 +1,1 @@
+"""The result store and packs: the only place that knows zarr."""

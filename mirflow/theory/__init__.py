@@ -1,0 +1,1 @@
+"""Music theory: the grammar of chord and key labels."""
