@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -62,7 +62,9 @@ class Cells:
             index = sparse.index.copy()
             index[:, 0] = place[index[:, 0]]
             kept = index[:, 0] >= 0
-            extras[name] = Sparse(sparse.dims, sparse.coords, index[kept], sparse.value[kept], sparse.attrs)
+            extras[name] = Sparse(
+                sparse.dims, sparse.coords, index[kept], sparse.value[kept], sparse.attrs, sparse.fill
+            )
         chosen = cells.tolist()
         return Cells(
             tuple(self.system[i] for i in chosen),
@@ -85,14 +87,8 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
     parts = list(parts)
     if not parts:
         raise ValueError("nothing to concatenate")
-    starts = np.cumsum([0, *(len(part) for part in parts)])
-    extras: dict[str, Sparse] = {}
-    for name in dict.fromkeys(name for part in parts for name in part.extras):
-        pieces = [(start, part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras]
-        shifted = [np.column_stack([piece.index[:, :1] + start, piece.index[:, 1:]]) for start, piece in pieces]
-        first = pieces[0][1]
-        values = np.concatenate([piece.value for _, piece in pieces])
-        extras[name] = Sparse(first.dims, first.coords, np.concatenate(shifted), values, first.attrs)
+    names = dict.fromkeys(name for part in parts for name in part.extras)
+    extras = {name: _concatenate_sparse(parts, name) for name in names}
     return Cells(
         tuple(name for part in parts for name in part.system),
         tuple(name for part in parts for name in part.track),
@@ -107,3 +103,28 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
         np.concatenate([part.duration for part in parts]),
         extras,
     )
+
+
+def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
+    """One result with extra dims of all cells; labels that differ from part to part are brought together sorted."""
+    starts = np.cumsum([0, *(len(part) for part in parts)])
+    pieces = [
+        (int(start), part.extras[name]) for start, part in zip(starts, parts, strict=False) if name in part.extras
+    ]
+    first = pieces[0][1]
+    # Sorted, not in order of appearance: a run that was resumed must come to the same store.
+    coords = tuple(
+        labels
+        if all(piece.coords[axis] == labels for _, piece in pieces)
+        else tuple(sorted({label for _, piece in pieces for label in piece.coords[axis]}))
+        for axis, labels in enumerate(first.coords)
+    )
+    index = []
+    for start, piece in pieces:
+        columns = [piece.index[:, 0] + start]
+        for axis, (labels, whole) in enumerate(zip(piece.coords, coords, strict=True)):
+            place = {label: number for number, label in enumerate(whole)}
+            columns.append(np.array([place[label] for label in labels], dtype=np.int64)[piece.index[:, 1 + axis]])
+        index.append(np.column_stack(columns))
+    values = np.concatenate([piece.value for _, piece in pieces])
+    return replace(first, coords=coords, index=np.concatenate(index), value=values)

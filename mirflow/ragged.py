@@ -1,4 +1,4 @@
-"""Rows of different lengths as flat arrays and counts: the form in which everything here is computed, sent and stored."""
+"""Rows of different lengths as flat arrays and counts: how everything here is computed, sent and stored."""
 
 from __future__ import annotations
 

@@ -1,1 +1,25 @@
 """Readers: from files to annotations, and back."""
+
+from .jams_objects import from_jams, is_jams, to_jams
+from .namespaces import NAMESPACES, Namespace
+from .options import FORMATS, DelimitedOptions, Reading
+from .read import list_annotators, read, read_all
+from .sources import FileSource, Source
+from .validate_jams import schema_problems
+
+__all__ = [
+    "FORMATS",
+    "NAMESPACES",
+    "DelimitedOptions",
+    "FileSource",
+    "Namespace",
+    "Reading",
+    "Source",
+    "from_jams",
+    "is_jams",
+    "list_annotators",
+    "read",
+    "read_all",
+    "schema_problems",
+    "to_jams",
+]

@@ -1,1 +1,1 @@
-"""Tables for people and programs."""
+"""Answers made readable: tables as text, markdown, csv and json."""

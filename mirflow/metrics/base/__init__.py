@@ -1,5 +1,6 @@
 """What every room of metrics is made of: records, identities, tasks and conventions."""
 
+from .describe import describe
 from .identity import Measure, parse, select
 from .record import Metric, Parameter
 from .task import Cleaned, Convention, Flaw, Grid, Scores, Sparse, Task, get_task, tasks
@@ -15,6 +16,7 @@ __all__ = [
     "Scores",
     "Sparse",
     "Task",
+    "describe",
     "get_task",
     "parse",
     "select",

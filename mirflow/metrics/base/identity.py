@@ -36,6 +36,12 @@ class Measure:
         """Every parameter with its value, defaults included."""
         return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
 
+    @property
+    def variable(self) -> str:
+        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``."""
+        changed = [str(self.values[0])] if self.values else []
+        return "_".join([self.metric.name, *changed])
+
     def __getitem__(self, name: str) -> Value:
         return self.parameters[name]
 

@@ -57,6 +57,8 @@ class Sparse:
     value : float64 (n,)
     attrs : mapping
         ``long_name`` and ``units``.
+    fill : float
+        The value where there is no entry: 0 for seconds and counts, NaN for scores.
     """
 
     dims: tuple[str, ...]
@@ -64,6 +66,7 @@ class Sparse:
     index: Int
     value: Float
     attrs: Mapping[str, str] = field(default_factory=dict)
+    fill: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +113,8 @@ class Convention:
         The batched kernel.
     grids : tuple of str
         The grids it is defined on; the first is the default. ``frames`` stands for any hop.
+    default_measures : tuple of str
+        Identities of what is computed where no metrics are named; empty: the default metrics at their defaults.
     """
 
     name: str
@@ -118,9 +123,12 @@ class Convention:
     clean: Callable[[Ragged], Cleaned]
     score: Scorer
     grids: tuple[str, ...] = ("union",)
+    default_measures: tuple[str, ...] = ()
 
     def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
         """The measures that identity strings name; None: the default ones."""
+        if texts is None and self.default_measures:
+            texts = self.default_measures
         return select(texts, self.metrics)
 
 

@@ -1,0 +1,94 @@
+"""The ``.mirflow`` accessor on datasets and trees: questions to a store from xarray."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from .aggregate import aggregate as aggregate_group
+from .query import coverage, groups_of, query
+from .selection import Names
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CHECKS: list[Callable[[xr.Dataset], None]] = []
+"""Called with every dataset whose accessor is used; they raise for what must not be used, a mutilated collection."""
+
+
+class DatasetAccessor:
+    """``ds.mirflow``: questions to one evaluation of a store."""
+
+    def __init__(self, ds: xr.Dataset) -> None:
+        for check in CHECKS:
+            check(ds)
+        self._ds = ds
+
+    def query(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        system: Names = None,
+        tracks: Names = None,
+        missing: str | None = None,
+        undefined: str = "keep",
+    ) -> xr.Dataset:
+        """Figures over the tracks; see :func:`mirflow.analysis.aggregate.aggregate`."""
+        return aggregate_group(
+            self._ds, metric, aggregate, by, system=system, tracks=tracks, missing=missing, undefined=undefined
+        )
+
+    def coverage(self) -> xr.Dataset:
+        """How many cells of each system have each status; see :func:`mirflow.analysis.query.coverage`."""
+        return coverage(self._ds)
+
+
+class DataTreeAccessor:
+    """``tree.mirflow``: questions to a whole store."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def query(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        group: str | None = None,
+        system: Names = None,
+        tracks: Names = None,
+        missing: str | None = None,
+        undefined: str = "keep",
+    ) -> xr.Dataset:
+        """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
+        return query(
+            self._tree,
+            metric,
+            aggregate,
+            by,
+            group=group,
+            system=system,
+            tracks=tracks,
+            missing=missing,
+            undefined=undefined,
+        )
+
+    def coverage(self) -> xr.DataTree:
+        """How many cells of each system have each status, for every evaluation."""
+        import xarray as xr
+
+        return xr.DataTree.from_dict({name: coverage(ds) for name, ds in groups_of(self._tree).items()})
+
+
+@functools.cache
+def register() -> None:
+    """Give xarray's datasets and trees the accessor; once a process, however often it is called."""
+    import xarray as xr
+
+    untyped: Any = xr  # these two functions of xarray have no annotations
+    untyped.register_dataset_accessor("mirflow")(DatasetAccessor)
+    untyped.register_datatree_accessor("mirflow")(DataTreeAccessor)

@@ -1,0 +1,100 @@
+"""Which scores count: what is missing, what had nothing to measure, and what is done about either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import UnknownNameError
+from ..ragged import Bool, Float
+from ..status import SCORED, Status
+
+Missing = Literal["raise", "zero", "skip", "common"]
+Undefined = Literal["keep", "skip"]
+
+MISSING = {
+    "raise": "none may be missing",
+    "zero": "missing ones count as 0 with the weight of an empty estimate",
+    "skip": "each system over the tracks that it has",
+    "common": "only the tracks that every system has",
+}
+UNDEFINED = {
+    "keep": "scores with nothing to measure count as they are",
+    "skip": "scores with nothing to measure are left out",
+}
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What is not a plain score among (systems, tracks, metrics).
+
+    Parameters
+    ----------
+    missing : bool (systems, tracks, metrics)
+        No score: the cell was not scored, or the score is NaN although there was something to measure.
+    undefined : bool (systems, tracks, metrics)
+        Scored, but with weight 0: there was nothing to measure.
+    without_reference : bool (systems, tracks)
+        Missing because the track has no usable reference, which is no system's fault.
+    """
+
+    missing: Bool
+    undefined: Bool
+    without_reference: Bool
+
+
+def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:
+    """What is missing and what had nothing to measure.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+    status : int8 (systems, tracks)
+        Values of :class:`mirflow.status.Status`.
+    duration : float64 (tracks,), seconds
+        Durations of the references; 0 or NaN where there is none.
+    """
+    scored = np.isin(status, [int(one) for one in SCORED])
+    nothing = weight == 0
+    missing = ~scored[..., np.newaxis] | (np.isnan(score) & ~nothing)
+    bare = ~scored & nothing.all(axis=2) & ~(duration > 0)
+    return Gaps(missing, nothing & ~missing, (status == Status.missing_reference) | bare)
+
+
+def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str) -> tuple[Float, Bool]:
+    """The scores to aggregate and which of them count.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+    gaps : Gaps
+    missing : {"raise", "zero", "skip", "common"}
+        ``raise`` counts like ``skip``: whoever calls has raised before if anything is missing.
+    undefined : {"keep", "skip"}
+
+    Returns
+    -------
+    score : float64 (systems, tracks, metrics)
+    included : bool (systems, tracks, metrics)
+        A score of NaN never counts.
+    """
+    have = ~gaps.missing
+    if missing == "common":
+        have &= have.all(axis=0, keepdims=True)
+    elif missing == "zero":
+        score = np.where(gaps.missing, 0.0, score)
+        have |= ~gaps.without_reference[..., np.newaxis]
+    if undefined == "skip":
+        have &= weight != 0
+    return score, have & ~np.isnan(score)
+
+
+def check_policies(missing: str, undefined: str) -> None:
+    """Refuse names that are no policies."""
+    if missing not in MISSING:
+        raise UnknownNameError("policy for missing scores", missing, MISSING)
+    if undefined not in UNDEFINED:
+        raise UnknownNameError("policy for undefined scores", undefined, UNDEFINED)

@@ -1,0 +1,212 @@
+"""A collection: the annotations of many tracks as one ragged, labelled whole."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import AnnotationError, UnknownNameError
+from ..ragged import Column, Int, Ragged
+from .annotation import Annotation, Attribute, from_ragged, to_dataset, to_ragged
+from .schema import KINDS, Kind
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+VOCABULARY = "vocabulary"
+Variables = dict[str, tuple[str, Any, dict[str, str]]]
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Annotations of one kind for many tracks.
+
+    Parameters
+    ----------
+    kind : str
+        A name of :data:`mirflow.annotations.schema.KINDS`.
+    tracks : tuple of str
+        Distinct names, one per row.
+    rows : Ragged
+    metadata : mapping of str to array
+        Values per track, such as ``artist`` or ``duration``.
+    attrs : mapping
+        Values for the whole.
+
+    Examples
+    --------
+    >>> one = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["G"])
+    >>> two = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 3.0])}, ["C", "G"])
+    >>> songs = collect({"a": one, "b": two})
+    >>> songs.sel(track="b").rows.columns["end"].tolist()
+    [1.0, 3.0]
+    >>> songs["b"].label.values.tolist()
+    ['C', 'G']
+    """
+
+    kind: str
+    tracks: tuple[str, ...]
+    rows: Ragged
+    metadata: Mapping[str, Column] = field(default_factory=dict)
+    attrs: Mapping[str, Attribute] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if len(set(self.tracks)) != len(self.tracks):
+            twice = next(track for track in self.tracks if self.tracks.count(track) > 1)
+            raise AnnotationError(f"track {twice!r} is in the collection twice")
+        if len(self.tracks) != len(self.rows):
+            raise AnnotationError(f"{len(self.tracks)} track names for {len(self.rows)} rows")
+        for name, values in self.metadata.items():
+            if len(values) != len(self.tracks):
+                raise AnnotationError(f"metadata {name!r} has {len(values)} values for {len(self.tracks)} tracks")
+
+    @property
+    def schema(self) -> Kind:
+        """The schema of its kind."""
+        return KINDS[self.kind]
+
+    def __len__(self) -> int:
+        return len(self.tracks)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.tracks)
+
+    def __contains__(self, track: object) -> bool:
+        return track in self.tracks
+
+    def __getitem__(self, track: str) -> xr.Dataset:
+        return to_dataset(self.annotation(track))
+
+    def annotation(self, track: str) -> Annotation:
+        """One track's annotation as plain columns."""
+        row = self._row(track)
+        attrs = {name: values[row].item() for name, values in self.metadata.items()}
+        return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
+
+    def _row(self, track: str) -> int:
+        if track not in self.tracks:
+            raise UnknownNameError("track", track, self.tracks)
+        return self.tracks.index(track)
+
+    def sel(self, *, track: str | Sequence[str]) -> Collection:
+        """The named tracks, in the given order, with only their values."""
+        names = [track] if isinstance(track, str) else list(track)
+        return self.isel(track=[self._row(name) for name in names])
+
+    def isel(self, *, track: int | slice | Sequence[int] | Int) -> Collection:
+        """Tracks by position."""
+        index = np.atleast_1d(np.arange(len(self))[track])
+        metadata = {name: values[index] for name, values in self.metadata.items()}
+        return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
+
+    def to_dataset(self) -> xr.Dataset:
+        """The collection as a dataset of CF contiguous ragged arrays."""
+        import xarray as xr
+
+        coords = {"track": np.array(self.tracks, dtype=str)}
+        metadata = {name: ("track", values) for name, values in self.metadata.items()}
+        variables: Mapping[str, Any] = {**to_variables(self.schema, self.rows), **metadata}
+        return xr.Dataset(variables, coords, {"kind": self.kind, **self.attrs})
+
+
+def collect(annotations: Mapping[str, Annotation]) -> Collection:
+    """A collection of annotations by track name; ``title``, ``artist`` and ``duration`` become metadata.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none, or they are not of one kind.
+    """
+    if not annotations:
+        raise AnnotationError("a collection needs at least one annotation")
+    values = list(annotations.values())
+    kinds = {annotation.kind for annotation in values}
+    if len(kinds) > 1:
+        raise AnnotationError(f"annotations of one collection are of one kind, not of {', '.join(sorted(kinds))}")
+    metadata: dict[str, Column] = {}
+    for name, missing in (("title", ""), ("artist", ""), ("duration", np.nan)):
+        if any(name in annotation.attrs for annotation in values):
+            metadata[name] = np.array([annotation.attrs.get(name, missing) for annotation in values])
+    return Collection(values[0].kind, tuple(annotations), to_ragged(values), metadata)
+
+
+def to_variables(kind: Kind, rows: Ragged) -> Variables:
+    """The ragged rows of a collection as named, labelled arrays: what datasets and packs hold.
+
+    Returns
+    -------
+    dict of str to (dim, array, attrs)
+        ``row_size(track)`` counts along the outermost dim, ``<dim>_size`` along each inner one, each naming its
+        ``sample_dimension`` as the CF conventions do; labels are codes into ``vocabulary``.
+    """
+    variables: Variables = {}
+    outer = "track"
+    for dim, counts in zip(kind.dims, rows.counts, strict=True):
+        variables[_size_name(outer, dim)] = (outer, counts, {"long_name": f"number of {dim}s", "sample_dimension": dim})
+        outer = dim
+    for name, column in rows.columns.items():
+        variable = kind.variable(name)
+        dim = kind.dims[rows.depth(name) - 1]
+        attrs = {"long_name": variable.long_name} | ({"units": variable.units} if variable.units else {})
+        if name == "label":
+            attrs["vocabulary"] = VOCABULARY
+            column = column.astype(np.int32)
+        variables[name] = (dim, column, attrs)
+    if "label" in rows.columns:
+        variables[VOCABULARY] = ("code", np.array(rows.labels, dtype=str), {"long_name": "text of each label code"})
+    return variables
+
+
+def _size_name(outer: str, dim: str) -> str:
+    return "row_size" if outer == "track" else f"{dim}_size"
+
+
+def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
+    """Ragged rows from named arrays; every length is checked.
+
+    Raises
+    ------
+    AnnotationError
+        If a variable is missing or the lengths do not fit, as after selecting tracks without their values.
+    """
+    names = [_size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
+    missing = [name for name in (*names, *kind.required) if name not in variables]
+    if missing:
+        raise AnnotationError(f"not a collection of kind {kind.name!r}: no variable {', '.join(missing)}")
+    counts = tuple(np.asarray(variables[name], dtype=np.int64) for name in names)
+    columns: dict[str, Column] = {}
+    for variable in kind.variables:
+        if variable.name in variables:
+            dtype = np.int64 if variable.name == "label" else np.float64
+            columns[variable.name] = np.asarray(variables[variable.name], dtype=dtype)
+    labels = tuple(str(label) for label in variables.get(VOCABULARY, ()))
+    try:
+        return Ragged(columns, counts, labels, kind.depths)
+    except ValueError as error:
+        message = f"{error}; select tracks with the collection's own sel(), which takes their values along"
+        raise AnnotationError(message) from None
+
+
+def from_dataset(dataset: xr.Dataset) -> Collection:
+    """The collection that a dataset of contiguous ragged arrays holds; lengths are checked.
+
+    Raises
+    ------
+    AnnotationError
+        If it is not a collection, or was cut so that counts and values do not fit.
+    """
+    name = str(dataset.attrs.get("kind"))
+    if name not in KINDS or "track" not in dataset.coords:
+        raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
+    rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.data_vars.items()})
+    known = {*to_variables(KINDS[name], rows)}
+    metadata = {
+        str(key): value.values
+        for key, value in dataset.data_vars.items()
+        if key not in known and value.dims == ("track",)
+    }
+    attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
+    return Collection(name, tuple(str(track) for track in dataset["track"].values), rows, metadata, attrs)

@@ -1,0 +1,213 @@
+"""The dataset linter: every problem of every file, with its line, before anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from .annotations.annotation import Annotation, to_ragged
+from .annotations.rules import inspect
+from .errors import AnnotationError
+from .flow.block import score_block
+from .flow.work import BlockWork, TrackWork
+from .metrics.base import Convention, Measure, get_task, tasks
+from .plan import Reference
+from .ragged import Ragged
+from .readers.read import read_all
+from .readers.held import HeldSource
+
+Severity = Literal["error", "warning", "note"]
+SUFFIXES = (".jams", ".lab", ".txt", ".csv", ".tsv")
+PERFECT_TOLERANCE = 1e-9
+
+_SEVERITIES: dict[str, Severity] = {
+    "not_finite": "error",
+    "negative": "error",
+    "reversed": "error",
+    "overlap": "error",
+    "zero_length": "warning",
+    "unsorted": "warning",
+    "duplicate": "warning",
+    "gap": "note",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One problem: how bad it is, where, what.
+
+    ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair. ``note``: it is
+    scored as it is, but look at it.
+    """
+
+    severity: Severity
+    rule: str
+    message: str
+    line: int | None = None
+    annotator: str = ""
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """All problems of one file."""
+
+    path: str
+    problems: tuple[Found, ...] = field(default=())
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity; None for a clean file."""
+        found = {problem.severity for problem in self.problems}
+        order: tuple[Severity, ...] = ("error", "warning", "note")
+        return next((severity for severity in order if severity in found), None)
+
+
+def check_paths(
+    paths: Iterable[str | Path],
+    task: str | None = None,
+    *,
+    convention: str | None = None,
+    schema: bool = True,
+) -> Iterator[FileCheck]:
+    """Check files, and all annotation files in folders and the folders in them.
+
+    Parameters
+    ----------
+    paths : iterable of path
+    task : str or None
+        What the files hold. None: what the namespaces of a JAMS file say; text files then count as chords in
+        ``.lab`` files and are refused otherwise.
+    convention : str or None
+        Whose rules decide what is an error; None: the task's default.
+    schema : bool
+        Whether JAMS files are also validated against the schemas that the jams library ships.
+
+    Yields
+    ------
+    FileCheck
+        One per file, clean ones too.
+
+    Raises
+    ------
+    AnnotationError
+        If a path does not exist, or a folder holds no annotation file.
+    """
+    for path in _files(paths):
+        yield FileCheck(str(path), tuple(_check_file(path, task, convention, schema)))
+
+
+def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
+    for given in map(Path, paths):
+        if given.is_dir():
+            found = sorted(path for path in given.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+            if not found:
+                raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder", path=given)
+            yield from found
+        elif given.exists():
+            yield given
+        else:
+            raise AnnotationError("no such file or folder", path=given)
+
+
+def _check_file(path: Path, task: str | None, convention: str | None, schema: bool) -> Iterator[Found]:
+    is_jams = path.suffix.lower() == ".jams"
+    if task is None and not is_jams:
+        if path.suffix.lower() != ".lab":
+            yield Found("error", "unknown_task", "say what the file holds, for example --task chord")
+            return
+        task = "chord"
+    try:
+        annotations = read_all(path, task=task)
+    except AnnotationError as error:
+        yield Found("error", "unreadable", error.message, error.line)
+        return
+    if is_jams and schema:
+        yield from _check_schema(path)
+    for annotation in annotations:
+        yield from _check_annotation(annotation, task, convention)
+
+
+def _check_schema(path: Path) -> Iterator[Found]:
+    from .readers.validate import schema_problems
+
+    for message in schema_problems(path):
+        yield Found("error", "schema", message)
+
+
+def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[Found]:
+    annotator = str(annotation.attrs.get("annotator", ""))
+    if not len(annotation):
+        yield Found("warning", "empty", "the annotation is empty", annotator=annotator)
+        return
+    rows = to_ragged([annotation])
+    wrong: set[int] = set()
+    for rule, finding in inspect(annotation.schema, rows).items():
+        for item in np.flatnonzero(finding.items).tolist():
+            severity = _SEVERITIES[rule]
+            wrong |= {item} if severity == "error" else set()
+            yield Found(severity, rule, finding.describe(rows, item), annotation.line(item), annotator)
+    name = task or _task_of(annotation)
+    if name is None:
+        return
+    rules = get_task(name).convention(convention)
+    flaws = list(_flaws(rules, rows, wrong))
+    for item, message in flaws:
+        yield Found("error", "label", message, annotation.line(item), annotator)
+    if not wrong and not flaws:
+        yield from _check_perfect(annotation, name, rules, annotator)
+
+
+def _task_of(annotation: Annotation) -> str | None:
+    return next((name for name in annotation.schema.tasks if name in tasks()), None)
+
+
+def _flaws(rules: Convention, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
+    """What the convention refuses, item by item: cleaned as rows of one item each, so that none hides another."""
+    count = int(rows.counts[0].sum())
+    single = Ragged(rows.columns, (np.ones(count, dtype=np.int64),), rows.labels, rows.depths)
+    for item, flaw in sorted(rules.clean(single).flaws.items()):
+        if item not in known:
+            yield item, flaw.message
+
+
+def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[Found]:
+    """A reference against itself must get the perfect score, or the record must know why not."""
+    measures = [measure for measure in rules.select() if not measure.metric.dims and measure.metric.perfect is not None]
+    track = TrackWork(
+        "itself",
+        (Reference(HeldSource(annotation, "reference")),),
+        ("itself",),
+        (HeldSource(annotation, "estimate"),),
+        (0,),
+    )
+    work = BlockWork("check", task, rules.name, rules.grids[0], tuple(map(str, measures)), "", (track,))
+    cells = score_block(work)
+    if cells.message[0]:
+        yield Found("error", "refused", cells.message[0], annotator=annotator)
+        return
+    for measure, score in zip(measures, cells.score[0].tolist(), strict=True):
+        yield from _judge_perfect(measure, score, annotator)
+
+
+def _judge_perfect(measure: Measure, score: float, annotator: str) -> Iterator[Found]:
+    perfect = measure.metric.perfect
+    if perfect is None or abs(score - perfect) <= PERFECT_TOLERANCE:
+        return
+    text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
+    if measure.metric.perfect_exceptions:
+        yield Found("note", "imperfect", f"{text} ({measure.metric.perfect_exceptions})", annotator=annotator)
+    else:
+        yield Found("error", "imperfect", text, annotator=annotator)
+
+
+def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:
+    """Number of problems of each severity."""
+    counts: dict[Severity, int] = {"error": 0, "warning": 0, "note": 0}
+    for check in checks:
+        for problem in check.problems:
+            counts[problem.severity] += 1
+    return counts

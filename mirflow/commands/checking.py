@@ -1,0 +1,74 @@
+"""The command that lints datasets: ``check``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .exits import FAILED
+from .output import choose_format, emit, for_people, output_options
+
+if TYPE_CHECKING:
+    from ..check import FileCheck
+    from ..report.tables import Table
+
+
+@click.command("check", short_help="List the problems of annotation files.")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.option("--task", "-t", help="What the files hold. Default: what JAMS files say; .lab files hold chords.")
+@click.option("--convention", "-c", help="Whose rules decide what is an error.")
+@click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
+@output_options
+@click.pass_context
+def check_command(
+    context: click.Context,
+    paths: tuple[Path, ...],
+    task: str | None,
+    convention: str | None,
+    schema: bool,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """List the problems of annotation files, and of those in folders, with file and line.
+
+    An error cannot be scored, a warning is scored after a repair, a note is scored as it is.
+    """
+    from ..check import check_paths, count_by_severity
+
+    checks = list(check_paths(paths, task, convention=convention, schema=schema))
+    style = choose_format(style, output)
+    counts = count_by_severity(checks)
+    if for_people(style) and style == "table" and output is None:
+        for one in checks:
+            for line in _lines(one):
+                click.echo(line)
+    else:
+        emit([_table(checks)], style, output)
+    summary = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in counts.items())
+    click.echo(f"{len(checks)} file{'s' if len(checks) != 1 else ''}: {summary}", err=True)
+    if counts["error"]:
+        context.exit(FAILED)
+
+
+def _lines(check: FileCheck) -> list[str]:
+    """A line for each problem, in the form that editors jump to."""
+    lines = []
+    for problem in check.problems:
+        place = check.path if problem.line is None else f"{check.path}:{problem.line}"
+        who = f" (annotator {problem.annotator})" if problem.annotator else ""
+        lines.append(f"{place}: {problem.severity}: {problem.message}{who} [{problem.rule}]")
+    return lines
+
+
+def _table(checks: list[FileCheck]) -> Table:
+    from ..report.tables import Table
+
+    columns = ("file", "line", "severity", "rule", "message", "annotator")
+    rows = tuple(
+        (check.path, problem.line, problem.severity, problem.rule, problem.message, problem.annotator)
+        for check in checks
+        for problem in check.problems
+    )
+    return Table(columns, rows, folds=("message",))

@@ -1,0 +1,21 @@
+"""Exit codes of the command line."""
+
+from __future__ import annotations
+
+OK = 0
+INTERNAL = 1
+BAD_INPUT = 2
+FAILED = 3
+STORE = 4
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+
+MEANINGS = {
+    OK: "done",
+    INTERNAL: "an error inside mirflow; --debug shows the traceback",
+    BAD_INPUT: "the command, a pipeline or a file is wrong, or a name is unknown",
+    FAILED: "some cells have no score (run, evaluate), some files have errors (check)",
+    STORE: "the store is locked by another run, damaged, or none",
+    INTERRUPTED: "interrupted; what was computed is kept",
+    BROKEN_PIPE: "the program that read the output went away",
+}

@@ -1,0 +1,61 @@
+"""How commands print tables: the format, where to, and how wide."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..report.tables import Table
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "markdown", "csv", "json")
+_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown"}
+
+
+def output_options(command: Command) -> Command:
+    """``--format`` and ``--output``."""
+    command = click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")(
+        command
+    )
+    return click.option(
+        "--format", "style", type=click.Choice(FORMATS), help="Default: what the output file's suffix says, or table."
+    )(command)
+
+
+def choose_format(style: str | None, output: Path | None) -> str:
+    """The format that was asked for, else the one that the file's suffix says, else a table for people."""
+    return style or (_SUFFIXES.get(output.suffix.lower(), "table") if output else "table")
+
+
+def for_people(style: str) -> bool:
+    """Whether a format is read by people, who want few columns, and not by programs, who want all."""
+    return style in ("table", "markdown")
+
+
+def terminal_width() -> int:
+    """Columns to fill; 120 where there is no terminal and COLUMNS is not set."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def emit(tables: Sequence[Table], style: str, output: Path | None = None) -> None:
+    """Print tables, or write them to a file; programs get the rows of all of them as one table."""
+    from ..report.tables import merge, to_csv, to_json, to_markdown, to_text
+
+    if style == "csv":
+        text = to_csv(merge(tables))
+    elif style == "json":
+        text = to_json(merge(tables))
+    elif style == "markdown":
+        text = "\n".join(to_markdown(table) for table in tables)
+    else:
+        text = "\n".join(to_text(table, terminal_width()) for table in tables)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,207 @@
+"""Scores of annotations that are in memory or in two files or folders, without a pipeline file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .annotations.annotation import Annotation, from_dataset
+from .annotations.collection import Collection
+from .annotations.collection import from_dataset as collection_from_dataset
+from .annotations.schema import KINDS, kind_of
+from .cells import Cells
+from .errors import AnnotationError, InvalidAnnotationError, MetricError
+from .flow.block import score_block
+from .flow.graph import to_arrays
+from .flow.work import BlockWork, TrackWork
+from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
+from .plan import Reference
+from .readers.held import HeldSource
+from .status import Status
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Annotated = Any
+"""An annotation or a collection: an ``xr.Dataset`` as `load` gives it, an `Annotation`, a `Collection`."""
+
+
+def evaluate(
+    reference: Annotated,
+    estimate: Annotated,
+    task: str | None = None,
+    *,
+    metrics: Sequence[str] | None = None,
+    convention: str | None = None,
+    grid: Grid | None = None,
+) -> xr.Dataset:
+    """Scores of an estimate against a reference, or of collections of them track by track.
+
+    Parameters
+    ----------
+    reference, estimate : xr.Dataset, Annotation or Collection
+        Two annotations, or two collections; of collections the union of the tracks is scored.
+    task : str or None
+        None: the task that `load` was told, or the only one with metrics for this kind of annotation.
+    metrics : sequence of str or None
+        Identities such as ``majmin`` or ``csr@root``; None: the convention's default ones.
+    convention : str or None
+        None: the task's first, which is mir_eval's.
+    grid : str, float or None
+        ``union`` or the hop of frames in seconds; None: the convention's default.
+
+    Returns
+    -------
+    xr.Dataset
+        ``score`` and ``weight`` float64 over ``metric`` (and ``track``), ``status`` and ``message`` over ``track``,
+        and a variable for each metric with extra dims.
+
+    Raises
+    ------
+    AnnotationError
+        If one of two single annotations cannot be scored; in collections its track gets a status and a message.
+
+    Examples
+    --------
+    >>> ref = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["C:maj", "G:7"])
+    >>> est = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([4.0])}, ["C:maj"])
+    >>> scores = evaluate(ref, est, "chord", metrics=["majmin", "sevenths"])
+    >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
+    (0.75, 4.0)
+    """
+    left, right = _plain(reference), _plain(estimate)
+    single = isinstance(left, Annotation)
+    if single != isinstance(right, Annotation):
+        raise AnnotationError("evaluate two annotations or two collections, not one of each")
+    task = task or _task_of(reference, left)
+    rules = get_task(task).convention(convention)
+    measures = rules.select(metrics)
+    work = _work(task, rules, grid, measures, _named(left), _named(right))
+    cells = score_block(work)
+    if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
+        raise InvalidAnnotationError(cells.message[0])
+    result = to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": work.grid})
+    result = result.isel(system=0, drop=True)
+    return result.isel(track=0, drop=True) if single else result
+
+
+def _plain(value: Annotated) -> Annotation | Collection:
+    if isinstance(value, Annotation | Collection):
+        return value
+    if hasattr(value, "data_vars"):
+        return collection_from_dataset(value) if "track" in value.dims else from_dataset(value)
+    raise AnnotationError(f"not an annotation: {type(value).__name__}; load() makes one of a file or a JAMS object")
+
+
+def _task_of(given: Annotated, plain: Annotation | Collection) -> str:
+    attrs: Mapping[str, Any] = getattr(given, "attrs", {})
+    if "task" in attrs:
+        return str(attrs["task"])
+    possible = [task for task in KINDS[plain.kind].tasks if task in tasks()]
+    if len(possible) != 1:
+        raise MetricError(f"say which task to score: {', '.join(possible or tasks())}")
+    return possible[0]
+
+
+def _named(value: Annotation | Collection) -> dict[str, Annotation]:
+    if isinstance(value, Annotation):
+        return {str(value.attrs.get("track", "")): value} if "track" in value.attrs else {"": value}
+    return {track: value.annotation(track) for track in value.tracks}
+
+
+def _work(
+    task: str,
+    rules: Convention,
+    grid: Grid | None,
+    measures: Sequence[Measure],
+    references: Mapping[str, Annotation],
+    estimates: Mapping[str, Annotation],
+) -> BlockWork:
+    if len(references) == len(estimates) == 1:
+        estimates = dict(zip(references, estimates.values(), strict=True))
+    works = []
+    for track in dict.fromkeys([*references, *estimates]):
+        found = references.get(track)
+        own = () if found is None else (Reference(HeldSource(found, _label(found, "reference", track))),)
+        other = estimates.get(track)
+        held = None if other is None else HeldSource(other, _label(other, "estimate", track))
+        works.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
+    chosen = rules.grids[0] if grid is None else grid
+    return BlockWork("evaluate", task, rules.name, chosen, tuple(map(str, measures)), "", tuple(works))
+
+
+def _label(annotation: Annotation, side: str, track: str) -> str:
+    return str(annotation.attrs.get("source", f"{side} {track}".strip()))
+
+
+def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, Any]) -> xr.Dataset:
+    """Results of cells as a labelled dataset over (system, track, metric) and the extra dims."""
+    import xarray as xr
+
+    systems, tracks = tuple(dict.fromkeys(cells.system)), tuple(dict.fromkeys(cells.track))
+    arrays = to_arrays(cells, systems, cells.extras)
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    grid, scores = ("system", "track"), ("system", "track", "metric")
+    messages = np.array(cells.message, dtype=str).reshape(len(tracks), len(systems)).T
+    variables: dict[str, Any] = {
+        "score": (scores, arrays["score"], {"long_name": "score"}),
+        "weight": (scores, arrays["weight"], {"long_name": "weight of the score"}),
+        "status": (grid, arrays["status"], {"flag_meanings": " ".join(status.name for status in Status)}),
+        "message": (grid, messages),
+    }
+    coords: dict[str, Any] = {"system": list(systems), "track": list(tracks)}
+    coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
+    for name, sparse in cells.extras.items():
+        variables[name] = ((*grid, *sparse.dims), arrays[name], dict(sparse.attrs))
+        coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
+    return xr.Dataset(variables, coords, dict(attrs))
+
+
+def explain(
+    reference: Annotated,
+    estimate: Annotated,
+    metric: str,
+    task: str | None = None,
+    *,
+    convention: str | None = None,
+) -> xr.Dataset:
+    """What an estimate got right and wrong against a reference under one metric.
+
+    Parameters
+    ----------
+    reference, estimate : xr.Dataset or Annotation
+        Two single annotations.
+    metric : str
+        An identity such as ``majmin``.
+    task, convention : str or None
+        As for `evaluate`.
+
+    Returns
+    -------
+    xr.Dataset
+        For chords the segments on the common grid: ``start`` and ``end`` in seconds, both labels and the verdict.
+
+    Raises
+    ------
+    MetricError
+        If there is no evidence to show for the metric.
+    """
+    left, right = _plain(reference), _plain(estimate)
+    if not isinstance(left, Annotation) or not isinstance(right, Annotation):
+        raise AnnotationError("explain two single annotations; of collections select one track first")
+    task = task or _task_of(reference, left)
+    rules = get_task(task).convention(convention)
+    (measure,) = rules.select([metric])
+    if rules.explain is None:
+        raise MetricError(f"convention {rules.name!r} of task {task!r} does not explain its scores")
+    return _evidence_dataset(rules.explain(left, right, measure), kind_of(task).dims[0], str(measure))
+
+
+def _evidence_dataset(evidence: Mapping[str, Any], dim: str, metric: str) -> xr.Dataset:
+    import xarray as xr
+
+    seconds = {"units": "s"}
+    variables = {name: (dim, values, seconds if name in ("start", "end") else {}) for name, values in evidence.items()}
+    return xr.Dataset(variables, attrs={"metric": metric})

@@ -1,0 +1,184 @@
+"""One block of work: read the annotations of some tracks and of their estimates, and score all pairs at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.schema import kind_of
+from ..cells import Cells
+from ..metrics.base import Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
+from ..ragged import Float, Int, Ragged, rows_of
+from ..status import Status
+from .combine import combine_references
+from .pairing import Pairs, pair_up
+from .side import Side
+from .work import BlockWork
+
+
+def score_block(work: BlockWork) -> Cells:
+    """Read and score one block.
+
+    Parameters
+    ----------
+    work : BlockWork
+
+    Returns
+    -------
+    Cells
+        One per system of each track, whatever became of it: nothing that is wrong with a file raises.
+    """
+    kind = kind_of(work.task)
+    convention = get_task(work.task).convention(work.convention)
+    measures = convention.select(work.measures)
+    references, estimates = Side(), Side()
+    for track in work.tracks:
+        for one in track.references:
+            references.read(one.source)
+        for estimate in track.estimates:
+            if estimate is not None:
+                estimates.read(estimate)
+    clean_references = references.clean(kind, convention)
+    clean_estimates = estimates.clean(kind, convention)
+    pairs = pair_up(work, references, estimates)
+    scores = _score(convention, clean_references.rows, clean_estimates.rows, pairs, measures, work.grid)
+    return _to_cells(work, measures, references, estimates, clean_references, clean_estimates, pairs, scores)
+
+
+def _score(
+    convention: Convention,
+    references: Ragged,
+    estimates: Ragged,
+    pairs: Pairs,
+    measures: Sequence[Measure],
+    grid: Grid,
+) -> Scores:
+    """Score all pairs at once; if the kernel breaks on one, find it by scoring them one by one."""
+
+    def score(chosen: Int) -> Scores:
+        return convention.score(references, estimates, pairs.reference[chosen], pairs.estimate[chosen], measures, grid)
+
+    every = np.arange(len(pairs.cell))
+    # A kernel must never break on rows that passed `clean`. If it does, that is a defect of ours, and it may cost the
+    # pair that shows it, not the run: hence the broad catch, here and only here.
+    try:
+        return score(every)
+    except Exception:
+        return _one_by_one(score, every, [measure for measure in measures if not measure.metric.dims])
+
+
+def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Measure]) -> Scores:
+    scored = Scores(np.full((len(every), len(scalars)), np.nan), np.zeros((len(every), len(scalars))))
+    refused: dict[int, str] = {}
+    repairs = np.zeros(len(every), dtype=np.int64)
+    extras: dict[str, list[Sparse]] = {}
+    for pair in every:
+        try:
+            one = score(every[pair : pair + 1])
+        except Exception as error:
+            refused[int(pair)] = f"{BROKEN}{type(error).__name__}: {error}"
+            continue
+        scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
+        refused |= {int(pair): message for message in one.refused.values()}
+        repairs[pair] = one.repairs.sum()
+        for name, sparse in one.extras.items():
+            index = sparse.index.copy()
+            index[:, 0] = pair
+            extras.setdefault(name, []).append(replace(sparse, index=index))
+    joined = {name: _join(parts) for name, parts in extras.items()}
+    return Scores(scored.score, scored.weight, joined, refused, repairs)
+
+
+BROKEN = "the metric failed: "
+
+
+def _join(parts: Sequence[Sparse]) -> Sparse:
+    first = parts[0]
+    index = np.concatenate([part.index for part in parts])
+    return replace(first, index=index, value=np.concatenate([part.value for part in parts]))
+
+
+def _to_cells(
+    work: BlockWork,
+    measures: Sequence[Measure],
+    references: Side,
+    estimates: Side,
+    clean_references: Cleaned,
+    clean_estimates: Cleaned,
+    pairs: Pairs,
+    scores: Scores,
+) -> Cells:
+    for pair, message in scores.refused.items():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] == Status.ok:
+            track, system = work.cells[cell]
+            broken = message.startswith(BROKEN)
+            pairs.status[cell] = Status.failed if broken else Status.invalid
+            pairs.message[cell] = f"system {system!r}, track {track!r}: {message}"
+    status = np.array(pairs.status, dtype=np.int8)
+    count = len(status)
+    names = work.cells
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
+    unscored = ~np.isin(status, [Status.ok, Status.empty_reference, Status.empty_estimate])
+    score[unscored] = np.nan
+    extras = {name: _only(sparse, ~unscored) for name, sparse in extras.items()}
+    repairs = np.zeros(count, dtype=np.int64)
+    pair_repairs = scores.repairs if len(scores.repairs) else np.zeros(len(pairs.cell), dtype=np.int64)
+    per_pair = clean_references.repairs[pairs.reference] + clean_estimates.repairs[pairs.estimate] + pair_repairs
+    np.add.at(repairs, pairs.cell, per_pair)
+    return Cells(
+        tuple(system for _, system in names),
+        tuple(track for track, _ in names),
+        tuple(str(measure) for measure in scalars),
+        score,
+        weight,
+        status,
+        repairs.astype(np.int32),
+        tuple(pairs.message),
+        tuple(_digests(work, references, estimates)),
+        np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
+        _durations(work, references),
+        extras,
+    )
+
+
+def _only(sparse: Sparse, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Sparse:
+    kept = cells[sparse.index[:, 0]]
+    return replace(sparse, index=sparse.index[kept], value=sparse.value[kept])
+
+
+def _digests(work: BlockWork, references: Side, estimates: Side) -> Iterable[str]:
+    for track in work.tracks:
+        reference = _merge_digests([references.digest_of[one.source] for one in track.references])
+        for estimate in track.estimates:
+            yield f"{reference}:{'' if estimate is None else estimates.digest_of[estimate]}"
+
+
+def _merge_digests(digests: Sequence[str]) -> str:
+    if len(digests) < 2:
+        return "".join(digests)
+    return hashlib.blake2b("".join(digests).encode(), digest_size=8).hexdigest()
+
+
+def _durations(work: BlockWork, references: Side) -> Float:
+    """Seconds from the first to the last time of each cell's reference; the mean of several references."""
+    spans = [_span(annotation) for annotation in references.annotations]
+    durations = []
+    for track in work.tracks:
+        rows = [references.row_of.get(one.source) for one in track.references]
+        own = [spans[row] for row in rows if row is not None]
+        durations.append(float(np.mean(own)) if own else 0.0)
+    return np.array(durations)[rows_of(np.array([len(track.systems) for track in work.tracks], dtype=np.int64))]
+
+
+def _span(annotation: Annotation) -> float:
+    first = annotation.columns.get("start", annotation.columns.get("time"))
+    last = annotation.columns.get("end", annotation.columns.get("time"))
+    if first is None or last is None or not len(first) or not (np.isfinite(first).all() and np.isfinite(last).all()):
+        return 0.0
+    return float(last.max() - first.min())

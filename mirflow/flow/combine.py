@@ -1,0 +1,100 @@
+"""Several references of one track: one score per cell, and the scores of each annotator beside it where asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..metrics.base import Measure, Scores, Sparse
+from ..ragged import Float, Int
+from .work import Combine
+
+EACH = EACH_SCORE, EACH_WEIGHT = "score_by_annotator", "weight_by_annotator"
+"""Variables that keep every annotator's scores."""
+
+
+def combine_references(
+    how: Combine,
+    measures: Sequence[Measure],
+    scores: Scores,
+    cell: Int,
+    annotator: Sequence[str],
+    count: int,
+) -> tuple[Float, Float, dict[str, Sparse]]:
+    """Scores of cells from the scores of their pairs.
+
+    Parameters
+    ----------
+    how : {"", "mean", "max", "each"}
+        ``mean``: the plain means of score and weight over the annotators. ``max``: the best score, by the metric's
+        orientation, with its own weight. ``each``: as ``mean``, and every annotator's score and weight as well.
+    measures : sequence of Measure
+        The columns of the scores.
+    scores : Scores
+    cell : int64 (pairs,)
+        The cell of each pair.
+    annotator : sequence of str, one per pair
+    count : int
+        Number of cells; a cell without a pair gets score NaN and weight 0.
+
+    Returns
+    -------
+    score, weight : float64 (cells, measures)
+    extras : dict of str to Sparse
+        Over cells; values in seconds or counts are means over the annotators.
+    """
+    single = len(cell) == count and bool((cell == np.arange(count)).all())
+    pairs_per_cell = np.bincount(cell, minlength=count)
+    extras = {name: _mean_extra(sparse, cell, pairs_per_cell) for name, sparse in scores.extras.items()}
+    if how == "each":
+        extras |= _each(measures, scores, cell, annotator)
+    if single:
+        return scores.score.copy(), scores.weight.copy(), extras
+    score = np.full((count, len(measures)), np.nan)
+    weight = np.zeros((count, len(measures)))
+    order = np.argsort(cell, kind="stable")
+    starts = np.searchsorted(cell[order], np.arange(count))
+    for one in np.flatnonzero(pairs_per_cell):
+        rows = order[starts[one] : starts[one] + pairs_per_cell[one]]
+        chosen = _best(measures, scores.score[rows]) if how == "max" else None
+        if chosen is None:
+            score[one], weight[one] = scores.score[rows].mean(axis=0), scores.weight[rows].mean(axis=0)
+        else:
+            columns = np.arange(len(measures))
+            score[one], weight[one] = scores.score[rows][chosen, columns], scores.weight[rows][chosen, columns]
+    return score, weight, extras
+
+
+def _best(measures: Sequence[Measure], score: Float) -> Int:
+    """The annotator with the best score, for each measure; the first on ties."""
+    sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
+    signed = np.where(np.isnan(score), -np.inf, score * sign)
+    return np.asarray(signed.argmax(axis=0), dtype=np.int64)
+
+
+def _mean_extra(sparse: Sparse, cell: Int, pairs_per_cell: Int) -> Sparse:
+    """Entries of all pairs of a cell added up and divided by their number."""
+    index = sparse.index.copy()
+    index[:, 0] = cell[index[:, 0]]
+    value = sparse.value / pairs_per_cell[index[:, 0]]
+    if (pairs_per_cell > 1).any():
+        index, place = np.unique(index, axis=0, return_inverse=True)
+        value = np.bincount(place.ravel(), weights=value, minlength=len(index)).astype(np.float64)
+    return replace(sparse, index=index, value=value)
+
+
+def _each(measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str]) -> dict[str, Sparse]:
+    names = tuple(sorted(set(annotator)))
+    place = np.array([names.index(name) for name in annotator], dtype=np.int64)
+    metric = tuple(str(measure) for measure in measures)
+    columns = np.arange(len(metric), dtype=np.int64)
+    index = np.column_stack(
+        [np.repeat(cell, len(metric)), np.repeat(place, len(metric)), np.tile(columns, len(cell))]
+    ).astype(np.int64)
+    dims, coords = ("annotator", "metric"), (names, metric)
+    return {
+        EACH_SCORE: Sparse(dims, coords, index, scores.score.ravel(), {"long_name": "score by annotator"}, np.nan),
+        EACH_WEIGHT: Sparse(dims, coords, index, scores.weight.ravel(), {"long_name": "weight by annotator"}),
+    }

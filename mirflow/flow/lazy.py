@@ -1,0 +1,177 @@
+"""Collections that are read only when they are needed, block by block, and their labels on frames as lazy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotations.collection import Collection, collect
+from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
+from ..errors import AnnotationError, UnknownNameError
+from ..kernels.frames import frames_before
+from ..ragged import Column, Float, Int, concatenate
+from ..readers.sources import Source
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+BLOCK = 64
+
+
+@dataclass(frozen=True)
+class LazyCollection:
+    """A collection whose files are read when it is computed.
+
+    Parameters
+    ----------
+    kind : str
+    tracks : tuple of str
+    sources : tuple of Source, one per track
+    block : int
+        Most tracks that one task reads.
+    metadata : mapping of str to array
+        Values per track that are known without reading.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> from mirflow.readers.held import HeldSource
+    >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
+    >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
+    [0.5]
+    """
+
+    kind: str
+    tracks: tuple[str, ...]
+    sources: tuple[Source, ...]
+    block: int = BLOCK
+    metadata: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.tracks)
+
+    def sel(self, *, track: str | Sequence[str]) -> LazyCollection:
+        """The named tracks, in the given order; nothing is read."""
+        names = [track] if isinstance(track, str) else list(track)
+        for name in names:
+            if name not in self.tracks:
+                raise UnknownNameError("track", name, self.tracks)
+        return self.isel(track=[self.tracks.index(name) for name in names])
+
+    def isel(self, *, track: int | slice | Sequence[int] | Int) -> LazyCollection:
+        """Tracks by position; nothing is read."""
+        index = np.atleast_1d(np.arange(len(self))[track]).tolist()
+        return replace(
+            self,
+            tracks=tuple(self.tracks[i] for i in index),
+            sources=tuple(self.sources[i] for i in index),
+            metadata={name: values[index] for name, values in self.metadata.items()},
+        )
+
+    def blocks(self) -> list[Any]:
+        """One delayed Collection for each block of tracks."""
+        import dask
+
+        read = dask.delayed(read_block, pure=True)
+        return [
+            read(self.tracks[start : start + self.block], self.sources[start : start + self.block])
+            for start in range(0, len(self), self.block)
+        ]
+
+    def compute(self, **how: Any) -> Collection:
+        """The collection, read now; keywords go to ``dask.compute``."""
+        import dask
+
+        parts = dask.compute(*self.blocks(), **how)
+        rows = concatenate(part.rows for part in parts)
+        names = dict.fromkeys(name for part in parts for name in part.metadata)
+        read = {name: _joined(parts, name) for name in names}
+        return Collection(self.kind, self.tracks, rows, {**read, **self.metadata})
+
+
+def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
+    """Read some tracks."""
+    return collect({track: source.read()[0] for track, source in zip(tracks, sources, strict=True)})
+
+
+def _joined(parts: Sequence[Collection], name: str) -> Column:
+    """Metadata of all blocks; a block that knows nothing of it has NaN or an empty text."""
+    known = next(part.metadata[name] for part in parts if name in part.metadata)
+    missing = np.nan if known.dtype.kind == "f" else ""
+    return np.concatenate([part.metadata.get(name, np.full(len(part), missing)) for part in parts])
+
+
+def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.Dataset:
+    """Labels of a collection of intervals on frames, as lazy arrays.
+
+    Parameters
+    ----------
+    collection : Collection or LazyCollection
+        Of a lazy one the files are read once for the extents and labels, and again for what is computed.
+    grid : {"hop": seconds}
+
+    Returns
+    -------
+    xr.Dataset
+        ``code(track, time)`` int32 into ``vocabulary(code_value)``, -1 where no label is in force, and
+        ``valid(track, time)``: whether the frame lies within the track's annotation.
+
+    Raises
+    ------
+    AnnotationError
+        For other kinds and grids: the union of many tracks' boundaries is no grid that one would want.
+    """
+    import dask.array as da
+    import xarray as xr
+
+    hop = hop_of(grid)
+    if hop is None or collection.kind != "intervals":
+        raise AnnotationError("a collection of intervals is aligned on frames: grid={'hop': seconds}")
+    blocks, sizes, ends, vocabulary = _extents(collection)
+    frames = int(frames_before(np.zeros(1), hop, np.array([ends.max(initial=0.0)]))[0])
+    parts = [_delayed_codes(block, hop, frames, vocabulary) for block in blocks]
+    arrays = {
+        name: da.concatenate(
+            [da.from_delayed(part[place], (size, frames), dtype) for part, size in zip(parts, sizes, strict=True)]
+        )
+        for place, (name, dtype) in enumerate((("code", "int32"), ("valid", "bool")))
+    }
+    times = ("time", np.arange(frames) * hop, {"long_name": "start of the frame", "units": "s"})
+    labels = ("code_value", np.array(vocabulary, dtype=str), {"long_name": "text of each code"})
+    return xr.Dataset(
+        {name: (("track", "time"), array) for name, array in arrays.items()},
+        {"track": list(collection.tracks), "time": times, "vocabulary": labels},
+        {"kind": "intervals", "grid": f"hop {hop:g} s"},
+    )
+
+
+def _extents(collection: Collection | LazyCollection) -> tuple[list[Any], list[int], Float, tuple[str, ...]]:
+    """Blocks, their numbers of tracks, the end of each track, and all labels."""
+    import dask
+
+    if isinstance(collection, Collection):
+        starts = range(0, len(collection), BLOCK)
+        blocks = [dask.delayed(collection.isel(track=slice(start, start + BLOCK))) for start in starts]
+        sizes = [min(BLOCK, len(collection) - start) for start in starts]
+        return blocks, sizes, ends_of(collection.rows), collection.rows.labels
+    blocks = collection.blocks()
+    known = dask.compute(*[dask.delayed(_extent)(block) for block in blocks])
+    vocabulary = tuple(dict.fromkeys(label for _, labels in known for label in labels))
+    return blocks, [len(ends) for ends, _ in known], np.concatenate([ends for ends, _ in known]), vocabulary
+
+
+def _extent(block: Collection) -> tuple[Float, tuple[str, ...]]:
+    return ends_of(block.rows), block.rows.labels
+
+
+def _delayed_codes(block: Any, hop: float, frames: int, vocabulary: tuple[str, ...]) -> Any:
+    import dask
+
+    return dask.delayed(_block_codes, nout=2)(block, hop, frames, vocabulary)
+
+
+def _block_codes(block: Collection, hop: float, frames: int, vocabulary: tuple[str, ...]) -> tuple[Column, Column]:
+    return frame_codes(block.rows, hop, frames, vocabulary)

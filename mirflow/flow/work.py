@@ -1,0 +1,74 @@
+"""What one task is told to do: plain data, small enough to send to a worker."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..metrics.base import Grid
+from ..plan import EvaluationPlan, Reference, Stale, blocks
+from ..ragged import Int
+from ..readers.sources import Source
+
+Combine = str
+"""What becomes of the scores against several references: ``mean``, ``max``, ``each``; empty where there is one."""
+
+
+@dataclass(frozen=True)
+class TrackWork:
+    """What to score of one track: its references (several, where several annotators are combined) and some systems."""
+
+    track: str
+    references: tuple[Reference, ...]
+    systems: tuple[str, ...]
+    estimates: tuple[Source | None, ...]
+    stamps: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class BlockWork:
+    """The work of one task: some tracks of one evaluation."""
+
+    evaluation: str
+    task: str
+    convention: str
+    grid: Grid
+    measures: tuple[str, ...]
+    combine: Combine
+    tracks: tuple[TrackWork, ...]
+
+    def __len__(self) -> int:
+        return sum(len(track.systems) for track in self.tracks)
+
+    @property
+    def cells(self) -> list[tuple[str, str]]:
+        """Track and system of each cell, in the order of the results."""
+        return [(track.track, system) for track in self.tracks for system in track.systems]
+
+
+def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
+    """The stale cells of a plan as blocks of work, in the order of the tracks."""
+    return [
+        BlockWork(
+            plan.name,
+            plan.task,
+            plan.convention,
+            plan.grid,
+            tuple(str(measure) for measure in plan.measures),
+            plan.combine,
+            tuple(_track_works(plan, block.system, block.track)),
+        )
+        for block in blocks(stale, plan.max_block)
+    ]
+
+
+def _track_works(plan: EvaluationPlan, system: Int, track: Int) -> Iterator[TrackWork]:
+    for column in dict.fromkeys(track.tolist()):
+        rows = system[track == column].tolist()
+        yield TrackWork(
+            plan.tracks[column],
+            plan.references[column],
+            tuple(plan.systems[row] for row in rows),
+            tuple(plan.estimates[row][column] for row in rows),
+            tuple(plan.stamps[rows, column].tolist()),
+        )

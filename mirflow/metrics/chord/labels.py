@@ -1,0 +1,343 @@
+"""Chord labels in mir_eval's terms: parts as strings, chords as vectors of twelve semitones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from ...ragged import Int
+from ...theory.chords import (
+    EXTENDED_QUALITY_REDUX,
+    OCTAVE,
+    ChordTable,
+    encode_chord,
+    encode_vocabulary,
+    quality_semitones,
+    reduce_quality,
+)
+from ...theory.harte import CHORD_RE, X_CHORD, InvalidChordException, parse_chord, scale_degree_to_semitone
+
+BITMAP_LENGTH = OCTAVE
+NO_CHORD_ENCODED: tuple[int, Int, int] = (-1, np.zeros(BITMAP_LENGTH, dtype=np.int64), -1)
+X_CHORD_ENCODED: tuple[int, Int, int] = (-1, np.full(BITMAP_LENGTH, -1, dtype=np.int64), -1)
+
+
+def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int = BITMAP_LENGTH) -> Int:
+    """A scale degree as a vector with one entry that is not zero.
+
+    Parameters
+    ----------
+    scale_degree : str
+        Such as ``b7``; ``*b7`` takes the degree away.
+    modulo : bool
+        Whether a degree beyond the vector is wrapped into it. Otherwise it leaves no trace.
+    length : int
+        Semitones in the vector.
+
+    Returns
+    -------
+    int64 (length,)
+        1 at the degree, or -1 where it is taken away.
+
+    Raises
+    ------
+    InvalidChordException
+        If it is no degree.
+
+    Examples
+    --------
+    >>> scale_degree_to_bitmap("*3").tolist()
+    [0, 0, 0, 0, -1, 0, 0, 0, 0, 0, 0, 0]
+    """
+    bitmap = np.zeros(length, dtype=np.int64)
+    semitone = scale_degree_to_semitone(scale_degree.lstrip("*"))
+    if semitone < length or modulo:
+        bitmap[semitone % length] = -1 if scale_degree.startswith("*") else 1
+    return bitmap
+
+
+def quality_to_bitmap(quality: str) -> Int:
+    """The semitones of a chord quality.
+
+    Parameters
+    ----------
+    quality : str
+        One of `QUALITIES`.
+
+    Returns
+    -------
+    int64 (12,)
+        1 where the semitone above the root sounds.
+
+    Raises
+    ------
+    InvalidChordException
+        For any other quality.
+
+    Examples
+    --------
+    >>> quality_to_bitmap("aug7").tolist()
+    [1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 1, 0]
+    """
+    return np.array(quality_semitones(quality))
+
+
+def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
+    """An extended quality as a simpler one and the degrees that it adds.
+
+    Parameters
+    ----------
+    quality : str
+
+    Returns
+    -------
+    quality : str
+        The same where it is not extended.
+    degrees : set of str
+
+    Examples
+    --------
+    >>> reduce_extended_quality("min9"), reduce_extended_quality("min")
+    (('min7', {'9'}), ('min', set()))
+    """
+    base, added = EXTENDED_QUALITY_REDUX.get(quality, (quality, set()))
+    return base, set(added)
+
+
+def validate_chord_label(chord_label: str) -> None:
+    """Check that a label follows the grammar; a label that does may still have a quality without a meaning.
+
+    Parameters
+    ----------
+    chord_label : str
+
+    Raises
+    ------
+    InvalidChordException
+        If it does not.
+
+    Examples
+    --------
+    >>> validate_chord_label("Eb:min7(*5)/b3")
+    """
+    if not CHORD_RE.match(chord_label):
+        raise InvalidChordException(f"Invalid chord label: {chord_label}", chord_label)
+
+
+def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | set[str]]:
+    """The parts of a chord label.
+
+    Parameters
+    ----------
+    chord_label : str
+    reduce_extended_chords : bool
+        Whether an extended quality is given as a simpler one with degrees.
+
+    Returns
+    -------
+    list
+        Root, quality, set of degrees, bass. The quality is ``maj`` where nothing is written after the root, and empty
+        where only degrees are.
+
+    Raises
+    ------
+    InvalidChordException
+        If the label does not follow the grammar.
+
+    Examples
+    --------
+    >>> split("C"), split("A:(3)/6")
+    (['C', 'maj', set(), '1'], ['A', '', {'3'}, '6'])
+    """
+    parts = parse_chord(str(chord_label))
+    if reduce_extended_chords:
+        parts = reduce_quality(parts)
+    return [parts.root, parts.quality, set(parts.degrees), parts.bass]
+
+
+def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = None, bass: str = "") -> str:
+    """A chord label of its parts.
+
+    Parameters
+    ----------
+    chord_root, quality : str
+    extensions : iterable of str or None
+        Degrees that are added, or taken away with ``*``.
+    bass : str
+        A degree; ``1`` is not written.
+
+    Returns
+    -------
+    str
+
+    Raises
+    ------
+    InvalidChordException
+        If the parts make no label.
+
+    Examples
+    --------
+    >>> join("F#", "hdim7", ["*b3", "4"], "b7")
+    'F#:hdim7(*b3,4)/b7'
+    """
+    degrees = ",".join(extensions or ())
+    label = chord_root
+    if quality or degrees:
+        label += f":{quality}"
+    if degrees:
+        label += f"({degrees})"
+    if bass and bass != "1":
+        label += f"/{bass}"
+    validate_chord_label(label)
+    return label
+
+
+def encode(
+    chord_label: str, reduce_extended_chords: bool = False, strict_bass_intervals: bool = False
+) -> tuple[int, Int, int]:
+    """A chord label as numbers.
+
+    Parameters
+    ----------
+    chord_label : str
+    reduce_extended_chords : bool
+        Whether degrees above the octave count as their octave equivalents, those that extended qualities imply too.
+    strict_bass_intervals : bool
+        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
+
+    Returns
+    -------
+    root : int
+        Semitones above C; -1 for N and X.
+    bitmap : int64 (12,)
+        1 where the semitone above the root sounds; all 0 for N, all -1 for X.
+    bass : int
+        Semitones above the root; -1 for N and X.
+
+    Raises
+    ------
+    InvalidChordException
+        For a label outside the grammar, a quality without a meaning, or a bass that is refused.
+
+    Examples
+    --------
+    >>> root, bitmap, bass = encode("G:dim/b3")
+    >>> root, bitmap.tolist(), bass
+    (7, [1, 0, 0, 1, 0, 0, 1, 0, 0, 0, 0, 0], 3)
+    """
+    if chord_label == X_CHORD:
+        return X_CHORD_ENCODED[0], X_CHORD_ENCODED[1].copy(), X_CHORD_ENCODED[2]
+    root, pitches, bass = encode_chord(str(chord_label), reduce_extended_chords, strict_bass_intervals)
+    return root, pitches >> np.arange(BITMAP_LENGTH) & 1, bass
+
+
+def encode_table(chord_labels: Sequence[str], reduce_extended_chords: bool = False) -> ChordTable:
+    """Labels as a table with one row each; the first that cannot be encoded is raised."""
+    vocabulary = {label: code for code, label in enumerate(dict.fromkeys(chord_labels))}
+    table = encode_vocabulary(list(vocabulary), reduce_extended_chords)
+    if table.invalid:
+        first = min(table.invalid)
+        raise InvalidChordException(table.invalid[first], list(vocabulary)[first])
+    return table.take([vocabulary[label] for label in chord_labels])
+
+
+def encode_many(chord_labels: Sequence[str], reduce_extended_chords: bool = False) -> tuple[Int, Int, Int]:
+    """Chord labels as numbers.
+
+    Parameters
+    ----------
+    chord_labels : sequence of str
+    reduce_extended_chords : bool
+        See `encode`.
+
+    Returns
+    -------
+    roots : int64 (n,)
+    bitmaps : int64 (n, 12)
+    basses : int64 (n,)
+        As `encode` gives them.
+
+    Raises
+    ------
+    InvalidChordException
+        For the first label that cannot be encoded.
+
+    Examples
+    --------
+    >>> roots, bitmaps, basses = encode_many(["C", "N", "A:min/5"])
+    >>> roots.tolist(), bitmaps.sum(axis=1).tolist(), basses.tolist()
+    ([0, -1, 9], [3, 0, 3], [0, -1, 7])
+    """
+    table = encode_table(chord_labels, reduce_extended_chords)
+    bitmaps = (table.pitches[:, np.newaxis] >> np.arange(BITMAP_LENGTH) & 1).astype(np.int64)
+    bitmaps[table.undefined] = -1
+    return table.root.astype(np.int64), bitmaps, table.bass.astype(np.int64)
+
+
+def rotate_bitmap_to_root(bitmap: npt.ArrayLike, chord_root: int) -> Int:
+    """Semitones above the root as semitones above C.
+
+    Parameters
+    ----------
+    bitmap : (12,)
+        Not 0 where the semitone above the root sounds.
+    chord_root : int
+        Semitones above C.
+
+    Returns
+    -------
+    (12,)
+        1 where the pitch class sounds.
+
+    Raises
+    ------
+    ValueError
+        If the bitmap has not twelve entries.
+
+    Examples
+    --------
+    >>> rotate_bitmap_to_root(quality_to_bitmap("maj"), 7).tolist()
+    [0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1]
+    """
+    vector = np.asarray(bitmap)
+    if vector.shape != (BITMAP_LENGTH,):
+        raise ValueError(f"a bitmap needs shape ({BITMAP_LENGTH},), not {vector.shape}")
+    rotated: Int = np.roll(vector != 0, chord_root).astype(vector.dtype)
+    return rotated
+
+
+def rotate_bitmaps_to_roots(bitmaps: npt.ArrayLike, roots: npt.ArrayLike) -> Int:
+    """Many chords' semitones above their roots as semitones above C.
+
+    Parameters
+    ----------
+    bitmaps : (n, 12)
+        Not 0 where the semitone above the root sounds.
+    roots : (n,)
+        Semitones above C.
+
+    Returns
+    -------
+    (n, 12)
+        1 where the pitch class sounds.
+
+    Raises
+    ------
+    ValueError
+        If the shapes are others.
+
+    Examples
+    --------
+    >>> rotate_bitmaps_to_roots([quality_to_bitmap("maj")], [7]).tolist()
+    [[0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 1]]
+    """
+    rows, shifts = np.asarray(bitmaps), np.asarray(roots)
+    if rows.shape != (len(shifts), BITMAP_LENGTH):
+        raise ValueError(
+            f"{len(shifts)} roots need bitmaps of shape ({len(shifts)}, {BITMAP_LENGTH}), not {rows.shape}"
+        )
+    places = (np.arange(BITMAP_LENGTH) - shifts[:, np.newaxis]) % BITMAP_LENGTH
+    rotated: Int = np.take_along_axis(rows != 0, places, axis=1).astype(rows.dtype)
+    return rotated

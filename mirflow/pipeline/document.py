@@ -1,0 +1,190 @@
+"""YAML as plain values, with the line of each, and nothing of YAML that could surprise: no tags, no explosions.
+
+Every problem is collected, none is raised: a pipeline file is mended in one go.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..errors import Problem
+
+MAX_BYTES = 2**20
+MAX_VALUES = 20_000
+MAX_DEPTH = 40
+
+Place = tuple[str | int, ...]
+"""Keys and positions that lead to a value."""
+
+_PLAIN = "tag:yaml.org,2002:"
+_SCALARS = frozenset({"str", "int", "float", "bool", "null"})
+_VARIABLE = re.compile(r"\$\{([A-Za-z_]\w*)\}")
+
+
+@dataclass
+class Document:
+    """A YAML file as plain values.
+
+    Parameters
+    ----------
+    data : dict, list, str, int, float, bool or None
+    lines : mapping
+        Line of each key or item, counted from 1.
+    problems : list of Problem
+        What is wrong with it as YAML.
+    text : str
+        As it stands in the file.
+    """
+
+    data: Any = None
+    lines: dict[Place, int] = field(default_factory=dict)
+    problems: list[Problem] = field(default_factory=list)
+    text: str = ""
+
+    def problem(self, place: Place, message: str) -> Problem:
+        """A problem at a place, with its line where that is known."""
+        line = next((self.lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in self.lines), None)
+        return Problem(show_place(place), message if line is None else f"{message} (line {line})")
+
+
+def show_place(place: Place) -> str:
+    """A place as people write it.
+
+    Examples
+    --------
+    >>> show_place(("evaluations", 0, "task"))
+    'evaluations[0].task'
+    """
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".")
+
+
+def read_document(path: str | Path) -> Document:
+    """The contents of a YAML file; whatever is wrong with it is among the problems."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        return Document(problems=[Problem("", f"cannot be read: {error.strerror or error}")])
+    if len(data) > MAX_BYTES:
+        return Document(problems=[Problem("", f"is larger than {MAX_BYTES // 2**20} MB: not a pipeline file")])
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        return Document(problems=[Problem("", f"is not UTF-8 (byte {error.start})")])
+    return parse_document(text)
+
+
+def parse_document(text: str, environment: Mapping[str, str] | None = None) -> Document:
+    """The contents of YAML text.
+
+    Parameters
+    ----------
+    text : str
+    environment : mapping or None
+        What ``${NAME}`` stands for; None: the environment of this process.
+
+    Examples
+    --------
+    >>> parse_document("name: demo").data
+    {'name': 'demo'}
+    """
+    document = Document(text=text)
+    try:
+        node = yaml.compose(text, Loader=yaml.SafeLoader)
+        if node is not None:
+            document.data = _Builder(document, os.environ if environment is None else environment).build(node, ())
+    except yaml.MarkedYAMLError as error:
+        line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
+        document.problems.append(Problem("", f"is not YAML: {error.problem or error.context}{line}"))
+    except yaml.YAMLError as error:
+        document.problems.append(Problem("", f"is not YAML: {' '.join(str(error).split())}"))
+    except RecursionError:
+        document.problems.append(Problem("", "is nested too deeply"))
+    except _ExplodedError as error:
+        document.problems.append(Problem("", str(error)))
+    return document
+
+
+class _ExplodedError(Exception):
+    """The document is small, what it stands for is not."""
+
+
+class _Builder:
+    """Plain values from the nodes of a document."""
+
+    def __init__(self, document: Document, environment: Mapping[str, str]) -> None:
+        self.document = document
+        self.environment = environment
+        self.scalars = yaml.constructor.SafeConstructor()
+        self.count = 0
+
+    def build(self, node: yaml.Node, place: Place) -> Any:
+        """The value of a node."""
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise _ExplodedError(f"stands for more than {MAX_VALUES} values: do its aliases multiply?")
+        if len(place) > MAX_DEPTH:
+            raise _ExplodedError(f"is nested more than {MAX_DEPTH} levels deep: does an alias contain itself?")
+        self.document.lines.setdefault(place, node.start_mark.line + 1)
+        if isinstance(node, yaml.MappingNode) and node.tag == f"{_PLAIN}map":
+            return self._mapping(node, place)
+        if isinstance(node, yaml.SequenceNode) and node.tag == f"{_PLAIN}seq":
+            return [self.build(item, (*place, position)) for position, item in enumerate(node.value)]
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, place)
+        self._add(place, f"YAML tags are not allowed: {node.tag}")
+        return None
+
+    def _mapping(self, node: yaml.MappingNode, place: Place) -> dict[str, Any]:
+        values: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        for key_node, value_node in node.value:
+            if key_node.tag == f"{_PLAIN}merge":
+                for source in value_node.value if isinstance(value_node, yaml.SequenceNode) else [value_node]:
+                    more = self.build(source, place)
+                    merged |= {key: value for key, value in (more or {}).items() if key not in merged}
+                continue
+            key = key_node.value if isinstance(key_node, yaml.ScalarNode) else None
+            if key is None:
+                self._add(place, f"a key must be text (line {key_node.start_mark.line + 1})")
+                continue
+            if key in values:
+                self._add((*place, key), f"stands twice (line {key_node.start_mark.line + 1})")
+                continue
+            self.document.lines[*place, key] = key_node.start_mark.line + 1
+            values[key] = self.build(value_node, (*place, key))
+        return {**merged, **values}
+
+    def _scalar(self, node: yaml.ScalarNode, place: Place) -> Any:
+        kind = node.tag.removeprefix(_PLAIN)
+        if kind in ("timestamp", "value"):
+            return node.value
+        if kind not in _SCALARS or not node.tag.startswith(_PLAIN):
+            self._add(place, f"YAML tags are not allowed: {node.tag}")
+            return None
+        try:
+            value = self.scalars.construct_object(node)  # type: ignore[no-untyped-call]  # types-PyYAML leaves it bare
+        except (ValueError, yaml.YAMLError):
+            self._add(place, f"not a value: {node.value!r}")
+            return None
+        return self._expand(value, place) if isinstance(value, str) else value
+
+    def _expand(self, text: str, place: Place) -> str:
+        for name in _VARIABLE.findall(text):
+            if name not in self.environment:
+                self.document.problems.append(
+                    self.document.problem(place, f"the environment variable {name} is not set")
+                )
+        return _VARIABLE.sub(lambda found: self.environment.get(found[1], found[0]), text)
+
+    def _add(self, place: Place, message: str) -> None:
+        known = "(line " in message
+        self.document.problems.append(
+            Problem(show_place(place), message) if known else self.document.problem(place, message)
+        )

@@ -1,0 +1,242 @@
+"""What a pipeline file may say, as types: the source of its checks and of its JSON Schema."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.json_schema import GetJsonSchemaHandler, JsonSchemaValue
+from pydantic_core import core_schema
+
+from ..errors import AnnotationError
+from ..readers.options import FORMATS, MAX_BYTES, DelimitedOptions, Reading
+from ..readers.patterns import Pattern
+
+SCHEDULERS = ("auto", "serial", "processes", "threads")
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
+
+
+def _identifier(name: str) -> str:
+    if not name.isidentifier() or not name.isascii():
+        raise ValueError(f"must be an identifier (letters, digits, underscores), not {name!r}")
+    return name
+
+
+def _scalar(value: Any) -> str | int | float | bool:
+    if not isinstance(value, (str, int, float)):
+        raise ValueError(f"must be text, a number, true or false, not {value!r}")
+    return value
+
+
+def _index_or_name(value: Any) -> str | int:
+    if isinstance(value, bool) or not isinstance(value, (str, int)):
+        raise ValueError(f"must be text or a whole number, not {value!r}")
+    return value
+
+
+def _grid(value: Any) -> str | float:
+    if isinstance(value, str):
+        return value
+    hop = value.get("hop") if isinstance(value, dict) and set(value) == {"hop"} else None
+    if isinstance(hop, bool) or not isinstance(hop, (int, float)) or not 0 < hop < 3600:
+        raise ValueError(f"must be union, reference or {{hop: seconds}}, not {value!r}")
+    return float(hop)
+
+
+def _systems(value: Any) -> Any:
+    """A list of names is a mapping without metadata."""
+    if isinstance(value, list) and all(isinstance(name, str) for name in value):
+        if len(set(value)) < len(value):
+            raise ValueError("names a system twice")
+        return {name: {} for name in value}
+    if isinstance(value, list):
+        wrong = next(name for name in value if not isinstance(name, str))
+        raise ValueError(f"needs names of systems, not {wrong!r}; put it in quotes")
+    return {name: {} if meta is None else meta for name, meta in value.items()} if isinstance(value, dict) else value
+
+
+def _scheduler(name: str) -> str:
+    if name not in SCHEDULERS and not _ADDRESS.fullmatch(name):
+        raise ValueError(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {name!r}")
+    return name
+
+
+Scalar = Annotated[
+    str | int | float | bool, PlainValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean"]})
+]
+IndexOrName = Annotated[str | int, PlainValidator(_index_or_name), WithJsonSchema({"type": ["string", "integer"]})]
+GridChoice = Annotated[
+    str | float,
+    PlainValidator(_grid),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"enum": ["union", "reference"]},
+                {
+                    "type": "object",
+                    "properties": {"hop": {"type": "number", "exclusiveMinimum": 0, "description": "Seconds."}},
+                    "required": ["hop"],
+                    "additionalProperties": False,
+                },
+            ]
+        }
+    ),
+]
+Systems = Annotated[
+    dict[str, dict[str, Scalar]],
+    BeforeValidator(_systems),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
+                {"type": "object", "additionalProperties": {"type": ["object", "null"]}},
+            ]
+        }
+    ),
+]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+class Estimates(_Strict):
+    """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
+
+    path: str
+    """Pattern with {track}, {system}, ..., relative to root; one ending in .zarr names a pack."""
+    format: Literal["jams", "lab", "txt", "csv", "tsv"] | None = None
+    """Default: from the files' suffix."""
+    namespace: str | None = None
+    """The namespace to take from JAMS files; default: those that serve the task."""
+    annotator: IndexOrName | None = None
+    """Which annotation of a JAMS file: an id, a position, or '{system}'; for references also 'all'."""
+    columns: dict[str, IndexOrName] = Field(default_factory=dict)
+    """Which column, counted from 0 or by its name, holds time, start, end, duration, label."""
+    delimiter: str | None = None
+    """A character, or tab, comma, semicolon, whitespace."""
+    header: bool | None = None
+    """Whether the first row holds names of columns."""
+    comment: str = "#"
+    """Lines that begin with it are left out."""
+    time_unit: str = "s"
+    """s, ms or samples@44100."""
+    encoding: str = "utf-8"
+    """Of delimited files."""
+    max_bytes: int = Field(default=MAX_BYTES, gt=0)
+    """Larger files count as unreadable."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, data: Any) -> Any:
+        return {"path": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _check(self) -> Estimates:
+        try:
+            Pattern(self.path)
+            self.delimited()
+        except AnnotationError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        whole = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [{"type": "string", "description": "A pattern."}, whole]}
+
+    def delimited(self) -> DelimitedOptions:
+        """The layout of delimited files."""
+        return DelimitedOptions(
+            self.delimiter, self.header, self.comment, tuple(self.columns.items()), self.time_unit, self.encoding
+        )
+
+    def reading(self, task: str) -> Reading:
+        """How the files are read for a task."""
+        return Reading.of(
+            task=task,
+            namespace=self.namespace,
+            format=self.format,
+            delimited=self.delimited(),
+            max_bytes=self.max_bytes,
+        )
+
+
+class References(Estimates):
+    """As estimates; several annotators of a track are combined."""
+
+    combine: Literal["mean", "max", "each"] | None = None
+    """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
+
+
+class Evaluation(_Strict):
+    """One comparison of references and estimates: one group in the store."""
+
+    task: str
+    """What is compared: chord, ..."""
+    name: Annotated[str, AfterValidator(_identifier)] = ""
+    """Name of the group in the store; default: the task."""
+    convention: str | None = None
+    """Rules and parameters; default: those of mir_eval."""
+    grid: GridChoice | None = None
+    """Common time axis; default: the convention's."""
+    metrics: list[str] | None = None
+    """Identity strings; default: the convention's default metrics."""
+    parameters: dict[str, Scalar] = Field(default_factory=dict)
+    """Set for all metrics that have them."""
+    reference: References
+    """Where the references are."""
+    estimates: Estimates
+    """Where the estimates are."""
+    systems: Systems | None = None
+    """The systems to score, in this order, perhaps with metadata; default: all that are found, sorted."""
+    tracks: str | None = None
+    """A csv file with a column track and columns of metadata, relative to root."""
+    on_error: Literal["record", "ignore", "raise"] = "record"
+    """What a track that fails does to the run: exit status 3 at the end, nothing, or stop at once."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "name" not in data and isinstance(data.get("task"), str):
+            return {**data, "name": data["task"]}
+        return data
+
+
+class Execution(_Strict):
+    """How it is computed."""
+
+    scheduler: Annotated[str, AfterValidator(_scheduler)] = "auto"
+    """auto, serial, processes, threads, or the address of a dask scheduler, tcp://host:port."""
+    block: int = Field(default=64, gt=0, le=100_000)
+    """Tracks that one task computes."""
+
+
+class Pipeline(_Strict):
+    """A pipeline file: what is evaluated, and where the results go."""
+
+    name: str
+    """For people."""
+    root: str = "."
+    """Folder that the paths below are relative to, itself relative to the file's folder."""
+    evaluations: list[Evaluation] = Field(min_length=1)
+    """What is compared."""
+    store: str
+    """The Zarr store for the results, relative to where mirflow runs."""
+    execution: Execution = Field(default_factory=Execution)
+    """How it is computed."""
+
+
+assert set(FORMATS) == {"jams", "lab", "txt", "csv", "tsv"}

@@ -1,0 +1,102 @@
+"""Bytes of a file and their text, with every reason why there may be none."""
+
+from __future__ import annotations
+
+import codecs
+import hashlib
+import os
+from pathlib import Path
+
+from ..errors import UnreadableError
+
+_WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> bytes:
+    """The bytes of a file.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+        Size limit.
+    name : str or None
+        What to call the file in messages; None: its path.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there, not a file, not permitted or too large.
+    """
+    try:
+        with Path(path).open("rb", buffering=0) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > max_bytes:
+                limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
+                raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
+            return file.readall()
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
+
+
+def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
+    """Size in bytes and time of modification in ns of a file as it is now.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
+    return status.st_size, status.st_mtime_ns
+
+
+def digest_of(data: bytes) -> str:
+    """A short fingerprint of bytes: 16 hexadecimal digits of blake2b.
+
+    Examples
+    --------
+    >>> len(digest_of(b"0.0 1.0 C"))
+    16
+    """
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
+    """The text of bytes, with ``\\n`` as line ends and without a byte order mark.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are binary or not in the encoding.
+
+    Examples
+    --------
+    >>> decode(b"0.0 1.0 C\\r\\n", "a.lab")
+    '0.0 1.0 C\\n'
+    """
+    if data.startswith(codecs.BOM_UTF8):
+        data = data[len(codecs.BOM_UTF8) :]
+    if encoding == "utf-8" and data.startswith(_WIDE):
+        raise UnreadableError("is UTF-16 or UTF-32, not UTF-8; convert it, or declare its encoding", path=name)
+    try:
+        text = data.decode(encoding)
+    except (UnicodeDecodeError, LookupError) as error:
+        raise UnreadableError(
+            f"cannot be decoded: {_why(error)}; declare its encoding, or convert it", path=name
+        ) from None
+    if "\0" in text:
+        raise UnreadableError("is binary, not text", path=name)
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return text
+
+
+def _why(error: UnicodeDecodeError | LookupError) -> str:
+    if isinstance(error, UnicodeDecodeError):
+        line = error.object.count(b"\n", 0, error.start) + 1
+        return f"byte {error.object[error.start]:#04x} on line {line} is not {error.encoding}"
+    return str(error)

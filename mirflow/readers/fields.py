@@ -1,0 +1,188 @@
+"""Delimited text row by row: headers, comments, quotes, other column orders, and the line of what is wrong."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, Attribute
+from ..errors import InvalidAnnotationError, suggest
+from ..ragged import Column
+from .options import COLUMNS, DelimitedOptions
+
+# Names of columns met in headers of public data sets, in the order of preference.
+_HEADINGS = {
+    "time": ("time", "t", "seconds", "onset", "start", "beat", "timestamp", "time_s", "onset_time"),
+    "start": ("start", "begin", "onset", "from", "start_time", "onset_time", "start_s", "time", "t", "t_start"),
+    "end": ("end", "stop", "offset", "to", "end_time", "offset_time", "end_s", "t_end"),
+    "duration": ("duration", "dur", "length", "duration_s"),
+    "label": ("label", "labels", "value", "chord", "segment", "section", "function", "key", "text", "name", "position"),
+}
+_KNOWN = frozenset(name for names in _HEADINGS.values() for name in names)
+_DEFAULT = {"events": {"time": 0, "label": 1}, "intervals": {"start": 0, "end": 1, "label": 2}}
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where each column stands, how a line is split, and how many splits keep the last column whole."""
+
+    places: Mapping[str, int]
+    separator: str
+    splits: int
+
+    def split(self, line: str) -> list[str]:
+        if self.separator == "whitespace":
+            fields = line.split(None, self.splits)
+            # Blanks may belong to a label, tabs do not: what follows one is a further column.
+            return [field.partition("\t")[0].strip() for field in fields]
+        if '"' in line:
+            return [
+                field.strip() for field in next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
+            ]
+        return [field.strip() for field in line.split(self.separator, self.splits)]
+
+
+def parse_rows(
+    text: str,
+    kind: str,
+    separator: str | None,
+    options: DelimitedOptions,
+    attrs: Mapping[str, Attribute],
+    name: str | Path,
+) -> Annotation:
+    """An annotation from decoded text, whatever its layout; see :func:`mirflow.readers.delimited.parse_delimited`."""
+    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if options.comment:
+        numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(options.comment)]
+    if not numbered:
+        times = ("time",) if kind == "events" else ("start", "end")
+        return Annotation(kind, {column: np.zeros(0) for column in times}, [], lines=(), attrs=attrs)
+    separator = separator or _sniff(numbered[0][1])
+    head = _Layout({}, separator, -1).split(numbered[0][1])
+    has_header = _is_header(head) if options.header is None else options.header
+    layout = _layout(kind, separator, options, head if has_header else None, name, numbered[0][0])
+    rows = [(number, layout.split(line)) for number, line in numbered[has_header:]]
+    return _annotation(kind, rows, layout, options, attrs, name)
+
+
+def _sniff(line: str) -> str:
+    """Blanks, unless the line only makes sense split by another separator."""
+    for separator in ("whitespace", ",", ";"):
+        fields = _Layout({}, separator, -1).split(line)
+        if _is_number(fields[0]) or (separator != "whitespace" and _is_header(fields)):
+            return separator
+    return "whitespace"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _heading(text: str) -> str:
+    return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
+
+
+def _is_header(fields: Sequence[str]) -> bool:
+    return not any(map(_is_number, fields)) and any(_heading(field) in _KNOWN for field in fields)
+
+
+def _layout(
+    kind: str, separator: str, options: DelimitedOptions, header: Sequence[str] | None, name: str | Path, line: int
+) -> _Layout:
+    if options.columns:
+        places = {column: _place(column, where, header, name, line) for column, where in options.columns}
+    else:
+        places = _named(kind, header or ()) or dict(_DEFAULT[kind])
+    for column in places:
+        if column not in COLUMNS[kind]:
+            raise InvalidAnnotationError(
+                f"{kind} have no column {column!r}; {suggest(column, COLUMNS[kind])}", path=name
+            )
+    first = COLUMNS[kind][0]
+    if first not in places:
+        raise InvalidAnnotationError(f"no column holds {first!r}; declare it in columns", path=name, line=line)
+    last = max(places.values())
+    if separator == "\t":
+        splits = -1
+    elif header is not None:
+        splits = max(len(header) - 1, last)
+    else:
+        # The label takes the rest of the line if it is the last column; else what follows is split off.
+        splits = last if places.get("label") == last else last + 1
+    return _Layout(places, separator, splits)
+
+
+def _place(column: str, where: int | str, header: Sequence[str] | None, name: str | Path, line: int) -> int:
+    if isinstance(where, int):
+        return where
+    if header is None:
+        raise InvalidAnnotationError(
+            f"no header, so no column {where!r} for {column!r}; count columns from 0", path=name
+        )
+    if where not in header:
+        raise InvalidAnnotationError(
+            f"no column {where!r} for {column!r}; {suggest(where, header)}", path=name, line=line
+        )
+    return list(header).index(where)
+
+
+def _named(kind: str, header: Sequence[str]) -> dict[str, int]:
+    """Columns by their names in the header; empty unless the times are among them."""
+    headings = [_heading(field) for field in header]
+    places: dict[str, int] = {}
+    for column in COLUMNS[kind]:
+        found = next((h for h in _HEADINGS[column] if h in headings and headings.index(h) not in places.values()), None)
+        if found is not None:
+            places[column] = headings.index(found)
+    if "end" in places:
+        places.pop("duration", None)
+    complete = "time" in places or {"start", "end"} <= set(places) or {"start", "duration"} <= set(places)
+    return places if complete else {}
+
+
+def _annotation(
+    kind: str,
+    rows: Sequence[tuple[int, list[str]]],
+    layout: _Layout,
+    options: DelimitedOptions,
+    attrs: Mapping[str, Attribute],
+    name: str | Path,
+) -> Annotation:
+    columns: dict[str, Column] = {}
+    for column in (column for column in layout.places if column != "label"):
+        values = [_number(fields, layout, column, number, name) for number, fields in rows]
+        columns[column] = np.array(values, dtype=np.float64) / options.divisor
+    place = layout.places.get("label")
+    labels = [fields[place] if place is not None and place < len(fields) else "" for _, fields in rows]
+    lines = [number for number, _ in rows]
+    if kind == "intervals" and "duration" in columns:
+        columns["end"] = columns["start"] + columns.pop("duration")
+    elif kind == "intervals" and "end" not in columns:
+        starts = columns["start"]
+        columns, labels, lines = {"start": starts[:-1], "end": starts[1:]}, labels[:-1], lines[:-1]
+    return Annotation(kind, columns, labels, lines=lines, attrs=attrs)
+
+
+def _number(fields: Sequence[str], layout: _Layout, column: str, line: int, name: str | Path) -> float:
+    place = layout.places[column]
+    if place >= len(fields):
+        needed = ", ".join(sorted(layout.places.keys() - {"label"}, key=layout.places.__getitem__))
+        counted = f"{len(fields)} column{'s' if len(fields) != 1 else ''}"
+        raise InvalidAnnotationError(f"has {counted}, needs {needed}: {' '.join(fields)!r}", path=name, line=line)
+    try:
+        return float(fields[place])
+    except ValueError:
+        hint = ""
+        if column == "end" and "label" in layout.places:
+            hint = "; if rows are a start and a label, declare columns: {start: 0, label: 1}"
+        raise InvalidAnnotationError(
+            f"{column} is not a number: {fields[place]!r}{hint}", path=name, line=line
+        ) from None

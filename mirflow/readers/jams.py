@@ -1,0 +1,271 @@
+"""Annotations from JAMS files, decoded by type and without the jams package.
+
+Only the annotations that are asked for are decoded; the others are skipped over as bytes. The last few files stay
+decoded, so that several annotators of one file cost one read.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ..annotations.annotation import Annotation, Attribute
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Column, Float
+from .content import digest_of, file_stat, read_bytes
+from .namespaces import NAMESPACES
+from .options import Reading
+from .selection import Choice, annotator_names, choose, list_choices
+
+# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
+ROUNDING = 1e-9
+
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
+
+
+class _Header(msgspec.Struct):
+    """One annotation of a file, its observations still undecoded."""
+
+    namespace: str = ""
+    data: msgspec.Raw = msgspec.Raw(b"[]")
+    annotation_metadata: Any = None
+
+
+class _File(msgspec.Struct):
+    annotations: list[_Header]
+    file_metadata: Any = None
+
+
+class _TextObservation(msgspec.Struct, gc=False):
+    """What nearly all observations look like; the others take the slower types below."""
+
+    time: float
+    duration: float
+    value: str
+
+
+class _Observation(msgspec.Struct):
+    time: float | None = None
+    duration: float | None = None
+    value: Any = None
+
+
+class _Columns(msgspec.Struct):
+    """The layout of JAMS before 0.3: one list for each field."""
+
+    time: list[float | None]
+    duration: list[float | None] = msgspec.field(default_factory=list)
+    value: list[Any] = msgspec.field(default_factory=list)
+
+
+_FILES = msgspec.json.Decoder(_File)
+_TEXTS = msgspec.json.Decoder(list[_TextObservation])
+_OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
+
+
+@dataclass(frozen=True)
+class JamsFile:
+    """The decoded frame of a JAMS file.
+
+    Parameters
+    ----------
+    name : str
+        What to call it in messages.
+    digest : str
+    headers : sequence
+    choices : tuple of Choice
+        Namespace and annotator of each annotation, in the file's order.
+    attrs : mapping
+        Of the file: ``source``, ``duration`` [s], ``title``, ``artist``.
+    """
+
+    name: str
+    digest: str
+    headers: Sequence[_Header]
+    choices: tuple[Choice, ...]
+    attrs: Mapping[str, Attribute] = field(default_factory=dict)
+
+    def annotation(self, place: int, kind: str) -> Annotation:
+        """One annotation, by its position in the file."""
+        header = self.headers[place]
+        where = f"annotations[{place}].data"
+        time, duration, values = self._observations(header, where)
+        choice = self.choices[place]
+        attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
+        labels = value_texts(values, choice.namespace)
+        return Annotation(kind, columns_of(kind, time, duration), labels, attrs=attrs)
+
+    def _observations(self, header: _Header, where: str) -> tuple[Float, Float, Sequence[Any]]:
+        try:
+            rows = _TEXTS.decode(header.data)
+        except msgspec.ValidationError:
+            return self._odd_observations(header, where)
+        time = np.array([row.time for row in rows], dtype=np.float64)
+        duration = np.array([row.duration for row in rows], dtype=np.float64)
+        return time, duration, [row.value for row in rows]
+
+    def _odd_observations(self, header: _Header, where: str) -> tuple[Float, Float, Sequence[Any]]:
+        """Values that are no text, missing fields, and data in columns."""
+        try:
+            rows = _OBSERVATIONS.decode(header.data)
+        except msgspec.ValidationError as error:
+            found = _PLACE.match(str(error))
+            what, at = (found["what"], found["where"] or "") if found else (str(error), "")
+            raise InvalidAnnotationError(f"{where}{at}: {what}", path=self.name) from None
+        if isinstance(rows, _Columns):
+            times, durations, values = rows.time, rows.duration, rows.value
+        else:
+            times, durations = [row.time for row in rows], [row.duration for row in rows]
+            values = [row.value for row in rows]
+        durations, values = durations or [None] * len(times), values or [None] * len(times)
+        if not len(times) == len(durations) == len(values):
+            counted = f"{len(times)} times, {len(durations)} durations, {len(values)} values"
+            raise InvalidAnnotationError(f"{where}: columns of different lengths: {counted}", path=self.name)
+        if None in times:
+            message = f"{where}[{times.index(None)}].time: missing, null or not a number"
+            raise InvalidAnnotationError(message, path=self.name)
+        lengths = [0.0 if duration is None else duration for duration in durations]
+        return np.array(times, dtype=np.float64), np.array(lengths, dtype=np.float64), values
+
+
+def columns_of(kind: str, time: Float, duration: Float) -> dict[str, Column]:
+    """Times and durations of observations as the columns of a kind."""
+    if kind == "events":
+        return {"time": time}
+    end = time + duration
+    touching = np.abs(end[:-1] - time[1:]) < ROUNDING
+    end[:-1][touching] = time[1:][touching]
+    return {"start": time, "end": end}
+
+
+def value_texts(values: Sequence[Any], namespace: str) -> list[str]:
+    """Values of observations as labels: a beat's position as its number, null as nothing."""
+    form = NAMESPACES[namespace].value if namespace in NAMESPACES else "text"
+    if form == "position":
+        values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
+    return [value if isinstance(value, str) else _text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, (int, float)) else json.dumps(value)
+
+
+def read_jams(path: str, reading: Reading, annotator: str | int | None, name: str) -> tuple[Annotation, str]:
+    """One annotation of a JAMS file, and the digest of the file's bytes.
+
+    Parameters
+    ----------
+    path : str
+    reading : Reading
+    annotator : str, int or None
+        An annotator's id, a position among the annotations that fit, or None where only one fits.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not JSON or not JAMS.
+    InvalidAnnotationError
+        If it holds no such annotation, or more than one; the message lists what it holds.
+    """
+    file = open_jams(path, reading.max_bytes, name)
+    return file.annotation(choose(file.choices, reading, annotator, name), reading.kind), file.digest
+
+
+def annotators_of(path: str, reading: Reading, name: str) -> list[str]:
+    """The annotators of a JAMS file's annotations that fit, in the file's order."""
+    file = open_jams(path, reading.max_bytes, name)
+    return [file.choices[place].annotator for place in list_choices(file.choices, reading)]
+
+
+def open_jams(path: str, max_bytes: int, name: str) -> JamsFile:
+    """The decoded frame of a JAMS file; the last few are remembered until they change on disk."""
+    return _open(path, max_bytes, name, file_stat(path, name))
+
+
+@lru_cache(maxsize=4)
+def _open(path: str, max_bytes: int, name: str, stat: tuple[int, int]) -> JamsFile:
+    return decode_jams(read_bytes(path, max_bytes, name), name)
+
+
+def decode_jams(data: bytes, name: str) -> JamsFile:
+    """The decoded frame of a JAMS file from its bytes.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not JSON, or not JAMS: truncated, too deeply nested, of another shape.
+
+    Examples
+    --------
+    >>> decode_jams(b'{"annotations": [{"namespace": "chord", "data": []}]}', "a.jams").choices[0].namespace
+    'chord'
+    """
+    file = _decode_file(data, name)
+    metadata = [header.annotation_metadata for header in file.annotations]
+    choices = annotator_names([header.namespace for header in file.annotations], metadata)
+    return JamsFile(
+        name, digest_of(data), file.annotations, choices, {"source": name, **file_attrs(file.file_metadata)}
+    )
+
+
+def _decode_file(data: bytes, name: str) -> _File:
+    try:
+        return _FILES.decode(data)
+    except RecursionError:
+        raise UnreadableError("is nested too deeply for JAMS", path=name) from None
+    except msgspec.ValidationError as error:
+        raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        if b"NaN" in data or b"Infinity" in data:
+            return _FILES.decode(_without_constants(data, name))
+        raise _broken(str(error), data, name) from None
+
+
+def _without_constants(data: bytes, name: str) -> bytes:
+    """JSON with null for NaN and infinities, which Python's own encoder writes although JSON has none."""
+    try:
+        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None))
+    except RecursionError:
+        raise UnreadableError("is nested too deeply for JAMS", path=name) from None
+    except UnicodeDecodeError as error:
+        raise _broken(str(error), data, name) from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
+
+
+def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
+    found = _BYTE.search(reason)
+    line = data.count(b"\n", 0, int(found[1])) + 1 if found else data.count(b"\n") + 1
+    if not data.strip():
+        return UnreadableError("is empty, not JSON", path=name)
+    if "truncated" in reason:
+        reason = "it ends in the middle"
+    return UnreadableError(f"is not JSON: {reason}", path=name, line=line)
+
+
+def file_attrs(metadata: Any) -> dict[str, Attribute]:
+    """Duration, title and artist from a file's metadata, where they are given."""
+    attrs: dict[str, Attribute] = {}
+    if not isinstance(metadata, Mapping):
+        return attrs
+    duration = metadata.get("duration")
+    if isinstance(duration, (int, float)) and not isinstance(duration, bool):
+        attrs["duration"] = float(duration)
+    for key in ("title", "artist"):
+        if isinstance(metadata.get(key), str) and metadata[key]:
+            attrs[key] = metadata[key]
+    return attrs

@@ -1,0 +1,155 @@
+"""How files are to be read: declared once, hashable and picklable, shared by the sources of a whole evaluation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from ..annotations.schema import KINDS, kind_of
+from ..errors import AnnotationError, UnknownNameError
+from .namespaces import namespace_kind
+
+MAX_BYTES = 256 * 2**20
+FORMATS = ("jams", "lab", "txt", "csv", "tsv")
+READABLE = ("events", "intervals")
+COLUMNS = {"events": ("time", "label"), "intervals": ("start", "end", "duration", "label")}
+_SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
+_DELIMITERS = {
+    "tab": "\t",
+    "\\t": "\t",
+    "comma": ",",
+    "semicolon": ";",
+    "whitespace": "whitespace",
+    "blank": "whitespace",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DelimitedOptions:
+    """How delimited text is laid out; whatever is left out is found from the file.
+
+    Parameters
+    ----------
+    delimiter : str or None
+        A character, or one of the words ``tab``, ``comma``, ``semicolon``, ``whitespace``. None: ``,`` in ``.csv``, the
+        tab in ``.tsv``, else blanks and tabs, or a comma or semicolon where the first row has no blanks.
+    header : bool or None
+        Whether the first row holds column names. None: it does if no field is a number and one is a known name.
+    comment : str
+        Lines that begin with it are left out; empty: no comments.
+    columns : tuple of (str, int or str)
+        Which column, counted from 0 or by its name in the header, holds ``time`` (events), ``start``, ``end`` or
+        ``duration`` (intervals), and ``label``. Intervals with neither end nor duration last until the next row's
+        start; the last row then only closes the one before.
+    time_unit : str
+        ``s``, ``ms`` or ``samples@44100``.
+    encoding : str
+
+    Examples
+    --------
+    >>> DelimitedOptions(time_unit="samples@44100").divisor
+    44100.0
+    """
+
+    delimiter: str | None = None
+    header: bool | None = None
+    comment: str = "#"
+    columns: tuple[tuple[str, int | str], ...] = ()
+    time_unit: str = "s"
+    encoding: str = "utf-8"
+
+    def __post_init__(self) -> None:
+        if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
+            words = ", ".join(_DELIMITERS)
+            raise AnnotationError(f"not a delimiter: {self.delimiter!r}; write a character or one of {words}")
+        if self.time_unit not in ("s", "ms") and not _SAMPLES.fullmatch(self.time_unit):
+            raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms or samples@44100")
+        known = {name for names in COLUMNS.values() for name in names}
+        for name, _ in self.columns:
+            if name not in known:
+                raise UnknownNameError("column", name, known)
+
+    @property
+    def divisor(self) -> float:
+        """What numbers in the file are divided by to give seconds."""
+        samples = _SAMPLES.fullmatch(self.time_unit)
+        if samples:
+            return float(samples[1])
+        return 1000.0 if self.time_unit == "ms" else 1.0
+
+    @property
+    def separator(self) -> str | None:
+        """The declared delimiter as a character or ``whitespace``."""
+        return None if self.delimiter is None else _DELIMITERS.get(self.delimiter, self.delimiter)
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What to take from a file, and how.
+
+    Parameters
+    ----------
+    kind : str
+        ``events`` or ``intervals``.
+    task : str or None
+        Chooses the namespaces of a JAMS file that serve the task.
+    format : str or None
+        One of :data:`FORMATS`; None: from the file's suffix, delimited text for suffixes that are not known.
+    namespace : str or None
+        The one namespace to take from a JAMS file.
+    delimited : DelimitedOptions
+    max_bytes : int
+        Larger files are refused as unreadable.
+
+    Examples
+    --------
+    >>> Reading.of(task="chord").kind
+    'intervals'
+    """
+
+    kind: str
+    task: str | None = None
+    format: str | None = None
+    namespace: str | None = None
+    delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
+    max_bytes: int = MAX_BYTES
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise UnknownNameError("kind of annotation", self.kind, KINDS)
+        if self.kind not in READABLE:
+            raise AnnotationError(f"annotations of kind {self.kind!r} cannot be read yet; known: {', '.join(READABLE)}")
+        if self.format is not None and self.format not in FORMATS:
+            raise UnknownNameError("format", self.format, FORMATS)
+        if self.namespace is not None and namespace_kind(self.namespace) != self.kind:
+            holds = namespace_kind(self.namespace)
+            raise AnnotationError(
+                f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        task: str | None = None,
+        kind: str | None = None,
+        namespace: str | None = None,
+        format: str | None = None,
+        delimited: DelimitedOptions | None = None,
+        max_bytes: int = MAX_BYTES,
+    ) -> Reading:
+        """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
+        if kind is None and namespace is not None:
+            kind = namespace_kind(namespace)
+        if kind is None and task is not None:
+            kind = kind_of(task).name
+        if kind is None:
+            raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
+        return cls(kind, task, format, namespace, delimited or DelimitedOptions(), max_bytes)
+
+    def format_of(self, suffix: str) -> str:
+        """The format of a file with that suffix: the declared one, else the suffix's, else text."""
+        if self.format is not None:
+            return self.format
+        name = suffix.lstrip(".").lower()
+        return name if name in FORMATS else "txt"

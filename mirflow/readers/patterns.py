@@ -1,0 +1,189 @@
+"""Path patterns with placeholders, ``estimates/{system}/{track}.lab``, and the files that they find."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import AnnotationError
+
+_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """One file (or pack) that a pattern found.
+
+    Parameters
+    ----------
+    path : str
+        Absolute.
+    name : str
+        Relative to the root, with ``/``.
+    values : tuple of str
+        Of the pattern's placeholders, in the order of :attr:`Pattern.names`.
+    size, modified : int
+        In bytes and ns; -1 and 0 for a link that leads nowhere.
+    """
+
+    path: str
+    name: str
+    values: tuple[str, ...]
+    size: int
+    modified: int
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A path with placeholders.
+
+    ``{name}`` stands for one or more characters within one folder level, ``{name:path}`` may span several. A
+    placeholder that stands twice has the same value in both places. Every other character stands for itself.
+
+    Examples
+    --------
+    >>> Pattern("estimates/{system}/{track:path}.lab").names
+    ('system', 'track')
+    """
+
+    text: str
+
+    def __post_init__(self) -> None:
+        rest = self.text
+        for inner in _PLACEHOLDER.findall(self.text):
+            if not _NAME.fullmatch(inner):
+                raise AnnotationError(
+                    f"not a placeholder: {{{inner}}} in {self.text!r}; write {{name}} or {{name:path}}"
+                )
+            rest = rest.replace(f"{{{inner}}}", "", 1)
+        if "{" in rest or "}" in rest:
+            raise AnnotationError(f"unbalanced braces in {self.text!r}")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the placeholders, each once, in order."""
+        return tuple(dict.fromkeys(inner.partition(":")[0] for inner in _PLACEHOLDER.findall(self.text)))
+
+    @property
+    def is_pack(self) -> bool:
+        """Whether it names packs of many tracks and not files of one."""
+        return self.text.endswith(".zarr")
+
+    def find(self, root: str | Path) -> list[Match]:
+        """The files under `root` that fit, sorted by name; each folder is listed once.
+
+        Hidden files are found only where the pattern itself begins with a dot.
+        """
+        base = os.path.abspath(root)  # noqa: PTH100 - Path.resolve would follow links, and show other names
+        return sorted(self._descend(base, "", self.text.split("/"), {}), key=lambda match: match.name)
+
+    def _descend(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
+        """The files below one folder that fit the remaining steps of the pattern."""
+        if ":path}" in steps[0]:
+            yield from self._walk(base, name, "/".join(steps), bound)
+            return
+        if not _PLACEHOLDER.search(steps[0]):
+            yield from self._enter(base, name, steps, bound)
+            return
+        regex = _regex(steps[0], bound)
+        for entry in _entries(base, name):
+            if entry.name.startswith(".") and not steps[0].startswith("."):
+                continue
+            found = regex.fullmatch(entry.name)
+            if found is None:
+                continue
+            below = _join(name, entry.name)
+            values = {**bound, **found.groupdict()} if found.lastindex else bound
+            if len(steps) > 1:
+                if entry.is_dir():
+                    yield from self._descend(base, below, steps[1:], values)
+            elif entry.is_dir() == self.is_pack:
+                yield self._match(base, below, values, _stat(entry))
+
+    def _enter(self, base: str, name: str, steps: Sequence[str], bound: Mapping[str, str]) -> Iterator[Match]:
+        """A step without a placeholder is looked up, not searched for."""
+        below = _join(name, steps[0]) if name or steps[0] else "/"
+        path = Path(base, below)
+        if len(steps) > 1:
+            if path.is_dir():
+                yield from self._descend(base, below, steps[1:], bound)
+        elif path.is_dir() == self.is_pack and path.exists():
+            status = path.stat()
+            yield self._match(base, below, bound, (status.st_size, status.st_mtime_ns))
+
+    def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[Match]:
+        """Everything below a folder, for placeholders that span folder levels."""
+        regex = _regex(rest, bound)
+        folders = [""]
+        while folders:
+            folder = folders.pop()
+            for entry in _entries(base, _join(name, folder)):
+                inner = _join(folder, entry.name)
+                found = None if entry.name.startswith(".") else regex.fullmatch(inner)
+                if found and entry.is_dir() == self.is_pack:
+                    yield self._match(base, _join(name, inner), {**bound, **found.groupdict()}, _stat(entry))
+                elif entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+                    folders.append(inner)
+
+    def _match(self, base: str, name: str, bound: Mapping[str, str], stat: tuple[int, int]) -> Match:
+        values = tuple(bound[key] for key in self.names)
+        return Match(f"{base}/{name}" if not name.startswith("/") else name, name, values, *stat)
+
+    def hint(self, root: str | Path) -> str:
+        """Why it may have found nothing: the deepest folder that is there, and what is in it."""
+        folder = Path(root)
+        if not folder.is_dir():
+            return f"the folder {str(folder)!r} does not exist"
+        for step in self.text.split("/")[:-1]:
+            if _PLACEHOLDER.search(step) or not (folder / step).is_dir():
+                break
+            folder = folder / step
+        names = sorted(entry.name + "/" * entry.is_dir() for entry in os.scandir(folder))
+        more = f" and {len(names) - 4} more" if len(names) > 4 else ""
+        held = f"it holds {', '.join(names[:4])}{more}" if names else "it is empty"
+        return f"the nearest folder that exists is {str(folder)!r}; {held}"
+
+
+def _join(folder: str, name: str) -> str:
+    return f"{folder.rstrip('/')}/{name}" if folder else name
+
+
+def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(f"{base}/{name}" if not name.startswith("/") else name) as entries:
+            return list(entries)
+    except OSError as error:
+        raise AnnotationError(f"folder cannot be listed: {error.strerror}", path=name or base) from None
+
+
+def _stat(entry: os.DirEntry[str]) -> tuple[int, int]:
+    try:
+        status = entry.stat()
+    except OSError:
+        return -1, 0
+    return status.st_size, status.st_mtime_ns
+
+
+def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:
+    """A regular expression for one step, or for the rest of a path."""
+    parts: list[str] = []
+    seen: set[str] = set()
+    position = 0
+    for found in _PLACEHOLDER.finditer(text):
+        parts.append(re.escape(text[position : found.start()]))
+        name, _, spanning = found[1].partition(":")
+        if name in bound:
+            parts.append(re.escape(bound[name]))
+        elif name in seen:
+            parts.append(f"(?P={name})")
+        else:
+            # Greedy: of several ways to split a name, the first placeholder takes the most.
+            parts.append(f"(?P<{name}>.+)" if spanning else f"(?P<{name}>[^/]+)")
+            seen.add(name)
+        position = found.end()
+    parts.append(re.escape(text[position:]))
+    return re.compile("".join(parts), re.DOTALL)

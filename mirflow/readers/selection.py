@@ -1,0 +1,98 @@
+"""Which of the annotations in a JAMS file or object is meant."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..errors import InvalidAnnotationError, suggest
+from .namespaces import wanted_namespaces
+from .options import Reading
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One annotation that may be chosen: its namespace, and the name of its annotator, unique in the namespace."""
+
+    namespace: str
+    annotator: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace} by {self.annotator}"
+
+
+def annotator_names(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[Choice, ...]:
+    """A name for the annotator of every annotation: the id, else the name, else the position in its namespace.
+
+    Names that would stand twice in a namespace get a number, from the second on.
+
+    Examples
+    --------
+    >>> [str(c) for c in annotator_names(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
+    ['chord by A1', 'chord by A1 (2)', 'chord by 2']
+    """
+    positions: Counter[str] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
+    choices = []
+    for namespace, one in zip(namespaces, metadata, strict=True):
+        name = _annotator(one) or str(positions[namespace])
+        positions[namespace] += 1
+        seen[namespace, name] += 1
+        count = seen[namespace, name]
+        choices.append(Choice(namespace, name if count == 1 else f"{name} ({count})"))
+    return tuple(choices)
+
+
+def _annotator(metadata: Any) -> str:
+    annotator = metadata.get("annotator") if isinstance(metadata, Mapping) else None
+    if isinstance(annotator, Mapping):
+        annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
+    return str(annotator).strip() if isinstance(annotator, (str, int)) else ""
+
+
+def list_choices(choices: Sequence[Choice], reading: Reading) -> list[int]:
+    """Positions of the annotations that fit what is to be read."""
+    wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
+    return [place for place, choice in enumerate(choices) if choice.namespace in wanted]
+
+
+def choose(choices: Sequence[Choice], reading: Reading, annotator: str | int | None, name: str) -> int:
+    """The position of the one annotation that is meant.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+    reading : Reading
+    annotator : str, int or None
+        A name, a position among those that fit, or None where only one fits.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If none fits, or more than one; the message lists what is there.
+    """
+    fitting = list_choices(choices, reading)
+    what = reading.namespace or reading.task or reading.kind
+    if not fitting:
+        held = ", ".join(map(str, choices)) or "no annotation at all"
+        raise InvalidAnnotationError(f"holds no annotation for {what!r}; it holds {held}", path=name)
+    held = ", ".join(str(choices[place]) for place in fitting)
+    if isinstance(annotator, int):
+        if not 0 <= annotator < len(fitting):
+            raise InvalidAnnotationError(f"holds no annotation number {annotator}; it holds {held}", path=name)
+        return fitting[annotator]
+    if annotator is not None:
+        known = [choices[place].annotator for place in fitting]
+        fitting = [place for place in fitting if choices[place].annotator == annotator]
+        if not fitting:
+            message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
+            raise InvalidAnnotationError(f"{message} It holds {held}", path=name)
+    if len(fitting) > 1:
+        way = "a namespace" if annotator is not None else "an annotator or a namespace"
+        held = ", ".join(str(choices[place]) for place in fitting)
+        raise InvalidAnnotationError(f"holds {len(fitting)} annotations for {what!r}: {held}; choose {way}", path=name)
+    return fitting[0]

@@ -1,0 +1,92 @@
+"""Sources: where an annotation comes from, as something small that can be sent to a worker and read there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from ..annotations.annotation import Annotation
+from .content import digest_of, file_stat, read_bytes
+from .delimited import parse_delimited
+from .options import Reading
+
+
+@runtime_checkable
+class Source(Protocol):
+    """One annotation that can be read: a file, an annotator of a file, an entry of a pack.
+
+    Sources are immutable, hashable and picklable.
+    """
+
+    @property
+    def label(self) -> str:
+        """What to call it in messages; equal for two sources exactly if they are the same annotation."""
+        ...
+
+    def stat(self) -> tuple[int, int]:
+        """Size in bytes and time of modification in ns, as they were when it was found.
+
+        Raises :class:`mirflow.errors.UnreadableError` if it is gone.
+        """
+        ...
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, and the digest of the bytes that it was read from.
+
+        Raises :class:`mirflow.errors.UnreadableError` or :class:`mirflow.errors.InvalidAnnotationError`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """An annotation in a file.
+
+    Parameters
+    ----------
+    path : str
+        Where it is; absolute if other processes are to read it.
+    reading : Reading
+    annotator : str, int or None
+        Which annotation of a JAMS file: an annotator's id, a position among those that fit, or None where one fits.
+    name : str
+        What to call the file in messages; empty: its path.
+    found : (int, int) or None
+        Size and time of modification, where the listing of its folder told them.
+
+    Examples
+    --------
+    >>> source = FileSource("/data/refs/a.lab", Reading.of(task="chord"), name="refs/a.lab")
+    >>> source.label
+    'refs/a.lab'
+    """
+
+    path: str
+    reading: Reading
+    annotator: str | int | None = None
+    name: str = ""
+    found: tuple[int, int] | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The file's name, with the annotator in brackets."""
+        name = self.name or self.path
+        return name if self.annotator is None else f"{name} [{self.annotator}]"
+
+    def stat(self) -> tuple[int, int]:
+        """Size in bytes and time of modification in ns, as they were when it was found."""
+        if self.found is not None:
+            return self.found
+        return file_stat(self.path, self.name)
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation and the digest of the file's bytes, which are read once."""
+        name = self.name or self.path
+        format = self.reading.format_of(self.path.rpartition(".")[2])
+        if format == "jams":
+            from .jams import read_jams
+
+            return read_jams(self.path, self.reading, self.annotator, name)
+        data = read_bytes(self.path, self.reading.max_bytes, name)
+        annotation = parse_delimited(data, self.reading.kind, format, self.reading.delimited, name)
+        return annotation, digest_of(data)

@@ -1,0 +1,160 @@
+"""A table, and the four ways to write it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+Entry = str | int | float | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows under named columns, with what has to be said about them.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Every row has an entry for each.
+    rows : tuple of tuples
+        Text, numbers, or None where there is nothing. NaN is written as nothing.
+    title : str
+        One line above.
+    notes : tuple of str
+        Lines below: how the numbers came about.
+    folds : tuple of str
+        Columns of prose, which may break over lines.
+
+    Examples
+    --------
+    >>> print(to_markdown(Table(("system", "majmin"), (("KO2", "0.7926"), ("a|b", None)))), end="")
+    | system | majmin |
+    |---|---|
+    | KO2 | 0.7926 |
+    | a\\|b | - |
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Entry, ...], ...]
+    title: str = ""
+    notes: tuple[str, ...] = field(default=())
+    folds: tuple[str, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for row in self.rows:
+            if len(row) != len(self.columns):
+                raise ValueError(f"a row of {len(row)} entries under {len(self.columns)} columns: {row}")
+
+
+def merge(tables: Sequence[Table]) -> Table:
+    """The rows of several tables under all of their columns; None where a table has no such column.
+
+    Examples
+    --------
+    >>> merge([Table(("a",), ((1,),)), Table(("a", "b"), ((2, 3),))]).rows
+    ((1, None), (2, 3))
+    """
+    columns = tuple(dict.fromkeys(name for table in tables for name in table.columns))
+    rows = [dict(zip(table.columns, row, strict=True)) for table in tables for row in table.rows]
+    return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
+
+
+def to_text(table: Table, width: int | None = None) -> str:
+    """The table for a terminal.
+
+    Parameters
+    ----------
+    table : Table
+    width : int or None
+        Columns of the terminal, for the prose to fold into; None: as wide as needed. Numbers are never cut.
+    """
+    from rich import box
+    from rich.console import Console
+    from rich.table import Column
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    numeric = [_is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
+    columns = [
+        Column(Text(_clean(name)), justify="right" if number else "left", no_wrap=name not in table.folds)
+        for name, number in zip(table.columns, numeric, strict=True)
+    ]
+    grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
+    for row in table.rows:
+        grid.add_row(*(Text(_clean(_show(entry))) for entry in row))
+    out = io.StringIO()
+    # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
+    Console(file=out, width=_room(table, width), color_system=None, legacy_windows=False).print(grid)
+    parts = [table.title, *(line.rstrip() for line in out.getvalue().splitlines()), *table.notes]
+    return "".join(f"{part}\n" for part in parts if part)
+
+
+def _room(table: Table, width: int | None) -> int:
+    """How wide a table has to be at least, or may be."""
+    widths = []
+    for place, name in enumerate(table.columns):
+        entries = [_clean(_show(row[place])) for row in table.rows]
+        longest = max(len(text) for text in (name, *entries))
+        widths.append((max(24, len(name)) if name in table.folds and width else 2 * longest) + 3)
+    return max(sum(widths), width or 0)
+
+
+def text_width(text: str) -> int:
+    """Columns that a text takes on a terminal."""
+    from rich.cells import cell_len
+
+    return max((cell_len(line) for line in text.splitlines()), default=0)
+
+
+def to_markdown(table: Table) -> str:
+    """The table for a README or an issue."""
+    lines = [_pipes(table.columns), "|" + "---|" * len(table.columns)]
+    lines += [_pipes([_show(entry) for entry in row]) for row in table.rows]
+    head = [table.title, ""] if table.title else []
+    foot = ["", *(f"{note}  " for note in table.notes)] if table.notes else []
+    return "".join(f"{line}\n" for line in [*head, *lines, *foot])
+
+
+def _pipes(entries: Sequence[str]) -> str:
+    escaped = (_clean(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in entries)
+    return f"| {' | '.join(escaped)} |"
+
+
+def to_csv(table: Table) -> str:
+    """The table for other programs: full precision, nothing for what is not there, no title and no notes."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(table.columns)
+    writer.writerows([_bare(entry) for entry in row] for row in table.rows)
+    return out.getvalue()
+
+
+def to_json(table: Table) -> str:
+    """The table as a list of objects: full precision, null for what is not there."""
+    rows = [{name: _bare(entry) for name, entry in zip(table.columns, row, strict=True)} for row in table.rows]
+    return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _bare(entry: Entry) -> Entry:
+    return None if isinstance(entry, float) and not math.isfinite(entry) else entry
+
+
+def _show(entry: Entry) -> str:
+    if entry is None or (isinstance(entry, float) and math.isnan(entry)):
+        return "-"
+    return f"{entry:.4f}" if isinstance(entry, float) else str(entry)
+
+
+def _is_numeric(entries: Sequence[Entry]) -> bool:
+    """Whether a column reads as numbers, which are set flush right."""
+    shown = [_show(entry) for entry in entries]
+    return all(text[:1].isdigit() or text[:1] == "-" for text in shown) and any(text != "-" for text in shown)
+
+
+def _clean(text: str) -> str:
+    """Names come from files: what would steer a terminal or break a line is shown as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

@@ -1,0 +1,250 @@
+"""Running a pipeline: plan, compute what is stale, journal it, publish the store; or the same as a lazy tree."""
+
+from __future__ import annotations
+
+import platform
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .cells import Cells
+from .discovery import plan_pipeline
+from .errors import RunError
+from .flow.execute import choose_scheduler, execute
+from .flow.work import BlockWork, works_of
+from .job import Job, failures, status_counts
+from .metrics.base import describe
+from .pipeline import Pipeline, load_pipeline
+from .plan import EvaluationPlan, Stale
+from .progress import Progress
+from .status import FAILED, Status
+from .store.packs import open_pack
+from .store.writer import StoreWriter
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_VERSIONED = ("mirflow", "numpy", "zarr")
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """What a run did for one evaluation.
+
+    Parameters
+    ----------
+    plan : EvaluationPlan
+    counts : mapping of str to int
+        Cells by why they were computed or not: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``.
+    status : mapping of Status to int
+        All cells by outcome.
+    messages : tuple of str
+        Why cells have no score, each reason once.
+    """
+
+    plan: EvaluationPlan
+    counts: Mapping[str, int]
+    status: Mapping[Status, int]
+    messages: tuple[str, ...]
+
+    @property
+    def failed(self) -> int:
+        """Number of cells without a score."""
+        return sum(count for status, count in self.status.items() if status in FAILED)
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a run did.
+
+    Parameters
+    ----------
+    store : Path
+    evaluations : tuple of EvaluationReport
+    seconds : float
+        Wall time.
+    scheduler : str
+        The one that was used.
+    published : bool
+        Whether the store changed.
+    """
+
+    store: Path
+    evaluations: tuple[EvaluationReport, ...]
+    seconds: float
+    scheduler: str
+    published: bool
+
+    @property
+    def failed(self) -> int:
+        """Number of failed cells in the evaluations that do not ignore failures."""
+        return sum(report.failed for report in self.evaluations if report.plan.on_error != "ignore")
+
+
+def plan(
+    pipeline: str | Path | Pipeline, *, root: str | Path | None = None, on_error: str | None = None
+) -> list[EvaluationPlan]:
+    """What a pipeline compares: files are listed, none is read but those whose annotators are the systems.
+
+    Parameters
+    ----------
+    pipeline : path or Pipeline
+    root : path or None
+        Instead of that of the file.
+    on_error : {"record", "ignore", "raise"} or None
+        Instead of that of the evaluations.
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong, or a pattern matches nothing.
+    """
+    loaded = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(pipeline, root=root)
+    plans = plan_pipeline(loaded, open_pack)
+    return plans if on_error is None else [replace(one, on_error=on_error) for one in plans]
+
+
+def run(
+    pipeline: str | Path | Pipeline,
+    *,
+    root: str | Path | None = None,
+    store: str | Path | None = None,
+    scheduler: Any = None,
+    workers: int | None = None,
+    force: bool = False,
+    on_error: str | None = None,
+    progress: Progress | None = None,
+    guarded: bool = False,
+) -> RunReport:
+    """Run a pipeline and publish its store.
+
+    Parameters
+    ----------
+    pipeline : path or Pipeline
+    root, store : path or None
+        Instead of those of the file.
+    scheduler : str, distributed.Client or None
+        Instead of that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
+    workers : int or None
+        How many threads or processes; None: one a core.
+    force : bool
+        Compute everything again.
+    on_error : {"record", "ignore", "raise"} or None
+        Instead of that of the evaluations.
+    progress : Progress or None
+    guarded : bool
+        Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong; nothing is run.
+    StoreError
+        If the store cannot be written.
+    RunError
+        If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
+    """
+    began = time.perf_counter()
+    loaded = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(pipeline, root=root)
+    plans = plan(loaded, on_error=on_error)
+    with StoreWriter(loaded.store if store is None else store) as writer:
+        if force:
+            writer.journal.clear()
+        jobs = [Job.start(one, writer, force) for one in plans]
+        works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
+        chosen = choose_scheduler(scheduler or loaded.execution.scheduler, [work for _, work in works], guarded)
+        with progress or Progress() as shown:
+            _compute(works, writer, chosen, workers, shown)
+        reports, published = _publish(jobs, writer, loaded)
+        return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+
+
+def _compute(
+    works: Sequence[tuple[Job, BlockWork]], writer: StoreWriter, scheduler: Any, workers: int | None, progress: Progress
+) -> None:
+    """Score all blocks; each is in the journal before it counts as done."""
+    progress.start(sum(len(work.tracks) for _, work in works))
+
+    def done(number: int, cells: Cells) -> None:
+        job, work = works[number]
+        writer.journal.append(job.plan.name, job.plan.signature, cells)
+        job.done.append(cells)
+        progress.advance(len(work.tracks))
+        if job.plan.on_error == "raise":
+            _raise_failure(cells)
+
+    execute([work for _, work in works], scheduler, done, workers)
+
+
+def _raise_failure(cells: Cells) -> None:
+    failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
+    if len(failed):
+        first = int(failed[0])
+        status = Status(int(cells.status[first])).name
+        raise RunError(
+            f"system {cells.system[first]!r}, track {cells.track[first]!r}: {status}: {cells.message[first]} "
+            "(stopped, as on_error is raise; what was computed is kept)"
+        )
+
+
+def _publish(jobs: Sequence[Job], writer: StoreWriter, pipeline: Pipeline) -> tuple[tuple[EvaluationReport, ...], bool]:
+    """Put the new store in place, unless it would equal the one that is there."""
+    versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
+    attrs = {"versions": versions, "pipeline": pipeline.text}
+    contents = [job.content(attrs) for job in jobs]
+    same = all(job.unchanged(content) for job, content in zip(jobs, contents, strict=True))
+    published = not same or set(writer.groups()) != {content.name for content in contents}
+    if published:
+        writer.publish(contents, {"name": pipeline.name, **attrs})
+    reports = [
+        EvaluationReport(job.plan, job.counts, status_counts(content), tuple(failures(content)))
+        for job, content in zip(jobs, contents, strict=True)
+    ]
+    return tuple(reports), published
+
+
+def open_pipeline(pipeline: str | Path | Pipeline, *, root: str | Path | None = None) -> xr.DataTree:
+    """A pipeline's scores as a lazy tree: nothing is computed until it is asked for.
+
+    Parameters
+    ----------
+    pipeline : path or Pipeline
+    root : path or None
+        Instead of that of the file.
+
+    Returns
+    -------
+    xr.DataTree
+        One group an evaluation, as `open_store` gives them, with dask arrays: ``score`` and ``weight`` over
+        (system, track, metric), ``status`` over (system, track), a chunk for each block of tracks.
+    """
+    import xarray as xr
+
+    return xr.DataTree.from_dict({one.name: _lazy(one) for one in plan(pipeline, root=root)})
+
+
+def _lazy(plan: EvaluationPlan) -> xr.Dataset:
+    import xarray as xr
+
+    from .flow.graph import expected_extras, lazy_scores
+
+    scalars = [measure for measure in plan.measures if not measure.metric.dims]
+    works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    extras = expected_extras(plan)
+    variables = lazy_scores(works, plan.systems, len(scalars), extras)
+    coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
+    coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
+    coords |= {name: ("track", list(values)) for name, values in plan.track_meta.items()}
+    coords |= {name: ("system", list(values)) for name, values in plan.system_meta.items()}
+    for sparse in extras.values():
+        coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
+    return xr.Dataset(variables, coords, {"task": plan.task, "convention": plan.convention, "grid": plan.grid})

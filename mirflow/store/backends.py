@@ -1,0 +1,107 @@
+"""Zarr's view of a generation's folder: durable while it is written, honest once it is gone.
+
+Imported only when a store is opened, as `import zarr` takes longer than everything else in the package.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import zarr
+from zarr.abc.store import ByteRequest
+from zarr.codecs import ZstdCodec
+from zarr.core.buffer import Buffer, BufferPrototype
+from zarr.errors import ZarrUserWarning
+from zarr.storage import LocalStore
+
+from ..errors import StoreError
+from .files import write_synced
+
+
+class BuildingStore(LocalStore):
+    """A folder that nobody reads yet: every value is written once, in this thread, and synced.
+
+    Zarr's own local store hands each small file to another thread and renames it into place; in a folder that is put
+    in place as a whole, both are in vain and double the time of a publish.
+    """
+
+    async def set(self, key: str, value: Buffer) -> None:
+        """Write one value."""
+        path = self.root / key
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_synced(path, value.to_bytes())
+
+    async def set_if_not_exists(self, key: str, value: Buffer) -> None:
+        """Write one value where there is none."""
+        if not (self.root / key).exists():
+            await self.set(key, value)
+
+    async def exists(self, key: str) -> bool:
+        """Whether there is a value."""
+        return (self.root / key).is_file()
+
+
+class GenerationStore(LocalStore):
+    """A published generation, read only.
+
+    A chunk that is not there reads as fill values. That is right where it was never written, and a lie where the
+    generation was removed under a lazy handle: then this raises. Removing starts by renaming the folder, so a folder
+    that is still there after a miss was whole at the time of the miss.
+    """
+
+    def __init__(self, root: Path | str, *, read_only: bool = True) -> None:
+        super().__init__(root, read_only=read_only)
+
+    async def get(
+        self, key: str, prototype: BufferPrototype | None = None, byte_range: ByteRequest | None = None
+    ) -> Buffer | None:
+        """One value; None where it was never written."""
+        value = await super().get(key, prototype, byte_range)
+        if value is None and not self.root.exists():
+            raise StoreError(f"{self.root}: was replaced by later runs while it was open; open the store again")
+        return value
+
+
+def create_array(
+    group: zarr.Group,
+    name: str,
+    shape: tuple[int, ...],
+    dtype: np.dtype[Any],
+    chunks: tuple[int, ...],
+    fill: Any,
+    dims: tuple[str, ...],
+    attrs: Mapping[str, Any],
+) -> zarr.Array[Any]:
+    """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers."""
+    return group.create_array(
+        name,
+        shape=shape,
+        dtype="string" if dtype.kind == "T" else dtype,
+        chunks=tuple(max(1, size) for size in chunks),
+        fill_value=fill,
+        compressors=ZstdCodec(level=0, checksum=True),
+        dimension_names=dims,
+        attributes=dict(attrs),
+    )
+
+
+def new_root(folder: Path, attrs: Mapping[str, Any]) -> zarr.Group:
+    """The root group of a store that is built in an empty folder."""
+    return zarr.create_group(BuildingStore(folder), zarr_format=3, attributes=dict(attrs))
+
+
+def consolidate(root: zarr.Group) -> None:
+    """Gather all metadata in the root, so that plain readers open it fast and without a warning."""
+    with warnings.catch_warnings():
+        # Zarr warns that other implementations may not know consolidated metadata; they read the store without it.
+        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part", ZarrUserWarning)
+        zarr.consolidate_metadata(root.store)
+
+
+def open_root(folder: Path) -> zarr.Group:
+    """The root group of a store, read only."""
+    return zarr.open_group(GenerationStore(folder), mode="r", zarr_format=3)

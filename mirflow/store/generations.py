@@ -1,0 +1,203 @@
+"""Generations of a store: whole folders, one of which the path that the user named leads to.
+
+``stores/x.zarr`` is a relative symbolic link into the hidden folder beside it::
+
+    stores/x.zarr -> .x.zarr.d/generation-000002
+    stores/.x.zarr.d/generation-000001      the previous one, kept until the next is published
+    stores/.x.zarr.d/generation-000002
+    stores/.x.zarr.d/journal-000002         results that are not published yet, on top of that generation
+    stores/.x.zarr.d/lock
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import TypeVar
+
+from ..errors import StoreError
+from .files import sync_folder, sync_tree
+
+T = TypeVar("T")
+_GENERATION = re.compile(r"generation-(\d{6,})")
+
+
+def hidden_folder(path: Path) -> Path:
+    """The folder beside a store that holds its generations, journal and lock."""
+    return path.with_name(f".{path.name}.d")
+
+
+def generation_number(folder: Path) -> int | None:
+    """The number in the name of a generation's folder; None for other folders."""
+    match = _GENERATION.fullmatch(folder.name)
+    return int(match[1]) if match else None
+
+
+class Generations:
+    """The generations of one store, for its one writer.
+
+    Parameters
+    ----------
+    path : str or path
+        The path that the user names.
+
+    Raises
+    ------
+    StoreError
+        If something that mirflow did not make lies there.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        # Not resolved: the last part of the path is the link itself.
+        self.path = Path(path).parent.resolve() / Path(path).name
+        self.folder = hidden_folder(self.path)
+        self.refuse_foreign()
+
+    def refuse_foreign(self) -> None:
+        """Raise where the path is taken by something that is not ours to replace."""
+        if self.path.is_symlink():
+            target = self.path.readlink()
+            if target.parent != Path(self.folder.name) or generation_number(target) is None:
+                raise StoreError(
+                    f"{self.path}: is a link to {target} that mirflow did not make; name the store itself, or remove it"
+                )
+        elif self.path.exists():
+            what = "a folder" if self.path.is_dir() else "a file"
+            raise StoreError(
+                f"{self.path}: is {what} that mirflow's runs did not make (a copy of a store can be read but not "
+                f"written); name another store, or move it away"
+            )
+
+    @property
+    def current(self) -> Path | None:
+        """The generation that the path leads to; None before the first."""
+        if not self.path.is_symlink():
+            return None
+        return self.path.parent / self.path.readlink()
+
+    @property
+    def current_number(self) -> int:
+        """Its number; 0 before the first."""
+        current = self.current
+        return 0 if current is None else generation_number(current) or 0
+
+    def create(self) -> None:
+        """Make the hidden folder."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def start(self) -> Path:
+        """An empty folder to build the next generation in."""
+        self._discard(self.folder / "building")
+        (self.folder / "building").mkdir()
+        return self.folder / "building"
+
+    def publish(self, building: Path) -> Path:
+        """Put a built generation in place in one step; older ones than the one before it are removed.
+
+        Returns
+        -------
+        Path
+            The folder of the new generation.
+        """
+        numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
+        target = self.folder / f"generation-{max([self.current_number, *numbers]) + 1:06d}"
+        sync_tree(building)
+        building.rename(target)
+        sync_folder(self.folder)
+        previous = self.current
+        self._link(target)
+        self.clean(keep=previous)
+        return target
+
+    def _link(self, target: Path) -> None:
+        temporary = self.folder / "link"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target.relative_to(self.path.parent))
+        # Looked at once more, as replacing is the one step that could destroy what somebody put there meanwhile.
+        self.refuse_foreign()
+        temporary.replace(self.path)
+        sync_folder(self.path.parent)
+
+    def clean(self, keep: Path | None = None) -> None:
+        """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
+        current = self.current_number
+        numbers = {entry: generation_number(entry) for entry in self.folder.iterdir()}
+        older = [number for number in numbers.values() if number is not None and number < current]
+        kept = {current, max(older, default=0) if keep is None else generation_number(keep)}
+        for entry, number in numbers.items():
+            unfinished = entry.name in ("building", "link") or entry.name.startswith("discarded-")
+            if unfinished or (number is not None and number not in kept):
+                self._discard(entry)
+
+    def _discard(self, entry: Path) -> None:
+        """Remove a folder so that its readers find all of it or, from one moment on, nothing."""
+        if entry.is_symlink():
+            entry.unlink()
+        elif entry.exists():
+            away = entry if entry.name.startswith("discarded-") else entry.with_name(f"discarded-{entry.name}")
+            if away != entry:
+                shutil.rmtree(away, ignore_errors=True)
+                entry.rename(away)
+            shutil.rmtree(away)
+
+
+def resolve(path: str | Path) -> Path:
+    """The folder with the data that a path leads to now: a generation, or a plain copy of one.
+
+    Parameters
+    ----------
+    path : str or path
+        A store, by the path that the user named.
+
+    Returns
+    -------
+    Path
+        Absolute. It stays as it is for as long as it exists; later runs make new ones.
+
+    Raises
+    ------
+    StoreError
+        If nothing is there (with the nearest names that are), or not a Zarr folder.
+    """
+    named = Path(path)
+    if not named.is_symlink() and not named.exists():
+        raise StoreError(f"{named}: there is no such store{_near(named)}")
+    folder = Path(os.path.realpath(named))
+    while not folder.exists() and (again := Path(os.path.realpath(named))) != folder:
+        # Two runs published between the two looks.
+        folder = again
+    if not folder.exists():
+        raise StoreError(
+            f"{named}: leads to {folder}, which is gone; a store is copied with `cp -rL` and moved together with "
+            f"its folder {hidden_folder(named).name}"
+        )
+    if not (folder / "zarr.json").is_file():
+        raise StoreError(f"{named}: is not a store of mirflow (it has no zarr.json)")
+    return folder
+
+
+def from_current(path: str | Path, read: Callable[[Path], T]) -> T:
+    """Read from the folder that a path leads to; once more where it was replaced and removed meanwhile."""
+    while True:
+        folder = resolve(path)
+        try:
+            return read(folder)
+        except StoreError:
+            if folder.exists():
+                raise
+
+
+def _near(path: Path) -> str:
+    """The stores beside a path that does not exist, as the end of a message."""
+    folder = path.parent.resolve()
+    if not folder.is_dir():
+        return f", nor a folder {folder}"
+    stores = sorted(e.name for e in folder.iterdir() if not e.name.startswith(".") and (e / "zarr.json").is_file())
+    if not stores:
+        return f", and no other in {folder}; `mirflow run` makes one"
+    near = difflib.get_close_matches(path.name, stores, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}?" if near else f"; in {folder} there are {', '.join(stores)}"

@@ -1,0 +1,207 @@
+"""The journal: finished blocks of a run, each one immutable, checksummed file, until they are published."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ..cells import Cells
+from ..metrics.base.task import Sparse
+from .files import storing, write_atomically
+
+_MAGIC = b"MIRFLOWJ\x00\x01"
+_CHECKSUM = 16
+
+
+class _Array(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """An array as msgpack: the name of its type, its shape, its bytes (little endian)."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    data: bytes
+
+
+class _Sparse(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    dims: tuple[str, ...]
+    coords: tuple[tuple[str, ...], ...]
+    index: _Array
+    value: _Array
+    attrs: dict[str, str]
+    fill: float
+
+
+class _Block(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    evaluation: str
+    signature: str
+    system: tuple[str, ...]
+    track: tuple[str, ...]
+    measures: tuple[str, ...]
+    score: _Array
+    weight: _Array
+    status: _Array
+    repairs: _Array
+    message: tuple[str, ...]
+    digest: tuple[str, ...]
+    stamp: _Array
+    duration: _Array
+    extras: dict[str, _Sparse]
+
+
+class Journal:
+    """Blocks of results in one folder.
+
+    Parameters
+    ----------
+    folder : path
+        Made on the first append.
+
+    Attributes
+    ----------
+    torn, foreign : int
+        How many files the last `read` passed over: damaged ones, and those of another signature.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> none = np.zeros(1, dtype=np.int64)
+    >>> cells = Cells(("KO1",), ("a",), ("root",), np.array([[0.8]]), np.array([[60.0]]), none.astype(np.int8) + 1,
+    ...               none.astype(np.int32), ("",), ("1f:2e",), none, np.array([60.0]))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     journal = Journal(Path(folder))
+    ...     journal.append("chord", "v1", cells)
+    ...     [block.score.item() for block in journal.read("chord", "v1")], journal.read("chord", "v2"), journal.foreign
+    ([0.8], [], 1)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.torn = 0
+        self.foreign = 0
+        self._next = 1 + max((_number(path) for path in folder.glob("*.cells")), default=0)
+
+    def append(self, evaluation: str, signature: str, cells: Cells) -> None:
+        """Keep one block; when this returns, the disk has it.
+
+        Parameters
+        ----------
+        evaluation : str
+            Name of the evaluation's group, an identifier.
+        signature : str
+            What the results depend on besides the input files; blocks of another signature are not read.
+        cells : Cells
+
+        Raises
+        ------
+        StoreError
+            If the disk is full or the folder cannot be written.
+        """
+        data = _encode(evaluation, signature, cells)
+        with storing(self.folder):
+            self.folder.mkdir(parents=True, exist_ok=True)
+            write_atomically(self.folder / f"{self._next:08d}-{evaluation}.cells", data)
+        self._next += 1
+
+    def read(self, evaluation: str, signature: str) -> list[Cells]:
+        """The blocks of an evaluation, in the order in which they were appended.
+
+        Damaged files and those of another signature are passed over and counted: their cells are computed again.
+        """
+        self.torn = self.foreign = 0
+        blocks: list[Cells] = []
+        for path in sorted(self.folder.glob(f"*-{evaluation}.cells")):
+            decoded = _decode(path.read_bytes())
+            if decoded is None:
+                self.torn += 1
+            elif decoded[:2] != (evaluation, signature):
+                self.foreign += 1
+            else:
+                blocks.append(decoded[2])
+        return blocks
+
+    def clear(self) -> None:
+        """Forget everything."""
+        for path in [*self.folder.glob("*.cells"), *self.folder.glob(".*.tmp")]:
+            path.unlink(missing_ok=True)
+
+
+def _number(path: Path) -> int:
+    head = path.name.partition("-")[0]
+    return int(head) if head.isdecimal() else 0
+
+
+def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
+    extras = {
+        name: _Sparse(s.dims, s.coords, _pack(s.index, "int64"), _pack(s.value, "float64"), dict(s.attrs), s.fill)
+        for name, s in cells.extras.items()
+    }
+    block = _Block(
+        evaluation,
+        signature,
+        _texts(cells.system),
+        _texts(cells.track),
+        _texts(cells.measures),
+        _pack(cells.score, "float64"),
+        _pack(cells.weight, "float64"),
+        _pack(cells.status, "int8"),
+        _pack(cells.repairs, "int32"),
+        _texts(cells.message),
+        _texts(cells.digest),
+        _pack(cells.stamp, "int64"),
+        _pack(cells.duration, "float64"),
+        extras,
+    )
+    payload = msgspec.msgpack.encode(block)
+    return _MAGIC + _checksum(payload) + payload
+
+
+def _decode(data: bytes) -> tuple[str, str, Cells] | None:
+    """What a file holds; None where it is damaged or of another version."""
+    head = len(_MAGIC) + _CHECKSUM
+    payload = data[head:]
+    if len(data) < head or data[:head] != _MAGIC + _checksum(payload):
+        return None
+    block = msgspec.msgpack.decode(payload, type=_Block)
+    extras = {
+        name: Sparse(s.dims, s.coords, _unpack(s.index), _unpack(s.value), s.attrs, s.fill)
+        for name, s in block.extras.items()
+    }
+    cells = Cells(
+        block.system,
+        block.track,
+        block.measures,
+        _unpack(block.score),
+        _unpack(block.weight),
+        _unpack(block.status),
+        _unpack(block.repairs),
+        block.message,
+        block.digest,
+        _unpack(block.stamp),
+        _unpack(block.duration),
+        extras,
+    )
+    return block.evaluation, block.signature, cells
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
+
+
+def _pack(values: npt.NDArray[Any], dtype: str) -> _Array:
+    plain = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
+    return _Array(dtype, values.shape, plain.tobytes())
+
+
+def _unpack(packed: _Array) -> npt.NDArray[Any]:
+    values = np.frombuffer(packed.data, dtype=np.dtype(packed.dtype).newbyteorder("<"))
+    # A buffer of bytes is read-only; the copy is the caller's.
+    return values.reshape(packed.shape).astype(packed.dtype)
+
+
+def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Texts that can be encoded; stray bytes of file names become escapes, as in the store."""
+    return tuple(t if t.isascii() else t.encode("utf-8", "backslashreplace").decode("utf-8") for t in texts)

@@ -1,0 +1,225 @@
+"""Chords as numbers: root, sounding semitones and bass of a label, and tables of them over a vocabulary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..ragged import Bool, Int
+from .harte import NO_CHORD, X_CHORD, ChordParts, InvalidChordException, parse_chord
+from .harte import pitch_class_to_semitone as _root_semitone
+from .harte import scale_degree_to_semitone as _degree_semitone
+
+OCTAVE = 12
+EVERY_SEMITONE = (1 << OCTAVE) - 1
+
+_SEMITONES: dict[str, tuple[int, ...]] = {
+    "maj": (0, 4, 7),
+    "min": (0, 3, 7),
+    "aug": (0, 4, 8),
+    "dim": (0, 3, 6),
+    "sus4": (0, 5, 7),
+    "sus2": (0, 2, 7),
+    "7": (0, 4, 7, 10),
+    "maj7": (0, 4, 7, 11),
+    "min7": (0, 3, 7, 10),
+    "minmaj7": (0, 3, 7, 11),
+    "maj6": (0, 4, 7, 9),
+    "min6": (0, 3, 7, 9),
+    "dim7": (0, 3, 6, 9),
+    "hdim7": (0, 3, 6, 10),
+    "aug7": (0, 4, 8, 10),
+    "maj9": (0, 4, 7, 11),
+    "min9": (0, 3, 7, 10),
+    "9": (0, 4, 7, 10),
+    "min11": (0, 3, 7, 10),
+    "11": (0, 4, 7, 10),
+    "maj13": (0, 4, 7, 11),
+    "min13": (0, 3, 7, 10),
+    "13": (0, 4, 7, 10),
+    "1": (0,),
+    "5": (0, 7),
+    "": (),
+}
+QUALITIES: dict[str, list[int]] = {
+    quality: [int(semitone in semitones) for semitone in range(OCTAVE)] for quality, semitones in _SEMITONES.items()
+}
+"""Quality -> which of the 12 semitones above the root sound; those above the octave are left out."""
+
+EXTENDED_QUALITY_REDUX: dict[str, tuple[str, set[str]]] = {
+    "minmaj7": ("min", {"7"}),
+    "maj9": ("maj7", {"9"}),
+    "min9": ("min7", {"9"}),
+    "9": ("7", {"9"}),
+    "b9": ("7", {"b9"}),
+    "#9": ("7", {"#9"}),
+    "11": ("7", {"9", "11"}),
+    "#11": ("7", {"9", "#11"}),
+    "13": ("7", {"9", "11", "13"}),
+    "b13": ("7", {"9", "11", "b13"}),
+    "min11": ("min7", {"9", "11"}),
+    "maj13": ("maj7", {"9", "11", "13"}),
+    "min13": ("min7", {"9", "11", "13"}),
+}
+"""Extended quality -> the quality below it and the degrees that it adds."""
+
+
+class ChordCode(NamedTuple):
+    """One chord as numbers: root above C (-1: none), bit mask of semitones above the root, bass above the root."""
+
+    root: int
+    pitches: int
+    bass: int
+
+
+NO_CHORD_CODE = ChordCode(-1, 0, -1)
+X_CHORD_CODE = ChordCode(-1, EVERY_SEMITONE, -1)
+
+
+def reduce_quality(parts: ChordParts) -> ChordParts:
+    """The same chord with an extended quality written as a simpler one with degrees."""
+    quality, added = EXTENDED_QUALITY_REDUX.get(parts.quality, (parts.quality, set()))
+    return parts._replace(quality=quality, degrees=parts.degrees | added)
+
+
+def quality_semitones(quality: str) -> list[int]:
+    """Which of the 12 semitones above the root sound in a quality.
+
+    Raises
+    ------
+    InvalidChordException
+        For a quality without an agreed meaning, such as ``maj11``.
+    """
+    if quality not in QUALITIES:
+        raise InvalidChordException(
+            f"Unsupported chord quality shorthand: '{quality}' Did you mean to reduce extended chords?"
+        )
+    return list(QUALITIES[quality])
+
+
+def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = False) -> ChordCode:
+    """One chord label as numbers.
+
+    Parameters
+    ----------
+    label : str
+    reduce_extended : bool
+        Whether degrees above the octave count as their octave equivalents, those that extended qualities imply too.
+        Otherwise they are left out.
+    strict_bass : bool
+        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
+
+    Returns
+    -------
+    ChordCode
+        ``X`` has no root and all twelve semitones, so that no chord with a root equals it.
+
+    Raises
+    ------
+    InvalidChordException
+        For a label outside the grammar, a quality without a meaning, or a bass that is refused.
+
+    Examples
+    --------
+    >>> encode_chord("G:min/b3")
+    ChordCode(root=7, pitches=137, bass=3)
+    """
+    if label == NO_CHORD:
+        return NO_CHORD_CODE
+    if label == X_CHORD:
+        return X_CHORD_CODE
+    parts = parse_chord(label)
+    if reduce_extended:
+        parts = reduce_quality(parts)
+    votes = quality_semitones(parts.quality)
+    votes[0] = 1
+    for degree in parts.degrees:
+        semitone = _degree_semitone(degree.removeprefix("*"))
+        if semitone < OCTAVE or reduce_extended:
+            votes[semitone % OCTAVE] += -1 if degree.startswith("*") else 1
+    bass = _degree_semitone(parts.bass) % OCTAVE
+    if strict_bass and votes[bass] <= 0:
+        raise InvalidChordException(f"Given bass scale degree is absent from this chord: {label}", label)
+    pitches = sum(1 << semitone for semitone, vote in enumerate(votes) if vote > 0)
+    return ChordCode(_root_semitone(parts.root), pitches | 1 << bass, bass)
+
+
+@lru_cache(maxsize=1 << 16)
+def _code_or_reason(label: str, reduce_extended: bool) -> ChordCode | str:
+    # Errors are returned, not raised, because a cache forgets what is raised.
+    try:
+        return encode_chord(label, reduce_extended)
+    except InvalidChordException as error:
+        return error.message
+
+
+@dataclass(frozen=True, slots=True)
+class ChordTable:
+    """Chords as columns.
+
+    Parameters
+    ----------
+    root : int8 (n,)
+        Semitones above C; -1 for N and X.
+    pitches : uint16 (n,)
+        Bit i is set where the semitone i above the root sounds, the bass included; none for N, all twelve for X.
+    bass : int8 (n,)
+        Semitones above the root, 0 to 11; -1 for N and X.
+    undefined : bool (n,)
+        Where the label is X.
+    invalid : mapping of int to str
+        Rows whose label cannot be encoded, and why; they have the codes of N.
+    """
+
+    root: npt.NDArray[np.int8]
+    pitches: npt.NDArray[np.uint16]
+    bass: npt.NDArray[np.int8]
+    undefined: Bool
+    invalid: Mapping[int, str] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.root)
+
+    def take(self, index: Sequence[int] | Int) -> ChordTable:
+        """The given rows, in the given order; a row may be taken more than once."""
+        rows = np.asarray(index, dtype=np.int64)
+        invalid: dict[int, str] = {}
+        if self.invalid:
+            wrong = np.flatnonzero(np.isin(rows, list(self.invalid)))
+            invalid = {int(place): self.invalid[int(rows[place])] for place in wrong}
+        return ChordTable(self.root[rows], self.pitches[rows], self.bass[rows], self.undefined[rows], invalid)
+
+
+def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> ChordTable:
+    """Chord labels as columns of numbers; every distinct label is parsed once in a process.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    reduce_extended : bool
+        See `encode_chord`.
+
+    Returns
+    -------
+    ChordTable
+        One row a label. Labels that cannot be encoded are listed in `invalid`; nothing is raised.
+
+    Examples
+    --------
+    >>> table = encode_vocabulary(["C", "N", "X", "H:maj"])
+    >>> table.root.tolist(), table.pitches.tolist(), table.undefined.tolist()
+    ([0, -1, -1, -1], [145, 0, 4095, 0], [False, False, True, False])
+    >>> table.invalid
+    {3: 'Invalid chord label: H:maj'}
+    """
+    found = [_code_or_reason(label, reduce_extended) for label in labels]
+    invalid = {row: code for row, code in enumerate(found) if isinstance(code, str)}
+    codes = [NO_CHORD_CODE if isinstance(code, str) else code for code in found]
+    root, pitches, bass = np.array(codes, dtype=np.int16).reshape(-1, 3).T
+    undefined = (root < 0) & (pitches > 0)
+    return ChordTable(root.astype(np.int8), pitches.astype(np.uint16), bass.astype(np.int8), undefined, invalid)

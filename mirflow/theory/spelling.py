@@ -1,0 +1,306 @@
+"""Chords as sets of spelled degrees, and what remains of them when they are reduced to a triad or a tetrad.
+
+A degree is its position on the line of fifths, counted from the root: 1 is 0, 5 is 1, 2 is 2, 4 is -1; a sharp adds
+7, a flat subtracts 7. The octave does not matter (9 is 2). So #4 (6) and b5 (-6) are different degrees that are equal
+modulo 12, which is how spelling is dropped where it is not to count.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import InvalidAnnotationError
+
+_NATURALS = MappingProxyType({1: 0, 2: 2, 3: 4, 4: -1, 5: 1, 6: 3, 7: 5})
+_ROOTS = MappingProxyType({"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11})
+_SHORTHANDS = MappingProxyType(
+    {
+        "maj": "1 3 5",
+        "min": "1 b3 5",
+        "dim": "1 b3 b5",
+        "aug": "1 3 #5",
+        "sus2": "1 2 5",
+        "sus4": "1 4 5",
+        "1": "1",
+        "5": "1 5",
+        "maj6": "1 3 5 6",
+        "min6": "1 b3 5 6",
+        "7": "1 3 5 b7",
+        "maj7": "1 3 5 7",
+        "min7": "1 b3 5 b7",
+        "minmaj7": "1 b3 5 7",
+        "dim7": "1 b3 b5 bb7",
+        "hdim7": "1 b3 b5 b7",
+        "aug7": "1 3 #5 b7",
+        "9": "1 3 5 b7 9",
+        "maj9": "1 3 5 7 9",
+        "min9": "1 b3 5 b7 9",
+        "11": "1 3 5 b7 9 11",
+        "maj11": "1 3 5 7 9 11",
+        "min11": "1 b3 5 b7 9 11",
+        "13": "1 3 5 b7 9 11 13",
+        "maj13": "1 3 5 7 9 11 13",
+        "min13": "1 b3 5 b7 9 11 13",
+    }
+)
+_DEGREE = r"[b#]*(?:1[0-3]|[1-9])"
+_CHORD = re.compile(
+    rf"(?P<letter>[A-G])(?P<accidentals>[b#]*)"
+    rf"(?::(?=[^/])(?P<shorthand>{'|'.join(sorted(_SHORTHANDS, key=len, reverse=True))})?"
+    rf"(?:\((?P<list>\*?{_DEGREE}(?:,\*?{_DEGREE})*)\))?)?(?:/(?P<bass>{_DEGREE}))?"
+)
+
+NONE: Final = -1
+"""The root code of no chord; as a triad, tetrad or bass code: there is none."""
+UNDEFINED: Final = -2
+"""The root code of a label that says that the chord is outside every vocabulary."""
+
+
+def position(degree: str) -> int:
+    """The position of a degree such as ``b7`` or ``#11`` on the line of fifths, counted from the root.
+
+    Examples
+    --------
+    >>> [position(degree) for degree in ("1", "5", "9", "b5", "#4", "bb7")]
+    [0, 1, 2, -6, 6, -9]
+    """
+    number = int(degree.lstrip("b#"))
+    return _NATURALS[(number - 1) % 7 + 1] + 7 * (degree.count("#") - degree.count("b"))
+
+
+@dataclass(frozen=True, slots=True)
+class SpelledChord:
+    """A chord as the label spells it.
+
+    Parameters
+    ----------
+    root : int
+        Semitones above C, 0 to 11; `NONE` for no chord, `UNDEFINED` for an undefined one.
+    degrees : frozenset of int
+        Positions on the line of fifths, the bass among them.
+    bass : int or None
+        Position of the bass; None where the label names none.
+    """
+
+    root: int
+    degrees: frozenset[int] = frozenset()
+    bass: int | None = None
+
+
+def parse_spelled(label: str) -> SpelledChord:
+    """Read a label in Harte's syntax.
+
+    ``N`` or ``S`` (silence) at the start means no chord, ``X`` or ``U`` an undefined one. The 9th, 11th and 13th that a
+    shorthand implies are not counted as a 2nd, 4th and 6th; those that are listed or in the bass are.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If the label is not a chord, or omits a degree that it does not have.
+
+    Examples
+    --------
+    >>> chord = parse_spelled("D:min7(*5)/b3")
+    >>> chord.root, sorted(chord.degrees), chord.bass
+    (2, [-3, -2, 0], -3)
+    """
+    if label[:1] in ("N", "S"):
+        return SpelledChord(NONE)
+    if label[:1] in ("X", "U"):
+        return SpelledChord(UNDEFINED)
+    form = _CHORD.fullmatch(label)
+    if form is None:
+        raise InvalidAnnotationError(f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N")
+    accidentals = form["accidentals"]
+    root = (_ROOTS[form["letter"]] + accidentals.count("#") - accidentals.count("b")) % 12
+    shorthand = form["shorthand"] or ("" if form["list"] else "maj")
+    degrees = _with_listed(label, _SHORTHANDS.get(shorthand, "").split(), form["list"])
+    bass = None if form["bass"] is None else position(form["bass"])
+    return SpelledChord(root, frozenset(degrees if bass is None else degrees | {bass}), bass)
+
+
+def _with_listed(label: str, shorthand: list[str], listed: str | None) -> set[int]:
+    """The degrees of a shorthand, without those that a list omits and with those that it adds."""
+    degrees = {position(degree) for degree in shorthand if int(degree.lstrip("b#")) < 8}
+    implied = {position(degree) for degree in shorthand} - degrees
+    for item in listed.split(",") if listed else ():
+        degree = position(item.lstrip("*"))
+        if not item.startswith("*"):
+            degrees.add(degree)
+        elif degree in degrees or degree in implied:
+            degrees.discard(degree)
+            implied.discard(degree)
+        else:
+            raise InvalidAnnotationError(f"not a chord: {label!r} omits the degree {item[1:]}, which it does not have")
+    return degrees
+
+
+_THIRDS = tuple(map(position, ("3", "b3", "4", "2")))
+_FIFTHS = tuple(map(position, ("5", "#5", "b5")))
+_MAJOR, _MINOR, _FOURTH, _SECOND = _THIRDS
+_PERFECT, _AUGMENTED, _DIMINISHED = _FIFTHS
+_FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH = map(position, ("b7", "7", "6", "bb7"))
+_SEVENTHS = (None, _FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH)
+
+
+@dataclass(frozen=True, slots=True)
+class Degrees:
+    """The degrees of a chord, told apart by their spelling or only by their pitch.
+
+    Parameters
+    ----------
+    positions : frozenset of int
+    spelled : bool
+        Whether enharmonic degrees (#4 and b5) are different.
+
+    Examples
+    --------
+    >>> [position("b5") in Degrees(frozenset({position("#4")}), spelled) for spelled in (True, False)]
+    [False, True]
+    """
+
+    positions: frozenset[int]
+    spelled: bool
+
+    def __contains__(self, degree: int | None) -> bool:
+        if degree is None or self.spelled:
+            return degree in self.positions
+        return any((degree - own) % 12 == 0 for own in self.positions)
+
+
+def reduce_to_triad(degrees: Degrees) -> tuple[int, int] | None:
+    """The third (or the 4th or 2nd in its place) and the fifth that a chord is reduced to; None if it has no triad.
+
+    A major third goes before a minor one. Without either it is a suspended chord if exactly one of 4 and 2 is there. A
+    third has an altered fifth only where the chord has one and no perfect one.
+
+    Examples
+    --------
+    >>> reduce_to_triad(Degrees(parse_spelled("C:dim7").degrees, True)) == (position("b3"), position("b5"))
+    True
+    >>> reduce_to_triad(Degrees(parse_spelled("C:(1,5)").degrees, True)) is None
+    True
+    """
+    if _MAJOR not in degrees and _MINOR not in degrees:
+        if (_FOURTH in degrees) == (_SECOND in degrees):
+            return None
+        return (_FOURTH if _FOURTH in degrees else _SECOND), _PERFECT
+    third = _MAJOR if _MAJOR in degrees else _MINOR
+    if _PERFECT in degrees:
+        return third, _PERFECT
+    altered = (_AUGMENTED, _DIMINISHED) if third == _MAJOR else (_DIMINISHED, _AUGMENTED)
+    return third, next((fifth for fifth in altered if fifth in degrees), _PERFECT)
+
+
+def reduce_to_seventh(degrees: Degrees, triad: tuple[int, int]) -> int | None:
+    """The degree that makes a tetrad of a triad: b7, 7, 6, or bb7 over a diminished triad; None if it stays a triad."""
+    if triad == (_MINOR, _DIMINISHED):
+        candidates: tuple[int, ...] = (_FLAT_SEVENTH, _DOUBLE_FLAT_SEVENTH)
+    elif triad[1] != _PERFECT:
+        candidates = (_FLAT_SEVENTH, _SEVENTH)
+    else:
+        candidates = (_FLAT_SEVENTH, _SEVENTH, _SIXTH)
+    return next((degree for degree in candidates if degree in degrees), None)
+
+
+def triad_code(third: str, fifth: str) -> int:
+    """The code of a reduced triad in a `SpelledTable`.
+
+    Examples
+    --------
+    >>> triad_code("3", "5"), triad_code("b3", "b5")
+    (0, 5)
+    """
+    return _THIRDS.index(position(third)) * len(_FIFTHS) + _FIFTHS.index(position(fifth))
+
+
+def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
+    """The code of a reduced tetrad, or of a triad without a seventh, in a `SpelledTable`.
+
+    Examples
+    --------
+    >>> tetrad_code("3", "5", None), tetrad_code("3", "5", "b7")
+    (0, 1)
+    """
+    return triad_code(third, fifth) * len(_SEVENTHS) + _SEVENTHS.index(None if seventh is None else position(seventh))
+
+
+@dataclass(frozen=True, slots=True)
+class SpelledTable:
+    """Reduced chords of a vocabulary of labels.
+
+    Parameters
+    ----------
+    root : int8 (n,)
+        Semitones above C, `NONE` or `UNDEFINED`.
+    triad, tetrad : int8 (n,)
+        See `triad_code` and `tetrad_code`; `NONE` for a chord without a triad.
+    triad_bass, tetrad_bass : int8 (n,)
+        Semitones of the bass above the root where it belongs to the reduced chord, else `NONE`.
+    invalid : mapping of int to str
+        Labels that are not chords, and why; their rows are those of no chord.
+    """
+
+    root: npt.NDArray[np.int8]
+    triad: npt.NDArray[np.int8]
+    tetrad: npt.NDArray[np.int8]
+    triad_bass: npt.NDArray[np.int8]
+    tetrad_bass: npt.NDArray[np.int8]
+    invalid: dict[int, str]
+
+
+_NO_CHORD = (NONE, NONE, NONE, NONE, NONE)
+
+
+@lru_cache(maxsize=65536)
+def _reduced(label: str, spelled: bool) -> tuple[int, ...]:
+    """Root, triad, tetrad, bass within the triad, bass within the tetrad, as the codes of a table."""
+    chord = parse_spelled(label)
+    degrees = Degrees(chord.degrees, spelled)
+    triad = reduce_to_triad(degrees) if chord.root >= 0 else None
+    if triad is None:
+        return (chord.root, *_NO_CHORD[1:])
+    seventh = reduce_to_seventh(degrees, triad)
+    triad_index = _THIRDS.index(triad[0]) * len(_FIFTHS) + _FIFTHS.index(triad[1])
+    triad_bass = tetrad_bass = NONE
+    if chord.bass is not None:
+        semitones = chord.bass * 7 % 12
+        triad_bass = semitones if chord.bass in Degrees(frozenset({0, *triad}), spelled) else NONE
+        tetrad_bass = semitones if chord.bass in Degrees(frozenset({seventh or 0}), spelled) else triad_bass
+    return chord.root, triad_index, triad_index * len(_SEVENTHS) + _SEVENTHS.index(seventh), triad_bass, tetrad_bass
+
+
+def encode_spelled(labels: Sequence[str], spelled: bool) -> SpelledTable:
+    """The reduced chords of labels.
+
+    Parameters
+    ----------
+    labels : sequence of str
+    spelled : bool
+        Whether degrees keep their spelling (#4 is not b5) or are compared by pitch.
+
+    Examples
+    --------
+    >>> table = encode_spelled(["C/b7", "N", "H"], spelled=True)
+    >>> table.root.tolist(), table.tetrad.tolist(), table.tetrad_bass.tolist(), table.triad_bass.tolist()
+    ([0, -1, -1], [1, -1, -1], [10, -1, -1], [-1, -1, -1])
+    >>> list(table.invalid)
+    [2]
+    """
+    rows, invalid = [], {}
+    for index, label in enumerate(labels):
+        try:
+            rows.append(_reduced(label, spelled))
+        except InvalidAnnotationError as error:
+            invalid[index] = error.message
+            rows.append(_NO_CHORD)
+    root, triad, tetrad, triad_bass, tetrad_bass = np.array(rows, dtype=np.int8).reshape(-1, 5).T
+    return SpelledTable(root, triad, tetrad, triad_bass, tetrad_bass, invalid)

@@ -1,0 +1,98 @@
+"""Collections: ragged, labelled, and never mutilated in silence."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from mirflow.annotations.annotation import Annotation, from_dataset, to_dataset
+from mirflow.annotations.collection import Collection, collect
+from mirflow.annotations.collection import from_dataset as collection_from_dataset
+from mirflow.annotations.schema import KINDS, TASK_KINDS, kind_of
+from mirflow.errors import AnnotationError, UnknownNameError
+
+
+def chords(*labels: str, **attrs: str | float) -> Annotation:
+    times = np.arange(len(labels), dtype=np.float64)
+    return Annotation("intervals", {"start": times, "end": times + 1}, list(labels), attrs=attrs)
+
+
+@pytest.fixture
+def songs() -> Collection:
+    return collect({"a": chords("C", "G", duration=2.0), "b": chords("G", duration=1.0), "c": chords(duration=0.0)})
+
+
+def test_every_task_has_one_kind() -> None:
+    assert len(TASK_KINDS) == sum(len(kind.tasks) for kind in KINDS.values())
+    assert kind_of("beat").dims == ("event",)
+    with pytest.raises(UnknownNameError, match="did you mean 'chord'"):
+        kind_of("chords")
+
+
+def test_an_annotation_survives_being_a_dataset() -> None:
+    dataset = to_dataset(chords("C:maj", "N", annotator="A1"))
+    assert dataset.start.attrs["units"] == "s"
+    assert dataset.sizes == {"segment": 2}
+    back = from_dataset(dataset)
+    assert back.labels == ["C:maj", "N"]
+    assert back.attrs == {"annotator": "A1"}
+    assert back.columns["end"].tolist() == [1.0, 2.0]
+
+
+def test_a_nested_annotation_survives_being_a_dataset() -> None:
+    counts = (np.array([2, 1]), np.array([1, 2, 1]))
+    pattern = Annotation("patterns", {"onset": np.arange(4.0), "pitch": np.arange(60.0, 64)}, None, counts)
+    dataset = to_dataset(pattern)
+    assert dataset.sizes == {"pattern": 2, "occurrence": 3, "note": 4}
+    back = from_dataset(dataset)
+    assert [inner.tolist() for inner in back.inner_counts] == [[2, 1], [1, 2, 1]]
+    assert len(back) == 2
+
+
+def test_a_dataset_that_is_no_annotation_is_refused() -> None:
+    with pytest.raises(AnnotationError, match="its attribute 'kind' is 'None'"):
+        from_dataset(to_dataset(chords("C")).drop_attrs())
+    with pytest.raises(AnnotationError, match="needs the variables end"):
+        from_dataset(to_dataset(chords("C")).drop_vars("end"))
+
+
+def test_a_collection_gives_back_each_track(songs: Collection) -> None:
+    assert len(songs) == 3
+    assert list(songs) == ["a", "b", "c"]
+    assert songs["a"].label.values.tolist() == ["C", "G"]
+    assert songs["c"].sizes == {"segment": 0}
+    assert songs.annotation("b").attrs == {"duration": 1.0, "track": "b"}
+
+
+def test_selecting_tracks_takes_their_values_along(songs: Collection) -> None:
+    some = songs.sel(track=["c", "a"])
+    assert some.tracks == ("c", "a")
+    assert some.rows.counts[0].tolist() == [0, 2]
+    assert some.metadata["duration"].tolist() == [0.0, 2.0]
+    assert songs.isel(track=slice(0, 1)).tracks == ("a",)
+    with pytest.raises(UnknownNameError, match="unknown track 'd'"):
+        songs.sel(track="d")
+
+
+def test_a_collection_survives_being_a_dataset(songs: Collection) -> None:
+    dataset = songs.to_dataset()
+    assert dataset.row_size.attrs["sample_dimension"] == "segment"
+    back = collection_from_dataset(dataset)
+    assert back.tracks == songs.tracks
+    assert back["a"].label.values.tolist() == ["C", "G"]
+    assert back.metadata["duration"].tolist() == [2.0, 1.0, 0.0]
+
+
+def test_a_dataset_cut_without_its_values_is_refused(songs: Collection) -> None:
+    cut = songs.to_dataset().sel(track=["a"])
+    with pytest.raises(AnnotationError, match="select tracks with the collection's own sel"):
+        collection_from_dataset(cut)
+
+
+def test_tracks_of_a_collection_are_distinct_and_of_one_kind(songs: Collection) -> None:
+    with pytest.raises(AnnotationError, match="track 'a' is in the collection twice"):
+        Collection("intervals", ("a", "a", "b"), songs.rows)
+    with pytest.raises(AnnotationError, match="of one kind, not of events, intervals"):
+        collect({"a": chords("C"), "b": Annotation("events", {"time": np.zeros(1)})})
+    with pytest.raises(AnnotationError, match="at least one"):
+        collect({})

@@ -1,0 +1,60 @@
+"""Several references of one track: mean, maximum, or each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mirflow.flow.combine import EACH_SCORE, EACH_WEIGHT, combine_references
+from mirflow.metrics.base import Measure, Metric, Scores, Sparse
+
+HIGH = Measure(Metric("f", "F", "", "events"))
+LOW = Measure(Metric("deviation", "Deviation", "", "events", orientation="lower"))
+CELL = np.array([0, 1, 1, 3])
+ANNOTATORS = ("A", "A", "B", "B")
+
+
+def scores(extras: dict[str, Sparse] | None = None) -> Scores:
+    score = np.array([[0.5, 2.0], [0.2, 1.0], [0.8, 3.0], [1.0, 0.0]])
+    weight = np.array([[10.0, 1.0], [20.0, 2.0], [40.0, 4.0], [5.0, 5.0]])
+    return Scores(score, weight, extras or {})
+
+
+def test_the_mean_is_that_of_scores_and_of_weights() -> None:
+    score, weight, _ = combine_references("mean", [HIGH, LOW], scores(), CELL, ANNOTATORS, 4)
+    np.testing.assert_allclose(score, [[0.5, 2.0], [0.5, 2.0], [np.nan, np.nan], [1.0, 0.0]])
+    np.testing.assert_allclose(weight, [[10, 1], [30, 3], [0, 0], [5, 5]])
+
+
+def test_the_best_is_the_smallest_where_smaller_is_better() -> None:
+    score, weight, _ = combine_references("max", [HIGH, LOW], scores(), CELL, ANNOTATORS, 4)
+    np.testing.assert_allclose(score[1], [0.8, 1.0])
+    np.testing.assert_allclose(weight[1], [40.0, 2.0])
+
+
+def test_each_keeps_every_annotator_beside_the_mean() -> None:
+    score, _, extras = combine_references("each", [HIGH, LOW], scores(), CELL, ANNOTATORS, 4)
+    np.testing.assert_allclose(score[1], [0.5, 2.0])
+    each, weights = extras[EACH_SCORE], extras[EACH_WEIGHT]
+    assert each.dims == ("annotator", "metric")
+    assert each.coords == (("A", "B"), ("f", "deviation"))
+    entries = dict(zip(map(tuple, each.index.tolist()), each.value.tolist(), strict=True))
+    assert entries[1, 0, 0] == 0.2
+    assert entries[1, 1, 1] == 3.0
+    assert len(entries) == 8
+    assert np.isnan(each.fill)
+    assert weights.value.sum() == scores().weight.sum()
+
+
+def test_extras_of_several_references_are_means() -> None:
+    index = np.array([[1, 0], [2, 0], [2, 1], [3, 1]])
+    seconds = Sparse(("class",), (("maj", "min"),), index, np.array([4.0, 8.0, 2.0, 7.0]))
+    _, _, extras = combine_references("mean", [HIGH, LOW], scores({"seconds": seconds}), CELL, ANNOTATORS, 4)
+    combined = extras["seconds"]
+    entries = dict(zip(map(tuple, combined.index.tolist()), combined.value.tolist(), strict=True))
+    assert entries == {(1, 0): 6.0, (1, 1): 1.0, (3, 1): 7.0}
+
+
+def test_one_reference_a_cell_changes_nothing() -> None:
+    score, weight, _ = combine_references("", [HIGH, LOW], scores(), np.arange(4), ("",) * 4, 4)
+    np.testing.assert_array_equal(score, scores().score)
+    np.testing.assert_array_equal(weight, scores().weight)

@@ -1,0 +1,69 @@
+"""Groups of a result store in memory, for the tests of what asks them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import xarray as xr
+
+from mirflow.status import Status
+
+RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
+
+
+def make_group(
+    score: Any,
+    weight: Any = 1.0,
+    *,
+    status: Any = Status.ok,
+    duration: Any = 100.0,
+    systems: list[str] | None = None,
+    tracks: list[str] | None = None,
+    metrics: list[str] | None = None,
+    standard: list[str] | None = None,
+    aggregates: list[str] | None = None,
+    orientation: list[str] | None = None,
+    unit: list[str] | None = None,
+    track_meta: dict[str, Any] | None = None,
+    **attrs: Any,
+) -> xr.Dataset:
+    """A group as the store lays it out, from scores (system, track, metric); the rest broadcasts against them."""
+    score = np.asarray(score, dtype=np.float64)
+    s, t, m = score.shape
+    systems = systems or [f"S{i}" for i in range(s)]
+    tracks = tracks or [f"t{i}" for i in range(t)]
+    metrics = metrics or ["majmin", "root", "seg", "sevenths"][:m]
+    cells = ("system", "track")
+    coords = {
+        "system": systems,
+        "track": tracks,
+        "metric": metrics,
+        "title": ("metric", [name.title() for name in metrics]),
+        "unit": ("metric", unit or [""] * m),
+        "orientation": ("metric", orientation or ["higher"] * m),
+        "pooling": ("metric", ["exact"] * m),
+        "standard_aggregate": ("metric", standard or ["wcsr"] * m),
+        "aggregates": ("metric", aggregates or [RECALL] * m),
+        "version": ("metric", [1] * m),
+        "weight_unit": ("metric", ["s"] * m),
+        **{name: ("track", values) for name, values in (track_meta or {}).items()},
+    }
+    variables = {
+        "score": ((*cells, "metric"), score),
+        "weight": ((*cells, "metric"), np.broadcast_to(np.asarray(weight, dtype=np.float64), score.shape).copy()),
+        "status": (cells, np.broadcast_to(np.asarray(status, dtype=np.int8), (s, t)).copy()),
+        "repairs": (cells, np.zeros((s, t), dtype=np.int32)),
+        "message": (cells, np.full((s, t), "")),
+        "duration": ("track", np.broadcast_to(np.asarray(duration, dtype=np.float64), (t,)).copy()),
+    }
+    own = {"task": "chord", "convention": "mir_eval", "grid": "union", **attrs}
+    return xr.Dataset(variables, coords, own)
+
+
+def random_group(systems: int, tracks: int, metrics: int, /, seed: int = 0, **keywords: Any) -> xr.Dataset:
+    """A complete group of random scores and weights."""
+    rng = np.random.default_rng(seed)
+    shape = (systems, tracks, metrics)
+    weight = rng.uniform(1, 300, shape)
+    return make_group(rng.uniform(0, 1, shape), weight, duration=rng.uniform(300, 400, tracks), **keywords)

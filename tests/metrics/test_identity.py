@@ -1,0 +1,89 @@
+"""A metric's identity: one string that is read back as it was written, and errors that help."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.errors import MetricError, UnknownNameError
+from mirflow.metrics.base import Measure, Metric, Parameter, describe, get_task, parse, select
+
+HIT = Metric(
+    "f_measure",
+    "F-measure",
+    "hits",
+    "events",
+    key="F-measure",
+    aliases=("F",),
+    parameters=(
+        Parameter("window", 0.05, "s"),
+        Parameter("trim", False),
+        Parameter("matching", "optimal", choices=("optimal", "greedy")),
+        Parameter("levels", 3),
+    ),
+)
+PLAIN = Metric("majmin", "MajMin", "major and minor", "seconds", default=False)
+METRICS = (HIT, PLAIN)
+
+
+@given(st.floats(0.001, 10), st.booleans(), st.sampled_from(["optimal", "greedy"]), st.integers(0, 9))
+def test_what_is_written_is_read_back(window: float, trim: bool, matching: str, levels: int) -> None:
+    measure = Measure(HIT, (window, trim, matching, levels))
+    assert parse(str(measure), METRICS) == measure
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        ("f_measure", "f_measure"),
+        ("F", "f_measure"),
+        ("F-measure", "f_measure"),
+        ("f_measure@0.05", "f_measure"),
+        ("f_measure@0.1", "f_measure@0.1"),
+        ("f_measure@0.1(trim=true)", "f_measure@0.1(trim=true)"),
+        ("f_measure(window=0.1, trim=True)", "f_measure@0.1(trim=true)"),
+        ("f_measure(matching=greedy,levels=3)", "f_measure(matching=greedy)"),
+        (" majmin ", "majmin"),
+    ],
+)
+def test_an_identity_leaves_defaults_out(text: str, identity: str) -> None:
+    assert str(parse(text, METRICS)) == identity
+
+
+@pytest.mark.parametrize(
+    ("text", "error", "message"),
+    [
+        ("majmim", UnknownNameError, "unknown metric 'majmim'; did you mean 'majmin'"),
+        ("f_measure(windwo=9)", UnknownNameError, "unknown parameter of f_measure 'windwo'; did you mean 'window'"),
+        ("f_measure@wide", MetricError, "parameter 'window' needs a float, not 'wide'"),
+        ("f_measure(trim=perhaps)", MetricError, "parameter 'trim' needs a bool"),
+        ("f_measure(matching=best)", UnknownNameError, "value of 'matching'"),
+        ("f_measure(0.1)", MetricError, "write parameters as name=value"),
+        ("majmin@3", MetricError, "majmin has no parameters"),
+        ("f measure", MetricError, "not a metric"),
+        ("", MetricError, "not a metric"),
+    ],
+)
+def test_what_cannot_be_read_is_explained(text: str, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        parse(text, METRICS)
+
+
+def test_no_choice_means_the_default_metrics_and_repetitions_count_once() -> None:
+    assert [str(measure) for measure in select(None, METRICS)] == ["f_measure"]
+    assert [str(measure) for measure in select(["majmin", "F", "f_measure"], METRICS)] == ["majmin", "f_measure"]
+
+
+def test_parameters_stand_as_coordinates_along_metric() -> None:
+    coords = describe(select(["f_measure@0.1", "majmin"], METRICS))
+    assert coords["metric"].tolist() == ["f_measure@0.1", "majmin"]
+    np.testing.assert_equal(coords["window"], [0.1, np.nan])
+    assert coords["matching"].tolist() == ["optimal", ""]
+    assert coords["trim"].tolist() == ["False", ""]
+
+
+def test_an_unknown_task_is_an_error_with_the_known_ones() -> None:
+    with pytest.raises(UnknownNameError, match="unknown task 'chrod'; did you mean 'chord'"):
+        get_task("chrod")

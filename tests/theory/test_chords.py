@@ -1,0 +1,119 @@
+"""Chords as numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.theory.chords import (
+    EXTENDED_QUALITY_REDUX,
+    NO_CHORD_CODE,
+    QUALITIES,
+    ChordTable,
+    encode_chord,
+    encode_vocabulary,
+)
+from mirflow.theory.harte import QUALITY_NAMES, InvalidChordException
+from tests.chord_strategies import labels
+
+
+def bits(pitches: int) -> list[int]:
+    return [pitches >> semitone & 1 for semitone in range(12)]
+
+
+def assert_row_is_mir_evals(table: ChordTable, row: int, label: str, reduce: bool) -> None:
+    root, bitmap, bass = mir_eval.chord.encode(label, reduce)
+    assert (table.root[row], table.bass[row]) == (root, bass), label
+    assert bits(int(table.pitches[row])) == [abs(value) for value in bitmap], label
+    assert table.undefined[row] == (label == "X")
+
+
+@given(vocabulary=st.lists(labels, max_size=20), reduce=st.booleans())
+def test_every_row_of_a_vocabulary_is_mir_evals_encoding(vocabulary: list[str], reduce: bool) -> None:
+    table = encode_vocabulary(vocabulary, reduce)
+    assert len(table) == len(vocabulary)
+    assert not table.invalid
+    for row, label in enumerate(vocabulary):
+        assert_row_is_mir_evals(table, row, label, reduce)
+
+
+def test_columns_have_their_types_even_without_rows() -> None:
+    for table in (encode_vocabulary([]), encode_vocabulary(["C", "X"])):
+        columns = (table.root, table.pitches, table.bass, table.undefined)
+        assert [column.dtype.name for column in columns] == ["int8", "uint16", "int8", "bool"]
+
+
+def test_labels_that_cannot_be_encoded_are_listed_and_stand_as_no_chord() -> None:
+    table = encode_vocabulary(["G", "H:maj", "C:maj11", "N"])
+    assert table.invalid == {
+        1: "Invalid chord label: H:maj",
+        2: "Unsupported chord quality shorthand: 'maj11' Did you mean to reduce extended chords?",
+    }
+    for row in (1, 2, 3):
+        assert (table.root[row], table.pitches[row], table.bass[row]) == NO_CHORD_CODE
+
+
+def test_rows_can_be_taken_repeatedly_and_keep_what_is_wrong_with_them() -> None:
+    taken = encode_vocabulary(["G", "H:maj", "X"]).take([2, 1, 0, 1])
+    assert taken.root.tolist() == [-1, -1, 7, -1]
+    assert taken.undefined.tolist() == [True, False, False, False]
+    assert sorted(taken.invalid) == [1, 3]
+
+
+def test_aug7_has_an_augmented_fifth_and_a_minor_seventh() -> None:
+    assert encode_chord("D:aug7") == (2, sum(1 << semitone for semitone in (0, 4, 8, 10)), 0)
+
+
+def test_a_bass_outside_the_chord_is_added_or_refused() -> None:
+    assert bits(encode_chord("G:dim(4)/6").pitches)[9] == 1
+    with pytest.raises(
+        InvalidChordException, match=r"^Given bass scale degree is absent from this chord: G:dim\(4\)/6$"
+    ):
+        encode_chord("G:dim(4)/6", strict_bass=True)
+
+
+def test_degrees_above_the_octave_count_only_when_extended_chords_are_reduced() -> None:
+    assert bits(encode_chord("C:(9)").pitches)[2] == 0
+    assert bits(encode_chord("C:(9)", reduce_extended=True).pitches)[2] == 1
+    assert encode_chord("C:9", reduce_extended=True) == encode_chord("C:7(9)", reduce_extended=True)
+
+
+def test_the_tables_are_those_of_mir_eval_and_aug7() -> None:
+    assert {quality: value for quality, value in QUALITIES.items() if quality != "aug7"} == mir_eval.chord.QUALITIES
+    assert EXTENDED_QUALITY_REDUX == mir_eval.chord.EXTENDED_QUALITY_REDUX
+    assert set(QUALITY_NAMES) - set(QUALITIES) == {"maj11"}
+
+
+def distinct_labels(folder: Path) -> set[str]:
+    found: set[str] = set()
+    for path in folder.rglob("*.lab"):
+        lines = (line.split(maxsplit=2) for line in path.read_text(encoding="utf-8").splitlines() if line[:1] != "#")
+        found.update(fields[2].strip() for fields in lines if len(fields) == 3)
+    return found
+
+
+def test_every_label_of_the_real_data_is_encoded_or_refused_as_by_mir_eval(shared_data: Path) -> None:
+    vocabulary = sorted(
+        distinct_labels(shared_data / "mirex2013-ace") | distinct_labels(shared_data / "mir_eval-fixtures" / "chord")
+    )
+    assert len(vocabulary) > 500
+    for reduce in (False, True):
+        table = encode_vocabulary(vocabulary, reduce)
+        for row, label in enumerate(vocabulary):
+            if row in table.invalid:
+                with pytest.raises(mir_eval.chord.InvalidChordException) as refused:
+                    mir_eval.chord.encode(label, reduce)
+                assert table.invalid[row] == refused.value.message
+            else:
+                assert_row_is_mir_evals(table, row, label, reduce)
+
+
+def test_the_table_does_not_share_memory_with_a_cache() -> None:
+    first = encode_vocabulary(["C", "G"])
+    first.root[0] = 5
+    assert np.array_equal(encode_vocabulary(["C", "G"]).root, [0, 7])
