@@ -1,1 +1,66 @@
-"""mirflow scores music information retrieval systems over whole datasets."""
+"""mirflow scores music information retrieval systems over whole datasets.
+
+Three doors lead to the same kernels:
+
+- ``from mirflow.metrics import chord``: one pair of plain arrays, with mir_eval's names and signatures;
+- ``mirflow.load``, ``mirflow.evaluate``, ``mirflow.explain``, ``mirflow.align``: labelled xarray datasets;
+- ``mirflow.run`` and the command ``mirflow``: whole datasets, from a declarative YAML file to a Zarr store.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .evaluation import evaluate, explain
+    from .loading import align, load, load_collection, pack
+    from .paths import evaluate_paths
+    from .readers.jams_objects import to_jams
+    from .running import open_pipeline, run
+    from .store.open import open_store
+
+# Where each public name lives; it is imported when it is first used, so that the numpy door stays light. No module here
+# may have the name of a verb: importing it would put the module in the verb's place.
+_HOMES = {
+    "align": "loading",
+    "evaluate": "evaluation",
+    "evaluate_paths": "paths",
+    "explain": "evaluation",
+    "load": "loading",
+    "load_collection": "loading",
+    "open_pipeline": "running",
+    "open_store": "store.open",
+    "pack": "loading",
+    "run": "running",
+    "to_jams": "readers.jams_objects",
+}
+
+__all__ = [
+    "align",
+    "evaluate",
+    "evaluate_paths",
+    "explain",
+    "load",
+    "load_collection",
+    "open_pipeline",
+    "open_store",
+    "pack",
+    "run",
+    "to_jams",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return version("mirflow")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'mirflow' has no attribute {name!r}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

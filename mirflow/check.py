@@ -15,13 +15,13 @@ from .errors import AnnotationError
 from .flow.block import score_block
 from .flow.work import BlockWork, TrackWork
 from .metrics.base import Convention, Measure, get_task, tasks
+from .paths import annotation_files
 from .plan import Reference
 from .ragged import Ragged
-from .readers.read import read_all
 from .readers.held import HeldSource
+from .readers.read import read_all
 
 Severity = Literal["error", "warning", "note"]
-SUFFIXES = (".jams", ".lab", ".txt", ".csv", ".tsv")
 PERFECT_TOLERANCE = 1e-9
 
 _SEVERITIES: dict[str, Severity] = {
@@ -103,10 +103,7 @@ def check_paths(
 def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
     for given in map(Path, paths):
         if given.is_dir():
-            found = sorted(path for path in given.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
-            if not found:
-                raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder", path=given)
-            yield from found
+            yield from annotation_files(given)
         elif given.exists():
             yield given
         else:
@@ -132,10 +129,10 @@ def _check_file(path: Path, task: str | None, convention: str | None, schema: bo
 
 
 def _check_schema(path: Path) -> Iterator[Found]:
-    from .readers.validate import schema_problems
+    from .readers.validate_jams import schema_problems
 
-    for message in schema_problems(path):
-        yield Found("error", "schema", message)
+    for problem in schema_problems(path):
+        yield Found("error", "schema", str(problem))
 
 
 def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[Found]:

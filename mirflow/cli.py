@@ -157,7 +157,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         # Names may hold characters that an old terminal cannot show; that must not end a command.
         if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="backslashreplace")
+            stream.reconfigure(errors="replace")
     cli.main(args=None if arguments is None else list(arguments), prog_name="mirflow")
 
 

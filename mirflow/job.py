@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .cells import Cells, concatenate_cells
+from .errors import UnknownNameError
 from .flow.combine import EACH
 from .metrics.base import describe
 from .plan import EvaluationPlan, Previous, Stale, stale_cells
 from .ragged import Int
 from .status import FAILED, Status
 from .store.content import GroupContent
+from .store.reading import read_group
 from .store.writer import StoreWriter
 
 SIGNATURES = "signatures"
@@ -49,7 +52,7 @@ class Job:
     def start(cls, plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
         """Compare a plan with what the store and the journal hold."""
         before = writer.previous(plan.name)
-        stale = stale_cells(plan, None if before is None else _previous(before), force)
+        stale = stale_cells(plan, None if before is None else previous_of(before), force)
         journaled = writer.journal.read(plan.name, plan.signature)
         counts = {**stale.counts, "resumed": 0}
         if journaled:
@@ -108,7 +111,18 @@ def _plain(value: Any) -> Any:
     return None if value is None or value == "" or value != value else value
 
 
-def _previous(content: GroupContent) -> Previous:
+def stored_group(path: Path, name: str) -> GroupContent | None:
+    """What a store has of an evaluation; None where there is no such store or group."""
+    if not path.exists():
+        return None
+    try:
+        return read_group(path, name)
+    except UnknownNameError:
+        return None
+
+
+def previous_of(content: GroupContent) -> Previous:
+    """A stored group as far as a plan needs it."""
     stamp, status = _place(content.cells, content.systems, content.tracks)
     return Previous(content.systems, content.tracks, stamp, status, content.attrs.get(SIGNATURES, {}))
 

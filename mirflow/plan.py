@@ -21,6 +21,9 @@ from .status import Status
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""
 
+Entry = str | int | float | bool | None
+Metadata = Mapping[str, tuple[Entry, ...]]
+
 COUNTS = ("new", "changed", "retried", "reused", "removed")
 
 # Outcomes that may be different next time although no file changed: reading failed, or a worker did.
@@ -60,7 +63,8 @@ class EvaluationPlan:
     combine : {"", "mean", "max", "each"}
         What becomes of the scores against several references of a track; empty: there is one.
     track_meta, system_meta : mapping of str to tuple
-        Columns of metadata, one value per track or system: all str (missing: empty) or all float (missing: NaN).
+        Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
+        there is no value.
     stamps : int64 (systems, tracks)
         Fingerprint of the input files of each cell.
     signatures : mapping of str to str
@@ -84,8 +88,8 @@ class EvaluationPlan:
     references: tuple[tuple[Reference, ...], ...]
     estimates: tuple[tuple[Source | None, ...], ...]
     combine: Combine
-    track_meta: Mapping[str, tuple[str, ...] | tuple[float, ...]]
-    system_meta: Mapping[str, tuple[str, ...] | tuple[float, ...]]
+    track_meta: Metadata
+    system_meta: Metadata
     stamps: Int
     signatures: Mapping[str, str]
     on_error: str = "record"

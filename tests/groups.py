@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
+from mirflow.cells import Cells
 from mirflow.status import Status
+from mirflow.store.content import GroupContent
+from mirflow.store.writer import StoreWriter
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 
@@ -67,3 +71,34 @@ def random_group(systems: int, tracks: int, metrics: int, /, seed: int = 0, **ke
     shape = (systems, tracks, metrics)
     weight = rng.uniform(1, 300, shape)
     return make_group(rng.uniform(0, 1, shape), weight, duration=rng.uniform(300, 400, tracks), **keywords)
+
+
+def write_store(path: Path, groups: dict[str, xr.Dataset], **attrs: Any) -> Path:
+    """A result store on disk with these groups."""
+    contents = [_content(name, ds) for name, ds in groups.items()]
+    with StoreWriter(path) as writer:
+        writer.publish(contents, attrs)
+    return path
+
+
+def _content(name: str, ds: xr.Dataset) -> GroupContent:
+    systems, tracks, metrics = (tuple(map(str, ds[dim].values.tolist())) for dim in ("system", "track", "metric"))
+    count = len(systems) * len(tracks)
+    cells = Cells(
+        tuple(system for system in systems for _ in tracks),
+        tracks * len(systems),
+        metrics,
+        ds["score"].values.reshape(count, -1),
+        ds["weight"].values.reshape(count, -1),
+        ds["status"].values.reshape(count),
+        ds["repairs"].values.reshape(count),
+        tuple(map(str, ds["message"].values.reshape(count).tolist())),
+        ("",) * count,
+        np.zeros(count, dtype=np.int64),
+        np.tile(ds["duration"].values, len(systems)),
+    )
+    along = {
+        dim: {str(c): ds[c].values.tolist() for c in ds.coords if ds[c].dims == (dim,) and c != dim}
+        for dim in ("metric", "system", "track")
+    }
+    return GroupContent(name, systems, tracks, cells, along["metric"], along["system"], along["track"], ds.attrs)

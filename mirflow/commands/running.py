@@ -11,7 +11,7 @@ from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options, terminal_width
 
 if TYPE_CHECKING:
-    from ..run import EvaluationReport, RunReport
+    from ..running import EvaluationReport, RunReport
 
 _MESSAGES = 5
 
@@ -45,7 +45,7 @@ def run_command(
     was stopped goes on where it was.
     """
     from ..progress import progress_for
-    from ..run import preview, run
+    from ..running import preview, run
 
     if dry_run:
         click.echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
@@ -124,7 +124,7 @@ def evaluate_command(
 ) -> None:
     """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names."""
     from ..analysis.aggregate import aggregate
-    from ..evaluate import evaluate_paths
+    from ..paths import evaluate_paths
     from ..report.answers import long_table
     from ..report.layouts import readable_table
     from ..report.pairs import failed_cells, pair_table
@@ -164,7 +164,7 @@ def pack_command(pattern: str, out: Path, task: str, annotator: str | None) -> N
 
     A pipeline reads a pack wherever a pattern may stand, many times faster than the files.
     """
-    from ..load import pack
+    from ..loading import pack
 
     tracks = pack(pattern, out, task=task, annotator=annotator)
     click.echo(f"{out}: {tracks} tracks", err=True)

@@ -75,7 +75,7 @@ def sample(start: Float, end: Float, counts: Int, times: Float, time_counts: Int
     Returns
     -------
     int64 (sum of time_counts,)
-        Index into the flat intervals of the last interval of the row with ``start <= time``, if ``time < end``; else -1.
+        Index into the flat intervals: the last of the row with ``start <= time`` if also ``time < end``; otherwise -1.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..ragged import Bool, Float, Int, offsets_of
+from .sums import sum_by
 from .timeline import merge, rank, steps_between
 
 
@@ -46,7 +47,7 @@ def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Floa
     end[-1] = len(times) - 1
     np.minimum(end, offsets[row + 1] - 1, out=end)
     outside = np.where(counted, times[end] - times[start] - largest, 0.0)
-    return np.bincount(row, weights=outside, minlength=len(counts))
+    return sum_by(row, outside, len(counts))
 
 
 def directional_hamming(

@@ -169,7 +169,7 @@ class _Builder:
             self._add(place, f"YAML tags are not allowed: {node.tag}")
             return None
         try:
-            value = self.scalars.construct_object(node)  # type: ignore[no-untyped-call]  # types-PyYAML leaves it bare
+            value = self.scalars.construct_object(node)
         except (ValueError, yaml.YAMLError):
             self._add(place, f"not a value: {node.value!r}")
             return None

@@ -11,15 +11,16 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     PlainValidator,
     WithJsonSchema,
     model_validator,
 )
-from pydantic.json_schema import GetJsonSchemaHandler, JsonSchemaValue
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..errors import AnnotationError
-from ..readers.options import FORMATS, MAX_BYTES, DelimitedOptions, Reading
+from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Reading
 from ..readers.patterns import Pattern
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
@@ -115,7 +116,7 @@ class Estimates(_Strict):
 
     path: str
     """Pattern with {track}, {system}, ..., relative to root; one ending in .zarr names a pack."""
-    format: Literal["jams", "lab", "txt", "csv", "tsv"] | None = None
+    format: Format | None = None
     """Default: from the files' suffix."""
     namespace: str | None = None
     """The namespace to take from JAMS files; default: those that serve the task."""
@@ -237,6 +238,3 @@ class Pipeline(_Strict):
     """The Zarr store for the results, relative to where mirflow runs."""
     execution: Execution = Field(default_factory=Execution)
     """How it is computed."""
-
-
-assert set(FORMATS) == {"jams", "lab", "txt", "csv", "tsv"}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 from ..annotations.schema import KINDS, kind_of
 from ..errors import AnnotationError, UnknownNameError
 from .namespaces import namespace_kind
 
 MAX_BYTES = 256 * 2**20
-FORMATS = ("jams", "lab", "txt", "csv", "tsv")
+Format = Literal["jams", "lab", "txt", "csv", "tsv"]
+FORMATS: tuple[str, ...] = get_args(Format)
 READABLE = ("events", "intervals")
 COLUMNS = {"events": ("time", "label"), "intervals": ("start", "end", "duration", "label")}
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")

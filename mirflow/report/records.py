@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from ..metrics.base import Convention, Metric, Parameter
 from .tables import Table
 
@@ -9,36 +11,44 @@ _BETTER = {"higher": "higher", "lower": "lower", "none": "-"}
 
 
 def short_table(task: str, convention: Convention) -> Table:
-    """The metrics of a convention for people, with the sources below.
+    """The metrics of a convention for people; weights, parameters and sources stand below, each text once.
 
     Parameters
     ----------
     task : str
     convention : Convention
     """
+    metrics = convention.metrics
     rows = [
         (
             metric.name,
             _span(metric),
             _BETTER[metric.orientation],
             metric.standard_aggregate,
-            f"{metric.weight} [{metric.weight_unit}]",
-            ", ".join(map(_parameter, metric.parameters)),
+            metric.weight_unit,
             metric.summary,
         )
-        for metric in convention.metrics
+        for metric in metrics
     ]
-    columns = ("metric", "range", "better", "aggregate", "weight", "parameters", "what it measures")
-    sources: dict[str, list[str]] = {}
-    for metric in convention.metrics:
-        if metric.literature:
-            sources.setdefault(metric.literature, []).append(metric.name)
-    notes = [f"{', '.join(names)}: {text}" for text, names in sources.items()]
-    asked = [metric.name for metric in convention.metrics if not metric.default]
-    if asked:
-        notes.append(f"only computed when named: {', '.join(asked)}")
+    columns = ("metric", "range", "better", "aggregate", "weight", "what it measures")
+    notes = [f"weight of {names}: {text}" for text, names in _share(metrics, lambda one: [one.weight])]
+    parameters = _share(metrics, lambda one: [_parameter(parameter) for parameter in one.parameters])
+    notes += [f"parameter of {names}: {text}" for text, names in parameters]
+    notes += [f"source of {names}: {text}" for text, names in _share(metrics, lambda one: [one.literature])]
+    asked = [metric.name for metric in metrics if not metric.default]
+    if asked and not convention.default_measures:
+        notes.append(f"computed only when named: {', '.join(asked)}")
     title = f"task {task}, convention {convention.name}: {convention.summary}"
-    return Table(columns, tuple(rows), title, tuple(notes), folds=("weight", "parameters", "what it measures"))
+    return Table(columns, tuple(rows), title, tuple(notes), folds=("what it measures",))
+
+
+def _share(metrics: Sequence[Metric], texts: Callable[[Metric], Sequence[str]]) -> list[tuple[str, str]]:
+    """Each text with the names of the metrics that share it."""
+    names: dict[str, list[str]] = {}
+    for metric in metrics:
+        for text in filter(None, texts(metric)):
+            names.setdefault(text, []).append(metric.name)
+    return [(text, ", ".join(sharing)) for text, sharing in names.items()]
 
 
 def full_table(task: str, convention: Convention) -> Table:
@@ -67,5 +77,5 @@ def _span(metric: Metric) -> str:
 
 
 def _parameter(parameter: Parameter) -> str:
-    choices = f" ({'|'.join(map(str, parameter.choices))})" if parameter.choices else ""
+    choices = f" (one of {', '.join(map(str, parameter.choices))})" if parameter.choices else ""
     return f"{parameter.name}={parameter.default}{f' {parameter.unit}' if parameter.unit else ''}{choices}"

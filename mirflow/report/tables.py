@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -89,18 +90,19 @@ def to_text(table: Table, width: int | None = None) -> str:
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
     Console(file=out, width=_room(table, width), color_system=None, legacy_windows=False).print(grid)
-    parts = [table.title, *(line.rstrip() for line in out.getvalue().splitlines()), *table.notes]
+    notes = [textwrap.fill(note, width, subsequent_indent="  ") if width else note for note in table.notes]
+    parts = [table.title, *(line.rstrip() for line in out.getvalue().splitlines()), *notes]
     return "".join(f"{part}\n" for part in parts if part)
 
 
 def _room(table: Table, width: int | None) -> int:
     """How wide a table has to be at least, or may be."""
-    widths = []
+    needed = 0
     for place, name in enumerate(table.columns):
-        entries = [_clean(_show(row[place])) for row in table.rows]
-        longest = max(len(text) for text in (name, *entries))
-        widths.append((max(24, len(name)) if name in table.folds and width else 2 * longest) + 3)
-    return max(sum(widths), width or 0)
+        entries = [name, *(_clean(_show(row[place])) for row in table.rows)]
+        widest = max(map(text_width, entries))
+        needed += (min(24, widest) if name in table.folds and width else widest) + 3
+    return max(needed, width or 0)
 
 
 def text_width(text: str) -> int:

@@ -293,6 +293,14 @@ class TestNames:
         ds = random_group(1, 3, 3, metrics=["right@root", "right@majmin(x=1)", "rightmost"])
         assert aggregate(ds, "right")["metric"].values.tolist() == ["right@root", "right@majmin(x=1)"]
 
+    def test_other_spellings_of_an_identity(self):
+        """An alias of the record, and a parameter that is the default."""
+        ds = random_group(1, 3, 2)
+        assert aggregate(ds, "MirexMajMin")["metric"].values.tolist() == ["majmin"]
+
+    def test_a_task_that_is_not_known_here_is_no_obstacle(self):
+        assert aggregate(random_group(1, 3, 1, task="smell"), "majmin")["n"].item() == 3
+
     def test_not_a_group(self):
         with pytest.raises(QueryError, match="not the scores of an evaluation: no score, weight, status"):
             aggregate(xr.Dataset())

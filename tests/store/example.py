@@ -28,7 +28,9 @@ def make_cells(
     pairs: Sequence[tuple[str, str]], measures: tuple[str, ...] = MEASURES, *, offset: float = 0.0, extras: bool = False
 ) -> Cells:
     """Scored cells of some (system, track) pairs, each with the value of `value_of`."""
-    score = np.array([[value_of(s, t, m) + offset for m in measures] for s, t in pairs]).reshape(-1, len(measures))
+    score = np.array([[value_of(s, t, m) + offset for m in measures] for s, t in pairs]).reshape(
+        len(pairs), len(measures)
+    )
     count = len(pairs)
     sparse: dict[str, Sparse] = {}
     if extras:

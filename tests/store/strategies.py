@@ -17,11 +17,17 @@ weights = st.floats(0, 1e9)
 @st.composite
 def sparse_results(draw: st.DrawFn, count: int) -> Sparse:
     """Entries at distinct places, in order, none equal to the fill."""
-    coords = tuple(draw(st.lists(st.lists(texts, min_size=1, max_size=3, unique=True).map(tuple), min_size=1, max_size=2)))
+    coords = tuple(
+        draw(st.lists(st.lists(texts, min_size=1, max_size=3, unique=True).map(tuple), min_size=1, max_size=2))
+    )
     sizes = (count, *map(len, coords))
     fill = draw(st.sampled_from([0.0, np.nan]))
     places = sorted(draw(st.sets(st.integers(0, int(np.prod(sizes)) - 1), max_size=5))) if count else []
-    index = np.column_stack(np.unravel_index(np.array(places, dtype=np.int64), sizes)) if count else np.empty((0, len(sizes)))
+    index = (
+        np.column_stack(np.unravel_index(np.array(places, dtype=np.int64), sizes))
+        if count
+        else np.empty((0, len(sizes)))
+    )
     value = draw(arrays(np.float64, len(places), elements=st.floats(0.5, 100)))
     dims = tuple(f"dim{axis}" for axis in range(len(coords)))
     return Sparse(dims, coords, index.astype(np.int64), value, {"long_name": draw(texts)}, fill)

@@ -81,7 +81,9 @@ def test_a_plain_copy_can_be_read_but_not_written(tmp_path):
     assert_same_cells(read_group(tmp_path / "copy.zarr", "chord").cells, make_content().cells)
     assert "chord" in open_store(tmp_path / "copy.zarr").children
     before = files_of(tmp_path / "copy.zarr")
-    with pytest.raises(StoreError, match=r"copy.zarr: is a folder that mirflow's runs did not make.*name another store"):
+    with pytest.raises(
+        StoreError, match=r"copy.zarr: is a folder that mirflow's runs did not make.*name another store"
+    ):
         StoreWriter(tmp_path / "copy.zarr")
     assert files_of(tmp_path / "copy.zarr") == before
     assert not (tmp_path / ".copy.zarr.d").exists()
@@ -183,9 +185,11 @@ def test_a_publish_that_fails_leaves_the_store_and_the_journal(tmp_path, monkeyp
 
     with StoreWriter(path) as writer:
         writer.journal.append("chord", "v1", make_cells(all_pairs()))
-        with monkeypatch.context() as patch, pytest.raises(StoreError, match="No space left on device; what was there"):
+        other = [make_content(cells=make_cells(all_pairs(), offset=1.0))]
+        with monkeypatch.context() as patch:
             patch.setattr("mirflow.store.files.os.fsync", full)
-            writer.publish([make_content(cells=make_cells(all_pairs(), offset=1.0))])
+            with pytest.raises(StoreError, match="No space left on device; what was there"):
+                writer.publish(other)
         assert len(writer.journal.read("chord", "v1")) == 1
     assert files_of(resolve(path)) == before
 

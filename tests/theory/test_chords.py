@@ -20,6 +20,7 @@ from mirflow.theory.chords import (
 )
 from mirflow.theory.harte import QUALITY_NAMES, InvalidChordException
 from tests.chord_strategies import labels
+from tests.real_labels import distinct_chords
 
 
 def bits(pitches: int) -> list[int]:
@@ -89,18 +90,8 @@ def test_the_tables_are_those_of_mir_eval_and_aug7() -> None:
     assert set(QUALITY_NAMES) - set(QUALITIES) == {"maj11"}
 
 
-def distinct_labels(folder: Path) -> set[str]:
-    found: set[str] = set()
-    for path in folder.rglob("*.lab"):
-        lines = (line.split(maxsplit=2) for line in path.read_text(encoding="utf-8").splitlines() if line[:1] != "#")
-        found.update(fields[2].strip() for fields in lines if len(fields) == 3)
-    return found
-
-
 def test_every_label_of_the_real_data_is_encoded_or_refused_as_by_mir_eval(shared_data: Path) -> None:
-    vocabulary = sorted(
-        distinct_labels(shared_data / "mirex2013-ace") | distinct_labels(shared_data / "mir_eval-fixtures" / "chord")
-    )
+    vocabulary = distinct_chords(shared_data)
     assert len(vocabulary) > 500
     for reduce in (False, True):
         table = encode_vocabulary(vocabulary, reduce)

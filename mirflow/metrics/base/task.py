@@ -9,8 +9,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ...annotations.annotation import Annotation
 from ...errors import UnknownNameError
-from ...ragged import Float, Int, Ragged
+from ...ragged import Column, Float, Int, Ragged
 from .identity import Measure, select
 from .record import Metric
 
@@ -98,6 +99,9 @@ Grid = str | float
 Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
 """(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores."""
 
+Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
+"""(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment."""
+
 
 @dataclass(frozen=True, slots=True)
 class Convention:
@@ -115,6 +119,8 @@ class Convention:
         The grids it is defined on; the first is the default. ``frames`` stands for any hop.
     default_measures : tuple of str
         Identities of what is computed where no metrics are named; empty: the default metrics at their defaults.
+    explain : callable or None
+        (reference, estimate, measure) -> columns of the evidence for one score, by name; None: it offers none.
     """
 
     name: str
@@ -124,6 +130,7 @@ class Convention:
     score: Scorer
     grids: tuple[str, ...] = ("union",)
     default_measures: tuple[str, ...] = ()
+    explain: Explainer | None = None
 
     def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
         """The measures that identity strings name; None: the default ones."""

@@ -1,3 +1,5 @@
+"""Chord estimation: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+
 from ...theory.chords import EXTENDED_QUALITY_REDUX, QUALITIES
 from ...theory.harte import (
     CHORD_RE,
@@ -39,6 +41,8 @@ from .labels import (
     split,
     validate_chord_label,
 )
+from .pair import evaluate
+from .records import TASK
 from .segmentation import directional_hamming_distance, merge_chord_intervals, overseg, seg, underseg
 
 __all__ = [
@@ -50,12 +54,14 @@ __all__ = [
     "PITCH_CLASSES",
     "QUALITIES",
     "SCALE_DEGREES",
+    "TASK",
     "X_CHORD",
     "X_CHORD_ENCODED",
     "InvalidChordException",
     "directional_hamming_distance",
     "encode",
     "encode_many",
+    "evaluate",
     "join",
     "majmin",
     "majmin_inv",

@@ -9,8 +9,8 @@ from ...annotations.schema import KINDS
 from ...ragged import Int, Ragged, rows_of
 from ...theory.chords import encode_vocabulary
 from ..base.task import Cleaned, Flaw
+from .encoding import encode_runs
 from .refusals import disordered, overlapping
-from .vocabulary import encode_runs
 
 _IMPOSSIBLE = {"not_finite", "negative", "reversed"}
 _MENDED = {"zero_length", "unsorted", "gap"}
@@ -53,12 +53,12 @@ def _clean(rows: Ragged, merging: bool) -> Cleaned:
     findings = inspect(KINDS["intervals"], rows)
     flaws = _Flaws(rows.offsets)
     for name in _IMPOSSIBLE & findings.keys():
-        for item in np.flatnonzero(findings[name].items).tolist():
-            flaws.add(item, findings[name].describe(rows, item))
+        for place in np.flatnonzero(findings[name].items).tolist():
+            flaws.add(place, findings[name].describe(rows, place))
     invalid = encode_vocabulary(rows.labels).invalid
     if invalid:
-        for item in np.flatnonzero(np.isin(rows.columns["label"], list(invalid))).tolist():
-            flaws.add(item, f"not a chord: {rows.labels[int(rows.columns['label'][item])]!r}")
+        for place in np.flatnonzero(np.isin(rows.columns["label"], list(invalid))).tolist():
+            flaws.add(place, f"not a chord: {rows.labels[int(rows.columns['label'][place])]!r}")
     irregular = np.zeros(len(owner), dtype=np.bool_)
     for name in _MENDED & findings.keys():
         irregular |= findings[name].items

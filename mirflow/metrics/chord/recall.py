@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...kernels.sums import sum_by
 from ...ragged import Float, Int
+from .encoding import Chords
 from .rules import RULES, compare
-from .vocabulary import Chords
 
 _LARGEST_TABLE = 1 << 22
 
@@ -35,7 +36,7 @@ class Verdicts:
     def add_up(self, pair: Int, pairs: int, reference: Int, estimate: Int, seconds: Float) -> Float:
         """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
         patterns = self._patterns(reference * len(self._chords) + estimate)
-        sums = np.bincount(patterns * pairs + pair, weights=seconds, minlength=len(self._place) * pairs)
+        sums = sum_by(patterns * pairs + pair, seconds, len(self._place) * pairs)
         return sums.reshape(len(self._place), pairs)
 
     def _patterns(self, joint: Int) -> Int:
@@ -57,7 +58,9 @@ class Verdicts:
         code = np.zeros(len(joint), dtype=np.int64)
         for position, rule in enumerate(RULES):
             verdict = compare(reference, estimate, rule)
-            code |= ((verdict > 0).astype(np.int64) << 2 * position) | ((verdict >= 0).astype(np.int64) << 2 * position + 1)
+            code |= ((verdict > 0).astype(np.int64) << 2 * position) | (
+                (verdict >= 0).astype(np.int64) << 2 * position + 1
+            )
         codes, inverse = np.unique(code, return_inverse=True)
         places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
         return np.array(places, dtype=np.int64)[inverse.reshape(-1)]

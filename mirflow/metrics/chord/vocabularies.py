@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from types import MappingProxyType
 
 import numpy as np
@@ -103,11 +102,6 @@ VOCABULARIES: Mapping[str, Vocabulary] = MappingProxyType(
     }
 )
 """The vocabularies by name; their classes are disjoint and cover every chord."""
-
-
-@lru_cache(maxsize=1)
-def _twenty_five() -> Vocabulary:
-    return Vocabulary("25", ("maj", "min"), 0, "the 24 major and minor triads and no chord")
 
 
 def to_25(chords: ChordTable) -> Int:

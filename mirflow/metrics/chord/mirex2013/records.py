@@ -87,15 +87,17 @@ _COUNTS = (
 
 
 def _hamming(name: str, title: str, orientation: Orientation, perfect: float, summary: str) -> Metric:
+    # Between 0 and 1 unless segments of one side overlap each other, which the convention takes.
     return Metric(
         name,
         title,
         summary,
         "end of the reference",
+        range=(0.0, float("inf")) if orientation == "lower" else (float("-inf"), 1.0),
         orientation=orientation,
         pooling="micro",
         perfect=perfect,
-        perfect_exceptions="segments of one side that overlap each other",
+        perfect_exceptions="segments that overlap each other; nothing to measure gives 0",
         literature="Mauch and Dixon 2010; MusOOEvaluator, segmentation Inner, as run for MIREX 2013",
     )
 

@@ -134,8 +134,9 @@ def _score_batch(
         found |= _tally(walk(times, reference, estimate), len(reference.counts), sides, counted)
     if any(name in HAMMING for _, name in keys):
         found[""] = distances(times, reference, estimate)
-    scores = [found[rule].column(name) for rule, name in keys]
-    return np.column_stack(scores), np.column_stack([found[rule].weight for rule, _ in keys])
+    shape = (len(keys), len(reference.counts))
+    scores = np.reshape([found[rule].column(name) for rule, name in keys], shape)
+    return scores.T, np.reshape([found[rule].weight for rule, _ in keys], shape).T
 
 
 def _tally(

@@ -85,8 +85,9 @@ def distances(times: Float, reference: Side, estimate: Side) -> Distances:
     stops = np.minimum(estimate.end[here], reference.end[there])
     shared = np.maximum(times[stops] - times[starts], 0.0)
     total = seconds_by(rows_of(estimate.counts)[here], shared, len(end))
-    under = share_of(total - _largest(estimate, here, shared), end)
-    over = share_of(total - _largest(reference, there, shared), end)
+    # Both sums round, so that their difference may fall below 0 by a unit in the last place.
+    under = share_of(np.maximum(total - _largest(estimate, here, shared), 0.0), end)
+    over = share_of(np.maximum(total - _largest(reference, there, shared), 0.0), end)
     return Distances(under, over, end)
 
 

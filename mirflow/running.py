@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .cells import Cells
-from .discovery import plan_pipeline
 from .errors import RunError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
-from .job import Job, failures, status_counts
+from .job import Job, failures, previous_of, status_counts, stored_group
 from .metrics.base import describe
-from .pipeline import Pipeline, load_pipeline
-from .plan import EvaluationPlan, Stale
+from .pipeline import PlannedPipeline, plan_pipeline
+from .plan import EvaluationPlan, Stale, stale_cells
+from .plan import describe as describe_plan
 from .progress import Progress
 from .status import FAILED, Status
 from .store.packs import open_pack
@@ -86,14 +86,12 @@ class RunReport:
         return sum(report.failed for report in self.evaluations if report.plan.on_error != "ignore")
 
 
-def plan(
-    pipeline: str | Path | Pipeline, *, root: str | Path | None = None, on_error: str | None = None
-) -> list[EvaluationPlan]:
-    """What a pipeline compares: files are listed, none is read but those whose annotators are the systems.
+def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
+    """What a pipeline compares: files are listed, none is read but those whose annotators count.
 
     Parameters
     ----------
-    pipeline : path or Pipeline
+    pipeline : path
     root : path or None
         Instead of that of the file.
     on_error : {"record", "ignore", "raise"} or None
@@ -104,13 +102,14 @@ def plan(
     PipelineError
         If the file is wrong, or a pattern matches nothing.
     """
-    loaded = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(pipeline, root=root)
-    plans = plan_pipeline(loaded, open_pack)
-    return plans if on_error is None else [replace(one, on_error=on_error) for one in plans]
+    planned = plan_pipeline(pipeline, root=root, open_pack=open_pack)
+    if on_error is None:
+        return planned
+    return replace(planned, plans=tuple(replace(one, on_error=on_error) for one in planned.plans))
 
 
 def run(
-    pipeline: str | Path | Pipeline,
+    pipeline: str | Path,
     *,
     root: str | Path | None = None,
     store: str | Path | None = None,
@@ -125,7 +124,7 @@ def run(
 
     Parameters
     ----------
-    pipeline : path or Pipeline
+    pipeline : path
     root, store : path or None
         Instead of those of the file.
     scheduler : str, distributed.Client or None
@@ -154,17 +153,17 @@ def run(
         If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
     """
     began = time.perf_counter()
-    loaded = pipeline if isinstance(pipeline, Pipeline) else load_pipeline(pipeline, root=root)
-    plans = plan(loaded, on_error=on_error)
-    with StoreWriter(loaded.store if store is None else store) as writer:
+    planned = plan(pipeline, root=root, on_error=on_error)
+    asked = planned.pipeline
+    with StoreWriter(asked.store if store is None else store) as writer:
         if force:
             writer.journal.clear()
-        jobs = [Job.start(one, writer, force) for one in plans]
+        jobs = [Job.start(one, writer, force) for one in planned.plans]
         works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-        chosen = choose_scheduler(scheduler or loaded.execution.scheduler, [work for _, work in works], guarded)
+        chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
         with progress or Progress() as shown:
             _compute(works, writer, chosen, workers, shown)
-        reports, published = _publish(jobs, writer, loaded)
+        reports, published = _publish(jobs, writer, planned)
         return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
 
 
@@ -196,15 +195,17 @@ def _raise_failure(cells: Cells) -> None:
         )
 
 
-def _publish(jobs: Sequence[Job], writer: StoreWriter, pipeline: Pipeline) -> tuple[tuple[EvaluationReport, ...], bool]:
+def _publish(
+    jobs: Sequence[Job], writer: StoreWriter, planned: PlannedPipeline
+) -> tuple[tuple[EvaluationReport, ...], bool]:
     """Put the new store in place, unless it would equal the one that is there."""
     versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
-    attrs = {"versions": versions, "pipeline": pipeline.text}
+    attrs = {"versions": versions, "pipeline": planned.text}
     contents = [job.content(attrs) for job in jobs]
     same = all(job.unchanged(content) for job, content in zip(jobs, contents, strict=True))
     published = not same or set(writer.groups()) != {content.name for content in contents}
     if published:
-        writer.publish(contents, {"name": pipeline.name, **attrs})
+        writer.publish(contents, {"name": planned.pipeline.name, **attrs})
     reports = [
         EvaluationReport(job.plan, job.counts, status_counts(content), tuple(failures(content)))
         for job, content in zip(jobs, contents, strict=True)
@@ -212,12 +213,12 @@ def _publish(jobs: Sequence[Job], writer: StoreWriter, pipeline: Pipeline) -> tu
     return tuple(reports), published
 
 
-def open_pipeline(pipeline: str | Path | Pipeline, *, root: str | Path | None = None) -> xr.DataTree:
+def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None) -> xr.DataTree:
     """A pipeline's scores as a lazy tree: nothing is computed until it is asked for.
 
     Parameters
     ----------
-    pipeline : path or Pipeline
+    pipeline : path
     root : path or None
         Instead of that of the file.
 
@@ -229,7 +230,7 @@ def open_pipeline(pipeline: str | Path | Pipeline, *, root: str | Path | None = 
     """
     import xarray as xr
 
-    return xr.DataTree.from_dict({one.name: _lazy(one) for one in plan(pipeline, root=root)})
+    return xr.DataTree.from_dict({one.name: _lazy(one) for one in plan(pipeline, root=root).plans})
 
 
 def _lazy(plan: EvaluationPlan) -> xr.Dataset:
@@ -248,3 +249,22 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     return xr.Dataset(variables, coords, {"task": plan.task, "convention": plan.convention, "grid": plan.grid})
+
+
+def preview(
+    pipeline: str | Path,
+    *,
+    root: str | Path | None = None,
+    store: str | Path | None = None,
+    force: bool = False,
+    on_error: str | None = None,
+) -> str:
+    """What `run` would do, for people; nothing is computed or written."""
+    planned = plan(pipeline, root=root, on_error=on_error)
+    path = Path(planned.pipeline.store if store is None else store)
+    described = []
+    for one in planned.plans:
+        before = stored_group(path, one.name)
+        stale = stale_cells(one, None if before is None else previous_of(before), force)
+        described.append(describe_plan(one, stale))
+    return "\n".join([*described, f"store: {path}"])

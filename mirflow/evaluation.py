@@ -150,6 +150,7 @@ def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, An
         "weight": (scores, arrays["weight"], {"long_name": "weight of the score"}),
         "status": (grid, arrays["status"], {"flag_meanings": " ".join(status.name for status in Status)}),
         "message": (grid, messages),
+        "duration": ("track", cells.duration.reshape(len(tracks), len(systems)).max(axis=1), {"units": "s"}),
     }
     coords: dict[str, Any] = {"system": list(systems), "track": list(tracks)}
     coords |= {name: ("metric", values) for name, values in describe(scalars).items()}

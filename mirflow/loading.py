@@ -1,0 +1,212 @@
+"""Annotations as labelled datasets and collections: the verbs ``load``, ``load_collection``, ``align`` and ``pack``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .annotations import collection as collections
+from .annotations.annotation import Annotation, from_dataset, to_dataset
+from .annotations.collection import Collection
+from .annotations.grids import GridSpec
+from .annotations.grids import align as align_annotations
+from .errors import AnnotationError
+from .flow.lazy import BLOCK, LazyCollection, align_lazily
+from .readers.options import MAX_BYTES, DelimitedOptions, Format, Reading
+from .readers.patterns import Pattern
+from .readers.read import read, read_all
+from .readers.sources import FileSource, Source
+from .store.pack_writing import write_pack
+from .store.packs import open_pack
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PathLike = str | os.PathLike[str]
+
+
+def load(
+    source: PathLike | Any,
+    task: str | None = None,
+    *,
+    namespace: str | None = None,
+    annotator: str | int | None = None,
+    validate: bool = False,
+    **options: Any,
+) -> Any:
+    """One annotation as a labelled dataset.
+
+    Parameters
+    ----------
+    source : path, jams.JAMS or jams.Annotation
+        A JAMS, lab, txt, csv or tsv file, or an object of the jams library.
+    task : str or None
+        What it holds, such as ``chord``; needed unless `namespace` tells.
+    namespace : str or None
+        The JAMS namespace to take.
+    annotator : str, int or None
+        Of several annotations in a JAMS file: an annotator's id, a position, or ``"all"`` for a list of datasets.
+    validate : bool
+        Check a JAMS file against its schemas first (slow).
+    **options
+        ``format``, ``columns``, ``delimiter``, ``header``, ``comment``, ``time_unit``, ``encoding``, ``max_bytes``.
+
+    Returns
+    -------
+    xr.Dataset, or a list of them
+        With the dims and variables of the task's kind; attributes say where it comes from.
+
+    Raises
+    ------
+    AnnotationError
+        With file and line, if it cannot be read or understood.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.lab")
+    ...     _ = path.write_text("0.0 1.5 C:maj\\n1.5 2.0 N\\n")
+    ...     chords = load(path, task="chord")
+    >>> chords.end.values.tolist(), chords.label.values.tolist()
+    ([1.5, 2.0], ['C:maj', 'N'])
+    """
+    if annotator == "all":
+        found = read_all(source, task=task, namespace=namespace, **options)
+        return [_labelled(annotation, task) for annotation in found]
+    one = read(source, task=task, namespace=namespace, annotator=annotator, validate=validate, **options)
+    return _labelled(one, task)
+
+
+def _labelled(annotation: Annotation, task: str | None) -> xr.Dataset:
+    dataset = to_dataset(annotation)
+    return dataset if task is None else dataset.assign_attrs(task=task)
+
+
+def load_collection(
+    pattern: PathLike,
+    task: str,
+    *,
+    annotator: str | int | None = None,
+    namespace: str | None = None,
+    format: Format | None = None,
+    lazy: bool = False,
+    block: int = BLOCK,
+    **options: Any,
+) -> Collection | LazyCollection:
+    """The annotations of many tracks as one ragged collection.
+
+    Parameters
+    ----------
+    pattern : path
+        With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack.
+    task : str
+    annotator, namespace, format, **options
+        As for `load`.
+    lazy : bool
+        Find the files now and read them, through dask, when the collection is computed.
+    block : int
+        Most tracks that one task reads.
+
+    Returns
+    -------
+    Collection or LazyCollection
+
+    Raises
+    ------
+    AnnotationError
+        If the pattern matches nothing, or a file cannot be read.
+    """
+    reading = _reading(task, namespace, format, options)
+    sources = _sources(pattern, reading, annotator)
+    collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
+    return collection if lazy else collection.compute(scheduler="synchronous")
+
+
+def _reading(task: str, namespace: str | None, format: Format | None, options: Mapping[str, Any]) -> Reading:
+    own = dict(options)
+    max_bytes = own.pop("max_bytes", MAX_BYTES)
+    columns = tuple((own.pop("columns", None) or {}).items())
+    delimited = DelimitedOptions(columns=columns, **own)
+    return Reading.of(task=task, namespace=namespace, format=format, delimited=delimited, max_bytes=max_bytes)
+
+
+def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
+    """What a pattern finds, by track."""
+    text = Path(pattern).as_posix()
+    matcher = Pattern(text.lstrip("/"))
+    root = "/" if text.startswith("/") else "."
+    if matcher.is_pack:
+        return dict(open_pack(text))
+    if matcher.names != ("track",):
+        raise AnnotationError(f"a collection needs {{track}} and no other placeholder in its pattern: {text!r}")
+    matches = matcher.find(root)
+    if not matches:
+        raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
+    return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
+
+
+def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | None = None) -> xr.Dataset:
+    """Annotations on one time grid: a handful of them at once, or a collection lazily.
+
+    Parameters
+    ----------
+    annotations : sequence of xr.Dataset or Annotation, or a collection
+        A sequence of annotations of one kind, the reference first; or a Collection or LazyCollection of intervals.
+    grid : {"union", "reference"} or {"hop": seconds}
+        Collections take only frames.
+    names : sequence of str or None
+        Values of the coordinate ``annotation``; None: annotators, systems or file names.
+
+    Returns
+    -------
+    xr.Dataset
+        See :func:`mirflow.annotations.grids.align` and :func:`mirflow.flow.lazy.align_lazily`.
+
+    Examples
+    --------
+    >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([0.03])}, ["C"])
+    >>> align([chords, chords], {"hop": 0.01}).sizes["time"]
+    3
+    """
+    if isinstance(annotations, Collection | LazyCollection):
+        return align_lazily(annotations, grid)
+    if hasattr(annotations, "data_vars"):
+        return align_lazily(collections.from_dataset(annotations), grid)
+    plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in annotations]
+    return align_annotations(plain, grid, names)
+
+
+def pack(
+    pattern: PathLike,
+    out: PathLike,
+    task: str,
+    *,
+    annotator: str | int | None = None,
+    overwrite: bool = False,
+    **options: Any,
+) -> int:
+    """Write the annotations that a pattern finds as one pack, which is read many times faster than the files.
+
+    Parameters
+    ----------
+    pattern, task, annotator, **options
+        As for `load_collection`.
+    out : path
+        By custom ``*.zarr``; pipelines take a path that ends so for a pack.
+    overwrite : bool
+        Whether a pack that is there already is replaced.
+
+    Returns
+    -------
+    int
+        Number of tracks.
+    """
+    whole = load_collection(pattern, task, annotator=annotator, **options)
+    assert isinstance(whole, Collection)
+    attrs = {} if annotator is None else {"annotator": annotator}
+    metadata = {name: values.tolist() for name, values in whole.metadata.items()}
+    write_pack(out, whole.kind, whole.tracks, whole.rows, attrs, metadata, overwrite=overwrite)
+    return len(whole)

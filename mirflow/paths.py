@@ -1,0 +1,117 @@
+"""Two files or two folders scored without a pipeline file, and the annotation files of folders."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .cells import concatenate_cells
+from .errors import AnnotationError
+from .evaluation import to_dataset
+from .flow.block import score_block
+from .flow.work import BlockWork, TrackWork
+from .metrics.base import Grid, get_task
+from .plan import Reference
+from .readers.options import FORMATS, Reading
+from .readers.sources import FileSource
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SUFFIXES = tuple(f".{name}" for name in FORMATS)
+BLOCK = 64
+
+
+def annotation_files(folder: Path) -> list[Path]:
+    """The annotation files in a folder and the folders in it, sorted.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none.
+    """
+    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    if not found:
+        raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder", path=folder)
+    return found
+
+
+def evaluate_paths(
+    reference: str | Path,
+    estimate: str | Path,
+    task: str,
+    *,
+    metrics: Sequence[str] | None = None,
+    convention: str | None = None,
+    grid: Grid | None = None,
+) -> xr.Dataset:
+    """Scores of a file against a file, or of the files of a folder against those of the same names in another.
+
+    Parameters
+    ----------
+    reference, estimate : path
+        Two files or two folders; folders are searched with the folders in them, and suffixes may differ.
+    task : str
+    metrics, convention, grid
+        As for :func:`mirflow.evaluate`.
+
+    Returns
+    -------
+    xr.Dataset
+        As a store's group has it: over (system, track, metric), the one system being the estimate's name.
+
+    Raises
+    ------
+    AnnotationError
+        If a path does not exist, or one is a file and the other a folder.
+
+    Examples
+    --------
+    >>> evaluate_paths("absent.lab", "absent.lab", "chord")
+    Traceback (most recent call last):
+    ...
+    mirflow.errors.AnnotationError: absent.lab: no such file or folder
+    """
+    left, right = Path(reference), Path(estimate)
+    for path in (left, right):
+        if not path.exists():
+            raise AnnotationError("no such file or folder", path=path)
+    if left.is_dir() != right.is_dir():
+        raise AnnotationError("give two files or two folders, not one of each", path=right)
+    rules = get_task(task).convention(convention)
+    measures = rules.select(metrics)
+    chosen = rules.grids[0] if grid is None else grid
+    names = tuple(map(str, measures))
+    tracks = list(_tracks(left, right, Reading.of(task=task)))
+    blocks = [tuple(tracks[start : start + BLOCK]) for start in range(0, len(tracks), BLOCK)]
+    cells = concatenate_cells(
+        score_block(BlockWork("evaluate", task, rules.name, chosen, names, "", block)) for block in blocks
+    )
+    return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})
+
+
+def _tracks(reference: Path, estimate: Path, reading: Reading) -> Iterator[TrackWork]:
+    system = (estimate.name if estimate.is_dir() else estimate.stem,)
+    if not reference.is_dir():
+        sources = FileSource(str(reference), reading), FileSource(str(estimate), reading)
+        # A file against itself is a fair question here, so the two must not count as one annotator.
+        own = replace(sources[0], name=f"reference {reference}") if sources[0] == sources[1] else sources[0]
+        yield TrackWork(reference.stem, (Reference(own),), system, (sources[1],), (0,))
+        return
+    references, estimates = _by_track(reference, reading), _by_track(estimate, reading)
+    for track in sorted({*references, *estimates}):
+        one = references.get(track)
+        yield TrackWork(track, () if one is None else (Reference(one),), system, (estimates.get(track),), (0,))
+
+
+def _by_track(folder: Path, reading: Reading) -> dict[str, FileSource]:
+    """The files of a folder by their path in it without the suffix."""
+    sources: dict[str, FileSource] = {}
+    for path in annotation_files(folder):
+        track = path.relative_to(folder).with_suffix("").as_posix()
+        if track in sources:
+            raise AnnotationError(f"two files of track {track!r}: {Path(sources[track].path).name}", path=path)
+        sources[track] = FileSource(str(path), reading)
+    return sources

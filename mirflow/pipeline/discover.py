@@ -1,0 +1,236 @@
+"""What files there are for an evaluation: its tracks, systems and annotators."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..errors import AnnotationError, MirflowError, suggest
+from ..plan import Reference
+from ..readers.jams import annotators_of
+from ..readers.options import Reading
+from ..readers.patterns import Match, Pattern
+from ..readers.sources import FileSource, Source
+from .model import Estimates, Evaluation
+from .resolve import Resolved, Trouble
+
+OpenPack = Callable[[str], Mapping[str, Source]]
+"""Opens a pack: its sources by track."""
+
+LONE_SYSTEM = "estimate"
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """One source with the values of the placeholders that led to it."""
+
+    source: Source
+    values: Mapping[str, str]
+
+
+@dataclass
+class Discovery:
+    """What exists for an evaluation.
+
+    Parameters
+    ----------
+    systems, tracks : list of str
+    references : mapping of str to list of Reference, by track
+    estimates : mapping of (str, str) to Source, by system and track
+    track_meta, system_meta : mapping of str to mapping of str to str
+        Values of other placeholders, by track or system.
+    """
+
+    systems: list[str] = field(default_factory=list)
+    tracks: list[str] = field(default_factory=list)
+    references: dict[str, list[Reference]] = field(default_factory=dict)
+    estimates: dict[tuple[str, str], Source] = field(default_factory=dict)
+    track_meta: dict[str, dict[str, str]] = field(default_factory=dict)
+    system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
+
+
+def discover(
+    evaluation: Evaluation, resolved: Resolved, root: str, open_pack: OpenPack | None, troubles: list[Trouble]
+) -> Discovery:
+    """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
+    lists_all = evaluation.reference.annotator in ("all", "{annotator}")
+    references = _side(evaluation.reference, "reference", resolved.reference, root, open_pack, lists_all, troubles)
+    by_system = evaluation.estimates.annotator == "{system}"
+    estimates = _side(evaluation.estimates, "estimates", resolved.estimates, root, open_pack, by_system, troubles)
+    if by_system:
+        estimates = [_Found(one.source, _renamed(one.values, "annotator", "system")) for one in estimates]
+    shared = [name for name in _names(references) if name in _names(estimates)]
+    if not all(_follows(side, name, "track") for name in shared for side in (references, estimates)):
+        references, estimates = _qualified(references, shared), _qualified(estimates, shared)
+    discovery = Discovery()
+    _place_references(discovery, references, troubles)
+    _place_estimates(discovery, estimates, shared, troubles)
+    discovery.tracks = sorted({*discovery.references, *(track for _, track in discovery.estimates)})
+    discovery.systems = _chosen(evaluation, sorted({system for system, _ in discovery.estimates}), troubles)
+    several = any(len(one) > 1 for one in discovery.references.values())
+    if several and evaluation.reference.combine is None:
+        troubles.append((("reference", "combine"), "tracks have several references: say mean, max or each"))
+    return discovery
+
+
+def _qualified(found: Sequence[_Found], shared: Sequence[str]) -> list[_Found]:
+    """Tracks named by the placeholders that both sides have, where the same name stands for several tracks."""
+    return [
+        _Found(one.source, {**one.values, "track": "/".join(one.values[name] for name in (*shared, "track"))})
+        for one in found
+    ]
+
+
+def _names(found: Sequence[_Found]) -> list[str]:
+    return [name for name in (found[0].values if found else ()) if name not in ("track", "system", "annotator")]
+
+
+def _renamed(values: Mapping[str, str], old: str, new: str) -> dict[str, str]:
+    return {new if name == old else name: value for name, value in values.items()}
+
+
+def _side(
+    side: Estimates,
+    key: str,
+    reading: Reading,
+    root: str,
+    open_pack: OpenPack | None,
+    annotators: bool,
+    troubles: list[Trouble],
+) -> list[_Found]:
+    """Everything that one side's pattern finds."""
+    pattern = Pattern(side.path)
+    if not pattern.is_pack and "track" not in pattern.names:
+        troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
+        return []
+    try:
+        matches = pattern.find(root)
+    except AnnotationError as error:
+        troubles.append(((key, "path"), str(error)))
+        return []
+    if not matches:
+        troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
+        return []
+    odd = next((match.name for match in matches if not _is_text(match.name)), None)
+    if odd is not None:
+        troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {odd!r}; rename the file"))
+        return []
+    if pattern.is_pack:
+        return _packed(pattern, matches, key, open_pack, troubles)
+    names = pattern.names
+    if annotators:
+        return _annotated(matches, names, reading)
+    return [
+        _Found(_file(match, reading, side.annotator), dict(zip(names, match.values, strict=True))) for match in matches
+    ]
+
+
+def _is_text(name: str) -> bool:
+    """Whether a file name could be decoded; what could not stands in it as surrogates."""
+    return name.isascii() or not any("\ud800" <= character <= "\udfff" for character in name)
+
+
+def _file(match: Match, reading: Reading, annotator: str | int | None) -> FileSource:
+    return FileSource(match.path, reading, annotator, match.name, (match.size, match.modified))
+
+
+def _packed(
+    pattern: Pattern, matches: Sequence[Match], key: str, open_pack: OpenPack | None, troubles: list[Trouble]
+) -> list[_Found]:
+    if open_pack is None:
+        troubles.append(((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}"))
+        return []
+    found = []
+    for match in matches:
+        values = dict(zip(pattern.names, match.values, strict=True))
+        try:
+            pack = open_pack(match.path)
+        except MirflowError as error:
+            troubles.append(((key, "path"), str(error)))
+            continue
+        found += [_Found(source, {**values, "track": track}) for track, source in pack.items()]
+    return found
+
+
+def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading) -> list[_Found]:
+    """One source for each annotator of each file; a file that cannot be read stays one, to fail when it is scored."""
+    found: list[_Found] = []
+    unread: list[Match] = []
+    for match in matches:
+        values = dict(zip(names, match.values, strict=True))
+        try:
+            listed = annotators_of(match.path, reading, match.name)
+        except AnnotationError:
+            unread.append(match)
+            continue
+        found += [_Found(_file(match, reading, name), {**values, "annotator": name}) for name in listed]
+    everyone = sorted({one.values["annotator"] for one in found}) or [""]
+    for match in unread:
+        values = dict(zip(names, match.values, strict=True))
+        found += [_Found(_file(match, reading, name or None), {**values, "annotator": name}) for name in everyone]
+    return found
+
+
+def _place_references(discovery: Discovery, found: Iterable[_Found], troubles: list[Trouble]) -> None:
+    seen: dict[tuple[str, str], str] = {}
+    for one in found:
+        track, annotator = one.values["track"], one.values.get("annotator", "")
+        if (track, annotator) in seen:
+            both = f"{seen[track, annotator]} and {one.source.label}"
+            troubles.append(
+                (("reference", "path"), f"finds two references for track {track!r}: {both}; use {{annotator}}")
+            )
+            return
+        seen[track, annotator] = one.source.label
+        discovery.references.setdefault(track, []).append(Reference(one.source, annotator))
+        others = {name: value for name, value in one.values.items() if name not in ("track", "annotator", "system")}
+        if others:
+            discovery.track_meta.setdefault(track, {}).update(others)
+
+
+def _place_estimates(
+    discovery: Discovery, found: Sequence[_Found], shared: Sequence[str], troubles: list[Trouble]
+) -> None:
+    names = [name for name in (found[0].values if found else ()) if name not in ("track", "system", *shared)]
+    of_track = [n for n in names if not _follows(found, n, "system") and _follows(found, n, "track")]
+    of_system = [name for name in names if name not in of_track]
+    # What the system's own name does not tell becomes part of it: KO1/run2 is scored as a system of its own.
+    added = [name for name in of_system if not _follows(found, name, "system")]
+    of_track += shared
+    for one in found:
+        system = "/".join([one.values.get("system", LONE_SYSTEM), *(one.values[name] for name in added)])
+        track = one.values["track"]
+        if (system, track) in discovery.estimates:
+            both = f"{discovery.estimates[system, track].label} and {one.source.label}"
+            troubles.append((("estimates", "path"), f"finds two estimates of {track!r} by {system!r}: {both}"))
+            return
+        discovery.estimates[system, track] = one.source
+        if of_track:
+            discovery.track_meta.setdefault(track, {}).update({name: one.values[name] for name in of_track})
+        if of_system:
+            discovery.system_meta.setdefault(system, {}).update({name: one.values[name] for name in of_system})
+
+
+def _follows(found: Sequence[_Found], name: str, key: str) -> bool:
+    """Whether a placeholder's value is always the same for the same track (or system)."""
+    values: dict[str, set[str]] = defaultdict(set)
+    for one in found:
+        values[one.values.get(key, "")].add(one.values[name])
+    return all(len(several) == 1 for several in values.values())
+
+
+def _chosen(evaluation: Evaluation, found: Sequence[str], troubles: list[Trouble]) -> list[str]:
+    """The systems to score: those that the file names, in its order, or all that were found."""
+    if evaluation.systems is None:
+        return list(found)
+    for name in evaluation.systems:
+        if name not in found and found:
+            troubles.append((("systems", name), f"no estimates of this system; {suggest(name, found)}"))
+    return list(evaluation.systems)
+
+
+def absolute(folder: str) -> str:
+    """A folder's absolute path, links left as they are, so that messages show the names that people know."""
+    return os.path.abspath(os.path.expanduser(folder))  # noqa: PTH100, PTH111 - Path.resolve would follow links

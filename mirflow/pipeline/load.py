@@ -1,0 +1,294 @@
+"""From a pipeline file to plans: everything that is wrong with it in one error, or everything that it asks for."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+from ..errors import PipelineError, Problem, suggest
+from ..plan import EvaluationPlan, cell_stamps, fingerprint
+from .discover import Discovery, OpenPack, absolute, discover
+from .document import Document, Place, read_document
+from .metadata import MetadataError, read_tracks, tabulate
+from .model import Estimates, Evaluation, Execution, Pipeline, References
+from .resolve import Resolved, Trouble, resolve
+
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+@dataclass(frozen=True)
+class PlannedPipeline:
+    """A pipeline file and what it asks for.
+
+    Parameters
+    ----------
+    pipeline : Pipeline
+        As in the file.
+    plans : tuple of EvaluationPlan
+        One an evaluation, in the file's order.
+    text : str
+        The file's text, for provenance.
+    root : str
+        Absolute.
+    """
+
+    pipeline: Pipeline
+    plans: tuple[EvaluationPlan, ...]
+    text: str
+    root: str
+
+
+def load_pipeline(path: str | Path) -> Pipeline:
+    """What a pipeline file says, without looking for any file that it names.
+
+    Raises
+    ------
+    PipelineError
+        With all problems of its form.
+    """
+    document = read_document(path)
+    pipeline, problems = _pipeline(document)
+    if pipeline is None or problems:
+        raise PipelineError(problems, path)
+    return pipeline
+
+
+def plan_pipeline(
+    path: str | Path, *, root: str | Path | None = None, open_pack: OpenPack | None = None
+) -> PlannedPipeline:
+    """What a pipeline file asks for, with the files that it finds.
+
+    Parameters
+    ----------
+    path : path
+    root : path or None
+        Instead of the file's own ``root``; relative to the working directory.
+    open_pack : callable or None
+        Path of a pack -> its sources by track.
+
+    Raises
+    ------
+    PipelineError
+        With all problems: of form, names that are not known, patterns that match nothing.
+    """
+    document = read_document(path)
+    pipeline, problems = _pipeline(document)
+    folder = _root(document.data, path, root)
+    plans: list[EvaluationPlan] = []
+    block = pipeline.execution.block if pipeline else Execution().block
+    for position, evaluation in _evaluations(document, pipeline):
+        outcome = _plan(evaluation, folder, open_pack, block)
+        if isinstance(outcome, EvaluationPlan):
+            plans.append(outcome)
+        else:
+            problems += [document.problem(("evaluations", position, *place), why) for place, why in outcome]
+    if pipeline is None or problems:
+        raise PipelineError(problems, path)
+    return PlannedPipeline(pipeline, tuple(plans), document.text, folder)
+
+
+def plan_evaluation(
+    evaluation: Evaluation | Mapping[str, Any],
+    root: str | Path = ".",
+    *,
+    open_pack: OpenPack | None = None,
+    block: int = 64,
+) -> EvaluationPlan:
+    """The plan of one evaluation that stands in no file.
+
+    Parameters
+    ----------
+    evaluation : Evaluation or mapping
+        As under ``evaluations`` in a pipeline file.
+    root : path
+    open_pack : callable or None
+    block : int
+
+    Raises
+    ------
+    PipelineError
+        With all problems.
+    """
+    if not isinstance(evaluation, Evaluation):
+        try:
+            evaluation = Evaluation.model_validate(evaluation)
+        except ValidationError as error:
+            raise PipelineError(_form_problems(error, Document(data=evaluation), Evaluation)) from None
+    outcome = _plan(evaluation, absolute(str(root)), open_pack, block)
+    if isinstance(outcome, EvaluationPlan):
+        return outcome
+    raise PipelineError([Document().problem(place, why) for place, why in outcome])
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of pipeline files, for editors."""
+    schema = Pipeline.model_json_schema()
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _root(data: Any, path: str | Path, root: str | Path | None) -> str:
+    if root is not None:
+        return absolute(str(root))
+    own = data.get("root") if isinstance(data, Mapping) else None
+    folder = os.path.dirname(absolute(str(path)))  # noqa: PTH120 - beside absolute(), on the same text
+    return absolute(str(Path(folder, own))) if isinstance(own, str) else folder
+
+
+def _pipeline(document: Document) -> tuple[Pipeline | None, list[Problem]]:
+    """The model of a document, if it has the right form, and all that is wrong with it."""
+    problems = list(document.problems)
+    if not isinstance(document.data, Mapping):
+        return None, problems or [Problem("", "is empty; it needs name, evaluations and store")]
+    problems += _duplicates(document)
+    try:
+        return Pipeline.model_validate(document.data), problems
+    except ValidationError as error:
+        return None, problems + _form_problems(error, document, Pipeline)
+
+
+def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[int, Evaluation]]:
+    """The evaluations that have the right form, also where the rest of the file has not."""
+    if pipeline is not None:
+        return list(enumerate(pipeline.evaluations))
+    listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
+    valid = []
+    for position, one in enumerate(listed if isinstance(listed, list) else ()):
+        try:
+            valid.append((position, Evaluation.model_validate(one)))
+        except ValidationError:
+            continue
+    return valid
+
+
+def _duplicates(document: Document) -> list[Problem]:
+    seen: set[str] = set()
+    problems = []
+    listed = document.data.get("evaluations")
+    for position, one in enumerate(listed if isinstance(listed, list) else ()):
+        name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
+        if isinstance(name, str) and name in seen:
+            message = f"another evaluation has the name {name!r}; give this one a name of its own"
+            problems.append(document.problem(("evaluations", position, "name"), message))
+        elif isinstance(name, str):
+            seen.add(name)
+    return problems
+
+
+def _form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
+    """What pydantic found, in the words of the file; a missing key that was only misspelt counts once."""
+    found = error.errors(include_url=False)
+    misspelt: set[Place] = set()
+    problems = []
+    for one in found:
+        if one["type"] == "extra_forbidden":
+            place: Place = one["loc"]
+            phrase = suggest(str(place[-1]), _model_at(place[:-1], model).model_fields)
+            near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
+            if near:
+                misspelt.add((*place[:-1], near[1]))
+            problems.append(document.problem(place, f"unknown key; {phrase}"))
+    for one in found:
+        if one["type"] == "missing" and one["loc"] not in misspelt:
+            problems.append(document.problem(one["loc"], "is missing"))
+        elif one["type"] not in ("missing", "extra_forbidden"):
+            problems.append(document.problem(one["loc"], _words(one)))
+    return problems
+
+
+def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
+    models: dict[str, type[BaseModel]] = {"evaluations": Evaluation, "reference": References, "estimates": Estimates, "execution": Execution}
+    named = [models[step] for step in place if isinstance(step, str) and step in models]
+    return named[-1] if named else model
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    if error["type"] in _KINDS:
+        hint = (
+            "; put it in quotes"
+            if error["type"] == "string_type" and isinstance(error["input"], (bool, int, float))
+            else ""
+        )
+        return f"needs {_KINDS[error['type']]}, not {error['input']!r}{hint}"
+    if error["type"] == "literal_error":
+        return f"must be {error['ctx']['expected']}, not {error['input']!r}"
+    if error["type"] == "too_short":
+        return "is empty"
+    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
+
+
+def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
+    """The plan of an evaluation, or all that is wrong with it."""
+    resolved = resolve(evaluation)
+    if not isinstance(resolved, Resolved):
+        return resolved
+    troubles: list[Trouble] = []
+    found = discover(evaluation, resolved, root, open_pack, troubles)
+    track_meta = dict(tabulate(found.tracks, found.track_meta))
+    if evaluation.tracks is not None and not troubles:
+        try:
+            track_meta |= read_tracks(Path(root, evaluation.tracks), found.tracks)
+        except MetadataError as error:
+            troubles.append((("tracks",), str(error)))
+    if troubles:
+        return troubles
+    return _assembled(evaluation, resolved, found, track_meta, block)
+
+
+def _assembled(
+    evaluation: Evaluation, resolved: Resolved, found: Discovery, track_meta: Mapping[str, tuple[Any, ...]], block: int
+) -> EvaluationPlan:
+    references = tuple(tuple(found.references.get(track, ())) for track in found.tracks)
+    estimates = tuple(tuple(found.estimates.get((system, track)) for track in found.tracks) for system in found.systems)
+    told = evaluation.systems or {}
+    system_meta = {name: {**found.system_meta.get(name, {}), **told.get(name, {})} for name in found.systems}
+    combine = evaluation.reference.combine or ""
+    return EvaluationPlan(
+        name=evaluation.name,
+        task=evaluation.task,
+        convention=resolved.convention.name,
+        grid=resolved.grid,
+        measures=resolved.measures,
+        systems=tuple(found.systems),
+        tracks=tuple(found.tracks),
+        references=references,
+        estimates=estimates,
+        combine=combine,
+        track_meta=track_meta,
+        system_meta=tabulate(found.systems, system_meta),
+        stamps=cell_stamps(references, estimates),
+        signatures=_signatures(evaluation, resolved, combine),
+        on_error=evaluation.on_error,
+        max_block=block,
+    )
+
+
+def _signatures(evaluation: Evaluation, resolved: Resolved, combine: str) -> dict[str, str]:
+    """A fingerprint for each measure of everything but the files that its scores depend on."""
+    shared: Sequence[str] = (
+        evaluation.task,
+        resolved.convention.name,
+        str(resolved.grid),
+        repr(resolved.reference),
+        repr(resolved.estimates),
+        str(evaluation.reference.annotator),
+        str(evaluation.estimates.annotator),
+        combine,
+    )
+    sign = functools.partial(fingerprint, *shared)
+    return {str(measure): sign(str(measure), str(measure.metric.version)) for measure in resolved.measures}

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from mirflow.analysis.accessor import CHECKS, register
+from mirflow.analysis.aggregate import aggregate
+from mirflow.analysis.query import choose_groups, coverage, headline_metrics, query
+from mirflow.errors import QueryError, StoreError, UnknownNameError
+from mirflow.status import Status
+from mirflow.store.open import open_store
+
+from ..groups import make_group, random_group, write_store
+
+
+@pytest.fixture
+def groups() -> dict[str, xr.Dataset]:
+    """One evaluation under two conventions; only the second has a metric `only`."""
+    return {
+        "chord": random_group(2, 5, 2, track_meta={"genre": list("ababa")}),
+        "chord_mirex2013": random_group(2, 5, 2, metrics=["majmin", "only"], convention="mirex2013"),
+    }
+
+
+@pytest.fixture
+def tree(groups) -> xr.DataTree:
+    return xr.DataTree.from_dict(groups)
+
+
+class TestGroups:
+    def test_a_metric_of_one_group_picks_it(self, tree, groups):
+        answer = query(tree, "only")
+        assert answer.attrs["group"] == "chord_mirex2013"
+        xr.testing.assert_equal(answer, aggregate(groups["chord_mirex2013"], "only"))
+
+    def test_a_metric_of_several_needs_a_choice(self, tree):
+        expected = r"several groups answer this: 'chord' \(convention mir_eval\), 'chord_mirex2013' .*; say group="
+        with pytest.raises(QueryError, match=expected):
+            query(tree, "majmin")
+        assert query(tree, "majmin", group="chord").attrs["convention"] == "mir_eval"
+
+    def test_all_that_have_the_metrics_can_be_listed(self, tree):
+        assert list(choose_groups(tree, "majmin")) == ["chord", "chord_mirex2013"]
+        assert list(choose_groups(tree, ["majmin", "root"])) == ["chord"]
+
+    def test_no_group_has_all_of_them(self, tree):
+        with pytest.raises(QueryError, match="no group has all of these metrics: root, only; groups: chord, chord_m"):
+            query(tree, ["root", "only"])
+
+    def test_unknown_metric_and_group(self, tree):
+        with pytest.raises(UnknownNameError, match="unknown metric 'majmim'; did you mean 'majmin'"):
+            query(tree, "majmim")
+        with pytest.raises(UnknownNameError, match="unknown group 'chrod'; did you mean 'chord'"):
+            query(tree, group="chrod")
+        with pytest.raises(UnknownNameError, match="unknown metric 'only'"):
+            query(tree, "only", group="chord")
+
+    def test_a_tree_without_scores(self):
+        with pytest.raises(QueryError, match="no scores in this store"):
+            query(xr.DataTree())
+
+    def test_one_node_of_a_tree_answers_alone(self, tree):
+        assert query(tree["chord"], "majmin").attrs["group"] == "chord"
+
+
+class TestStore:
+    def test_answers_from_disk_equal_those_from_memory(self, tmp_path, groups):
+        stored = open_store(write_store(tmp_path / "x.zarr", groups))
+        for kind in ("mean", "median", "pooled", "wcsr_tn", "wcsr_total"):
+            from_disk = query(stored, ["majmin", "root"], kind, "genre")
+            from_memory = aggregate(groups["chord"], ["majmin", "root"], kind, "genre")
+            for name in ("value", "n", "n_missing", "n_undefined", "n_tracks"):
+                np.testing.assert_array_equal(from_disk[name].values, from_memory[name].values)
+
+    def test_pooled_from_disk_equals_xarrays_weighted_mean(self, tmp_path, groups):
+        path = write_store(tmp_path / "x.zarr", groups)
+        ds = open_store(path)["chord"].to_dataset()
+        expected = ds["score"].weighted(ds["weight"]).mean("track").transpose("system", "metric").values
+        np.testing.assert_array_equal(query(open_store(path), aggregate="pooled", group="chord")["value"], expected)
+
+    def test_no_store(self, tmp_path):
+        with pytest.raises(StoreError):
+            query(open_store(tmp_path / "nothing.zarr"))
+
+
+class TestCoverage:
+    def test_counts_each_status_of_each_system(self):
+        status = [[Status.ok, Status.ok, Status.failed], [Status.ok, Status.missing_estimate, Status.invalid]]
+        counts = coverage(make_group(np.zeros((2, 3, 1)), status=status))["cells"]
+        assert counts.sel(status="ok").values.tolist() == [2, 1]
+        assert counts.sel(system="S1", status="missing_estimate").item() == 1
+        assert counts.sum("status").values.tolist() == [3, 3]
+        assert counts["status"].values.tolist() == [one.name for one in Status]
+
+
+class TestHeadline:
+    def test_recalls_come_before_the_rest(self):
+        ds = random_group(1, 2, 3, standard=["mean", "wcsr", "wcsr"], metrics=["seg", "root", "csr@root"])
+        assert headline_metrics(ds) == ["root"]
+
+    def test_without_recalls_the_first_ones(self):
+        ds = random_group(1, 2, 3, standard=["mean"] * 3)
+        assert headline_metrics(ds, most=2) == ["majmin", "root"]
+
+    def test_only_metrics_with_parameters(self):
+        assert headline_metrics(random_group(1, 2, 1, metrics=["f@0.5"], standard=["mean"])) == ["f@0.5"]
+
+
+class TestAccessor:
+    @pytest.fixture(autouse=True)
+    def registered(self):
+        register()
+        register()
+
+    def test_on_a_tree(self, tree):
+        xr.testing.assert_identical(tree.mirflow.query("only"), query(tree, "only"))
+        assert list(tree.mirflow.coverage().children) == ["chord", "chord_mirex2013"]
+
+    def test_on_a_dataset(self, groups):
+        ds = groups["chord"]
+        question = {"aggregate": "mean", "by": "genre", "system": "S1", "missing": "raise", "undefined": "skip"}
+        xr.testing.assert_identical(ds.mirflow.query("root", **question), aggregate(ds, "root", **question))
+        xr.testing.assert_identical(ds.mirflow.coverage(), coverage(ds))
+
+    def test_a_check_may_refuse_a_dataset(self, groups, monkeypatch):
+        def refuse(ds):
+            raise QueryError("mutilated")
+
+        monkeypatch.setattr("mirflow.analysis.accessor.CHECKS", [*CHECKS, refuse])
+        with pytest.raises(QueryError, match="mutilated"):
+            groups["chord"].isel(track=[0]).mirflow.coverage()

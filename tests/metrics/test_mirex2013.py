@@ -1,0 +1,338 @@
+"""Convention mirex2013, rule by rule, on sequences small enough to be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from mirflow.errors import MetricError, UnknownNameError
+from mirflow.metrics.base.identity import Measure
+from mirflow.metrics.chord.mirex2013 import CONVENTION
+from mirflow.ragged import Ragged
+from tests.metrics.chord_rows import Segment, rows, span
+
+RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
+
+
+def evaluate(reference: list[Segment], estimate: list[Segment], *names: str) -> dict[str, tuple[float, float]]:
+    """Score and weight of one pair by the names of the measures."""
+    measures = CONVENTION.select(names or None)
+    one = np.zeros(1, dtype=np.int64)
+    result = CONVENTION.score(rows(reference), rows(estimate), one, one, measures, "union")
+    return {str(m): (float(result.score[0, i]), float(result.weight[0, i])) for i, m in enumerate(measures)}
+
+
+def single(reference: str, estimate: str, rule: str) -> tuple[float, float]:
+    """Score and weight of one second of a label against another."""
+    return evaluate(span(reference), span(estimate), rule)[rule]
+
+
+def right(reference: str, estimate: str, rule: str) -> bool:
+    """Whether an estimated label is right; the reference has to be evaluated."""
+    score, weight = single(reference, estimate, rule)
+    assert weight == 1
+    return score == 1
+
+
+class TestTimeline:
+    def test_evaluation_runs_from_0_to_the_end_of_the_last_reference_segment(self) -> None:
+        found = evaluate([(1, 2, "C"), (2, 4, "G")], [(0, 4, "C"), (4, 9, "A")], "majmin")
+        assert found["majmin"] == (0.25, 4)
+
+    def test_the_end_is_that_of_the_last_row_not_the_latest(self) -> None:
+        assert evaluate([(0, 5, "C"), (1, 2, "G")], [(0, 9, "C")], "majmin")["majmin"] == (1, 2)
+
+    def test_a_gap_counts_as_no_chord_in_the_estimate(self) -> None:
+        found = evaluate([(0, 4, "C")], [(0, 1, "C"), (3, 4, "C")], "majmin", "deleted")
+        assert found == {"majmin": (0.5, 4), "deleted": (0.5, 4)}
+
+    def test_a_gap_counts_as_no_chord_in_the_reference(self) -> None:
+        found = evaluate([(0, 1, "C"), (3, 4, "C")], [(0, 4, "C")], "majmin", "inserted")
+        assert found == {"majmin": (0.5, 4), "inserted": (0.5, 4)}
+
+    def test_a_late_start_and_an_early_end_count_as_no_chord(self) -> None:
+        assert evaluate([(0, 4, "C")], [(1, 2, "C")], "majmin")["majmin"] == (0.25, 4)
+        assert evaluate([(0, 2, "N"), (2, 3, "C"), (3, 4, "N")], [(2, 3, "C")], "majmin")["majmin"] == (1, 4)
+
+    def test_segments_without_length_have_no_effect(self) -> None:
+        reference = [(0, 0, "N"), (0, 2, "C"), (2, 2, "A"), (2, 4, "G")]
+        estimate = [(0, 3, "C"), (3, 3, "F"), (3, 4, "G"), (4, 4, "N")]
+        plain = evaluate([(0, 2, "C"), (2, 4, "G")], [(0, 3, "C"), (3, 4, "G")])
+        assert evaluate(reference, estimate) == plain
+
+    def test_of_overlapping_segments_the_first_that_is_not_over_applies(self) -> None:
+        found = evaluate([(0, 4, "C")], [(0, 2, "C"), (1, 3, "G"), (3, 4, "C")], "majmin")
+        assert found["majmin"] == (0.75, 4)
+
+    def test_a_row_that_comes_too_late_has_been_passed(self) -> None:
+        # The walk goes on to the last row and there is no way back to the rows between.
+        found = evaluate([(0, 4, "C")], [(2, 4, "C"), (0, 2, "C")], "majmin", "deleted")
+        assert found == {"majmin": (0.0, 4), "deleted": (1.0, 4)}
+
+
+class TestVocabulary:
+    def test_reference_time_outside_the_vocabulary_is_left_out(self) -> None:
+        found = evaluate([(0, 1, "C:sus4"), (1, 4, "C")], [(0, 4, "C")], *RULES)
+        assert found["majmin"] == found["sevenths"] == (1, 3)
+        assert found["root"] == (1, 4)
+
+    @pytest.mark.parametrize("label", ["C:(1)", "C:(1,5)", "C:sus4(2)", "C:maj(*3)", "C:9(*3)", "C:(7)"])
+    def test_a_reference_without_a_triad_is_evaluated_by_root_only(self, label: str) -> None:
+        assert single(label, "C", "root") == (1, 1)
+        assert {single(label, "C", rule) for rule in RULES[1:]} == {(0, 0)}
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_an_undefined_reference_is_left_out_by_every_rule(self, rule: str) -> None:
+        assert single("X", "C", rule) == single("U", "X", rule) == (0, 0)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_an_undefined_estimate_is_wrong(self, rule: str) -> None:
+        assert not right("C", "X", rule)
+        assert not right("N", "X", rule)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_no_chord_is_a_class_of_its_own(self, rule: str) -> None:
+        assert right("N", "S", rule)
+        assert not right("N", "C", rule)
+        assert not right("C", "N", rule)
+
+    @pytest.mark.parametrize(("label", "weight"), [("C:aug", 0), ("C:dim", 0), ("C:min6", 1), ("C:minmaj7", 1)])
+    def test_majmin_evaluates_major_and_minor_triads(self, label: str, weight: float) -> None:
+        assert single(label, "C", "majmin")[1] == weight
+
+    @pytest.mark.parametrize(
+        ("label", "weight"),
+        [("C:7", 1), ("C:maj7", 1), ("C:min7", 1), ("C/7", 1), ("C:9", 1), ("C:min6", 0), ("C/6", 0), ("C:minmaj7", 0)],
+    )
+    def test_sevenths_evaluates_five_types(self, label: str, weight: float) -> None:
+        assert single(label, "C", "sevenths")[1] == weight
+
+    def test_an_estimate_is_not_confined_to_the_vocabulary(self) -> None:
+        assert right("C:min", "C:min7", "majmin")
+        assert not right("C:min", "C:min7", "sevenths")
+        assert not right("C", "C:maj6", "sevenths")
+        assert right("C", "C:maj6", "majmin")
+
+    def test_an_estimate_without_a_triad_is_wrong_but_for_its_root(self) -> None:
+        assert right("C", "C:(1,5)", "root")
+        assert evaluate(span("C"), span("C:(1,5)"), "root_correct")["root_correct"] == (1, 1)
+
+
+class TestSpelling:
+    def test_the_reference_keeps_its_spelling_and_the_estimate_does_not(self) -> None:
+        assert single("C:(3,#4)", "C", "majmin") == (1, 1)
+        assert single("C", "C:(3,#4)", "majmin") == (0, 1)
+
+    def test_so_such_a_reference_is_wrong_against_itself(self) -> None:
+        assert single("C:(3,#4)", "C:(3,#4)", "majmin") == (0, 1)
+
+    def test_roots_are_compared_by_pitch(self) -> None:
+        assert right("C#:min", "Db:min", "sevenths_inv")
+
+
+class TestBass:
+    def test_the_bass_counts_where_it_belongs_to_the_reduced_chord(self) -> None:
+        assert right("C/3", "C/3", "majmin_inv")
+        assert not right("C/3", "C", "majmin_inv")
+        assert not right("C/b7", "C:7", "sevenths_inv")
+
+    def test_otherwise_it_is_dropped_and_the_chord_is_evaluated(self) -> None:
+        assert right("C/b7", "C", "majmin_inv")
+        assert right("C:min7/2", "C:min7", "sevenths_inv")
+
+    def test_the_explicit_root_in_the_bass_differs_from_no_bass(self) -> None:
+        assert not right("C/1", "C", "majmin_inv")
+        assert right("C/1", "C/1", "majmin_inv")
+
+    def test_the_bass_can_make_the_chord(self) -> None:
+        assert right("C:min/3", "C", "majmin")
+
+    @pytest.mark.parametrize("label", ["C/2", "C:min/b7", "C:sus4/4", "N", "C:min7(4)/b7"])
+    def test_the_evaluated_duration_is_the_same_with_and_without_bass(self, label: str) -> None:
+        assert single(label, "C", "majmin")[1] == single(label, "C", "majmin_inv")[1]
+        assert single(label, "C", "sevenths")[1] == single(label, "C", "sevenths_inv")[1]
+
+
+class TestColumns:
+    REFERENCE: ClassVar = [
+        (0, 2, "C"),
+        (2, 4, "C"),
+        (4, 5, "C"),
+        (5, 6, "C"),
+        (6, 7, "N"),
+        (7, 8, "N"),
+        (8, 10, "C:aug"),
+    ]
+    ESTIMATE: ClassVar = [
+        (0, 1, "C"),
+        (1, 2, "C:min"),
+        (2, 4, "G"),
+        (4, 5, "A:min"),
+        (5, 6, "N"),
+        (6, 7, "N"),
+        (7, 10, "C"),
+    ]
+
+    @pytest.mark.parametrize(
+        ("column", "seconds"),
+        [
+            ("majmin", 2),
+            ("all_correct", 1),
+            ("root_correct", 1),
+            ("type_correct", 2),
+            ("all_wrong", 1),
+            ("deleted", 1),
+            ("inserted", 1),
+            ("correct_no_chord", 1),
+        ],
+    )
+    def test_shares_of_the_evaluated_time(self, column: str, seconds: float) -> None:
+        assert evaluate(self.REFERENCE, self.ESTIMATE, column)[column] == (seconds / 8, 8)
+
+    @pytest.mark.parametrize(("rule", "numbers"), [("majmin", (1, 4)), ("root", (1, 3))])
+    def test_numbers_of_different_mapped_chords_where_both_sides_are_chords(
+        self, rule: str, numbers: tuple[int, int]
+    ) -> None:
+        names = f"n_reference_chords@{rule}", f"n_estimate_chords@{rule}"
+        assert tuple(score for score, _ in evaluate(self.REFERENCE, self.ESTIMATE, *names).values()) == numbers
+
+    def test_with_a_bass_the_type_includes_the_bass(self) -> None:
+        found = evaluate(span("C/3"), span("G"), "type_correct@majmin_inv", "all_wrong@majmin_inv")
+        assert found == {"type_correct@majmin_inv": (0, 1), "all_wrong@majmin_inv": (1, 1)}
+
+    def test_by_root_all_types_are_equal(self) -> None:
+        assert evaluate(span("C"), span("G:dim"), "type_correct@root")["type_correct@root"] == (1, 1)
+
+    @pytest.mark.parametrize("rule", RULES)
+    def test_the_columns_share_out_all_evaluated_time(self, rule: str) -> None:
+        names = ("all_correct", "root_correct", "type_correct", "all_wrong", "deleted", "inserted", "correct_no_chord")
+        found = evaluate(self.REFERENCE, self.ESTIMATE, *(f"{name}@{rule}" for name in names))
+        assert sum(score for score, _ in found.values()) == pytest.approx(1, abs=1e-15)
+
+
+class TestSegmentation:
+    NAMES = ("undersegmentation", "oversegmentation", "hamming_measure")
+
+    def distances(self, reference: list[Segment], estimate: list[Segment]) -> tuple[float, ...]:
+        return tuple(score for score, _ in evaluate(reference, estimate, *self.NAMES).values())
+
+    def test_distances_are_shares_of_the_time_to_the_end_of_the_reference(self) -> None:
+        reference = [(0, 6, "C"), (6, 8, "G")]
+        assert self.distances(reference, [(0, 8, "C")]) == (0.25, 0, 0.75)
+        assert self.distances([(0, 8, "C")], reference) == (0, 0.25, 0.75)
+        assert evaluate(reference, [(0, 8, "C")], "hamming_measure")["hamming_measure"][1] == 8
+
+    def test_neighbours_with_the_same_string_are_merged_over_gaps(self) -> None:
+        assert self.distances([(0, 2, "C"), (3, 4, "C")], [(0, 4, "C")]) == (0, 0, 1)
+
+    def test_equal_chords_with_different_strings_are_not_merged(self) -> None:
+        assert self.distances([(0, 2, "C"), (2, 4, "C:maj")], [(0, 4, "C")]) == (0.5, 0, 0.5)
+
+    def test_what_lies_after_the_reference_does_not_count(self) -> None:
+        assert self.distances([(0, 4, "C")], [(0, 4, "C"), (4, 9, "G")]) == (0, 0, 1)
+
+    def test_labels_do_not_have_to_agree(self) -> None:
+        assert self.distances([(0, 4, "C")], [(0, 4, "G")]) == (0, 0, 1)
+
+
+class TestEmptySides:
+    def test_without_a_reference_everything_is_0_with_no_weight(self) -> None:
+        assert set(evaluate([], [(0, 4, "C")]).values()) == {(0.0, 0.0)}
+        assert set(evaluate([], []).values()) == {(0.0, 0.0)}
+
+    def test_a_reference_without_length_is_none(self) -> None:
+        assert set(evaluate([(0, 0, "N")], [(0, 4, "C")]).values()) == {(0.0, 0.0)}
+
+    def test_an_empty_estimate_is_no_chord_throughout(self) -> None:
+        reference = [(0, 3, "C"), (3, 4, "N")]
+        assert evaluate(reference, []) == evaluate(reference, [(0, 4, "N")])
+        assert evaluate(reference, [], "majmin")["majmin"] == (0.25, 4)
+
+
+class TestConvention:
+    def test_by_default_every_rule_with_all_its_columns_and_segmentation_is_computed(self) -> None:
+        names = [str(measure) for measure in CONVENTION.select()]
+        assert len(names) == len(set(names)) == 5 + 5 * 9 + 3
+        assert set(RULES) < set(names)
+        assert {"all_correct", "all_correct@sevenths_inv", "n_estimate_chords@root", "hamming_measure"} < set(names)
+
+    def test_the_official_names_of_the_rules_are_known(self) -> None:
+        official = ["MirexRoot", "MirexMajMin", "MirexMajMinBass", "MirexSevenths", "MirexSeventhsBass"]
+        assert [str(measure) for measure in CONVENTION.select(official)] == list(RULES)
+
+    def test_an_unknown_rule_is_refused(self) -> None:
+        with pytest.raises(UnknownNameError, match="did you mean 'majmin'"):
+            CONVENTION.select(["all_correct@majmim"])
+
+    def test_only_the_five_rules_are_chord_symbol_recalls(self) -> None:
+        assert [metric.name for metric in CONVENTION.metrics if metric.recall] == list(RULES)
+        assert {m.standard_aggregate for m in CONVENTION.metrics if m.recall} == {"wcsr"}
+
+    def test_counts_cannot_be_pooled(self) -> None:
+        assert [metric.name for metric in CONVENTION.metrics if metric.pooling == "none"] == [
+            "n_reference_chords",
+            "n_estimate_chords",
+        ]
+
+    @pytest.mark.parametrize("grid", ["reference", 0.01])
+    def test_it_is_defined_on_the_union_of_boundaries_only(self, grid: str | float) -> None:
+        one = np.zeros(1, dtype=np.int64)
+        with pytest.raises(MetricError, match="defined on grid union"):
+            CONVENTION.score(rows(span("C")), rows(span("C")), one, one, CONVENTION.select(["root"]), grid)
+
+    def test_no_measures_and_no_pairs_give_empty_arrays(self) -> None:
+        none: tuple[Measure, ...] = ()
+        one, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        assert CONVENTION.score(rows(span("C")), rows(span("C")), one, one, none, "union").score.shape == (1, 0)
+        empty = CONVENTION.score(rows(span("C")), rows(span("C")), nothing, nothing, CONVENTION.select(), "union")
+        assert empty.score.shape == (0, 53)
+
+
+class TestClean:
+    def test_irregular_rows_are_kept_and_counted(self) -> None:
+        given = rows([(0, 0, "N"), (0, 2, "C"), (3, 4, "G"), (3.5, 5, "A"), (1, 6, "D")], span("C"))
+        cleaned = CONVENTION.clean(given)
+        assert cleaned.rows is given
+        assert cleaned.repairs.tolist() == [4, 0]
+        assert cleaned.flaws == {}
+
+    @pytest.mark.parametrize(
+        ("segment", "message"),
+        [
+            ((1.0, float("nan"), "C"), "time is not finite: 1.0 to nan s"),
+            ((1.0, float("inf"), "C"), "time is not finite: 1.0 to inf s"),
+            ((-1.0, 1.0, "C"), "time is negative: -1.0 to 1.0 s"),
+            ((2.0, 1.0, "C"), "interval ends before it starts: 2.0 to 1.0 s"),
+            ((1.0, 2.0, "H:maj"), "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N"),
+            ((1.0, 2.0, "C:maj(*b3)"), "not a chord: 'C:maj(*b3)' omits the degree b3, which it does not have"),
+        ],
+    )
+    def test_a_row_that_cannot_be_scored_is_emptied_and_named(self, segment: Segment, message: str) -> None:
+        cleaned = CONVENTION.clean(rows(span("C"), [(0, 1, "C"), segment], span("G")))
+        assert list(cleaned.flaws) == [1]
+        assert (cleaned.flaws[1].item, cleaned.flaws[1].message) == (1, message)
+        assert cleaned.rows.counts[0].tolist() == [1, 0, 1]
+        assert cleaned.repairs.tolist() == [0, 0, 0]
+
+    def test_a_segment_without_a_label_is_named(self) -> None:
+        one = np.array([1], dtype=np.int64)
+        unlabelled = Ragged({"start": np.array([0.0]), "end": np.array([1.0]), "label": np.array([-1])}, (one,))
+        assert CONVENTION.clean(unlabelled).flaws[0].message == "has no label; write N where there is no chord"
+
+    def test_the_first_flaw_of_a_row_is_the_one_that_is_named(self) -> None:
+        cleaned = CONVENTION.clean(rows([(0, 1, "C"), (1, 2, "oops"), (2, 1, "G")]))
+        assert cleaned.flaws[0].item == 1
+
+    def test_no_rows_are_clean(self) -> None:
+        assert CONVENTION.clean(rows([], [])).repairs.tolist() == [0, 0]
+
+    def test_an_estimate_that_ends_early_is_counted_with_its_pair(self) -> None:
+        references, estimates = rows(span("C")), rows(span("C"), [(0, 0.5, "C")], [])
+        pairs = np.zeros(3, dtype=np.int64), np.arange(3)
+        assert CONVENTION.score(references, estimates, *pairs, CONVENTION.select(), "union").repairs.tolist() == [
+            0,
+            1,
+            0,
+        ]

@@ -1,0 +1,254 @@
+"""mir_eval's helpers between loading and comparing."""
+
+from __future__ import annotations
+
+import inspect
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from mirflow.metrics import util
+
+times = st.integers(0, 80).map(lambda eighths: eighths / 8)
+bounds = st.one_of(st.none(), times)
+
+
+@st.composite
+def labelled_intervals(draw: st.DrawFn, min_size: int = 0) -> tuple[np.ndarray, list[str]]:
+    """Intervals in order, with gaps and instants between them, and a label for each."""
+    edges = sorted(draw(st.lists(times, min_size=2 * min_size, max_size=16)))
+    rows = np.array(edges[: len(edges) // 2 * 2]).reshape(-1, 2)
+    return rows, [f"label {number}" for number in range(len(rows))]
+
+
+@pytest.mark.parametrize("name", util.__all__)
+def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
+    ours = inspect.signature(getattr(util, name)).parameters.values()
+    theirs = inspect.signature(getattr(mir_eval.util, name)).parameters.values()
+    assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
+
+
+@given(annotation=labelled_intervals(), t_min=bounds, t_max=bounds, labelled=st.booleans())
+def test_intervals_are_adjusted_as_by_mir_eval(
+    annotation: tuple[np.ndarray, list[str]], t_min: float | None, t_max: float | None, labelled: bool
+) -> None:
+    intervals, labels = annotation
+    assume(len(intervals) or None not in (t_min, t_max))
+    assume(t_min is None or t_max is None or t_min <= t_max)
+    given_labels = list(labels) if labelled else None
+    ours = util.adjust_intervals(intervals, given_labels, t_min, t_max, "first", "last")
+    theirs = mir_eval.util.adjust_intervals(
+        intervals, list(labels) if labelled else None, t_min, t_max, "first", "last"
+    )
+    np.testing.assert_array_equal(ours[0], theirs[0], strict=True)
+    assert ours[1] == theirs[1]
+    assert given_labels is None or given_labels == labels
+
+
+def test_the_callers_labels_are_not_changed() -> None:
+    labels = ["a"]
+    assert util.adjust_intervals(np.array([[1.0, 2.0]]), labels, 0.0, 3.0)[1] == ["__T_MIN", "a", "__T_MAX"]
+    assert util.adjust_events(np.array([1.0]), labels, 0.0, 3.0)[1] == ["__T_MIN", "a", "__T_MAX"]
+    assert labels == ["a"]
+
+
+def test_no_intervals_can_only_be_adjusted_to_a_whole_span() -> None:
+    with pytest.raises(ValueError, match=r"^Supplied intervals are empty, can't append new intervals$"):
+        util.adjust_intervals(np.zeros((0, 2)), [], 0.0, None)
+
+
+@given(events=st.lists(times, min_size=1).map(sorted), t_min=bounds, t_max=bounds, labelled=st.booleans())
+def test_events_are_adjusted_as_by_mir_eval(
+    events: list[float], t_min: float | None, t_max: float | None, labelled: bool
+) -> None:
+    labels = [str(number) for number in range(len(events))] if labelled else None
+    try:
+        theirs = mir_eval.util.adjust_events(np.array(events), labels and list(labels), t_min, t_max, "x")
+    except IndexError:  # nothing is left after the first cut
+        with pytest.raises(IndexError):
+            util.adjust_events(np.array(events), labels, t_min, t_max, "x")
+        return
+    ours = util.adjust_events(np.array(events), labels, t_min, t_max, "x")
+    np.testing.assert_array_equal(ours[0], theirs[0], strict=True)
+    assert ours[1] == theirs[1]
+
+
+@given(one=labelled_intervals(min_size=1), other=labelled_intervals(min_size=1))
+def test_sequences_are_merged_as_by_mir_eval(
+    one: tuple[np.ndarray, list[str]], other: tuple[np.ndarray, list[str]]
+) -> None:
+    fitted = mir_eval.util.adjust_intervals(*other, one[0][0, 0], one[0][-1, 1], "N", "N")
+    ours, theirs = util.merge_labeled_intervals(*one, *fitted), mir_eval.util.merge_labeled_intervals(*one, *fitted)
+    np.testing.assert_array_equal(ours[0], theirs[0], strict=True)
+    assert ours[1:] == theirs[1:]
+
+
+@given(order=st.permutations(range(5)))
+def test_of_unsorted_rows_the_last_one_that_has_started_counts(order: list[int]) -> None:
+    intervals, labels = np.array([[0, 9], [0, 2], [2, 3], [1, 4], [4, 9]])[order], list("abcde")
+    assume(intervals[0, 0] == 0 and intervals[-1, 1] == 9)
+    whole = np.array([[0, 9]]), ["x"]
+    ours = util.merge_labeled_intervals(intervals, labels, *whole)
+    assert ours[1:] == mir_eval.util.merge_labeled_intervals(intervals, labels, *whole)[1:]
+
+
+def test_only_sequences_of_one_span_are_merged() -> None:
+    with pytest.raises(ValueError, match=r"^Time intervals do not align; did you mean to call 'adjust_intervals\(\)'"):
+        util.merge_labeled_intervals(np.array([[0.0, 1.0]]), ["a"], np.array([[0.0, 2.0]]), ["b"])
+
+
+def test_labels_must_be_as_many_as_intervals_to_be_merged() -> None:
+    whole = np.array([[0.0, 1.0]])
+    with pytest.raises(ValueError, match=r"^1 intervals need as many labels, got 2$"):
+        util.merge_labeled_intervals(whole, ["a", "b"], whole, ["c"])
+
+
+def test_a_sequence_that_has_not_started_cannot_be_merged() -> None:
+    early_end = np.array([[2.0, 1.0], [2.0, 3.0]])
+    with pytest.raises(ValueError, match=r"^no interval has started at 1\.0"):
+        util.merge_labeled_intervals(early_end, ["a", "b"], np.array([[2.0, 3.0]]), ["c"])
+
+
+@given(annotation=labelled_intervals(min_size=1), offset=times, size=st.sampled_from((0.1, 0.125, 0.5, 1.0)))
+def test_samples_are_mir_evals(annotation: tuple[np.ndarray, list[str]], offset: float, size: float) -> None:
+    ours = util.intervals_to_samples(*annotation, offset, size, "N")
+    assert ours == mir_eval.util.intervals_to_samples(*annotation, offset, size, "N")
+
+
+@given(annotation=labelled_intervals(), points=st.lists(times).map(sorted))
+def test_labels_at_points_are_mir_evals(annotation: tuple[np.ndarray, list[str]], points: list[float]) -> None:
+    ours = util.interpolate_intervals(*annotation, points, "N")
+    assert ours == mir_eval.util.interpolate_intervals(*annotation, points, "N")
+
+
+def test_points_must_not_decrease() -> None:
+    with pytest.raises(ValueError, match=r"^time_points must be in non-decreasing order$"):
+        util.interpolate_intervals(np.array([[0.0, 1.0]]), ["a"], [0.5, 0.2])
+
+
+@given(annotation=labelled_intervals())
+def test_boundaries_are_mir_evals(annotation: tuple[np.ndarray, list[str]]) -> None:
+    boundaries = util.intervals_to_boundaries(annotation[0])
+    np.testing.assert_array_equal(boundaries, mir_eval.util.intervals_to_boundaries(annotation[0]), strict=True)
+    if len(boundaries) > 1:
+        expected = mir_eval.util.boundaries_to_intervals(boundaries)
+        np.testing.assert_array_equal(util.boundaries_to_intervals(boundaries), expected, strict=True)
+
+
+@pytest.mark.parametrize("boundaries", [[0.0, 2.0, 1.0], [0.0, 1.0, 1.0]])
+def test_boundaries_must_be_distinct_and_ascending(boundaries: list[float]) -> None:
+    with pytest.raises(ValueError, match=r"^Boundary times are not unique or not ascending\.$"):
+        util.boundaries_to_intervals(boundaries)
+
+
+def test_durations_are_differences_of_valid_intervals() -> None:
+    intervals = np.array([[0.1, 0.4], [0.4, 1.7]])
+    np.testing.assert_array_equal(
+        util.intervals_to_durations(intervals), mir_eval.util.intervals_to_durations(intervals)
+    )
+    with pytest.raises(ValueError, match=r"^All interval durations must be strictly positive$"):
+        util.intervals_to_durations(intervals[:, ::-1])
+
+
+@given(starts=st.lists(st.integers(0, 5), max_size=12))
+def test_intervals_that_start_together_keep_their_order(starts: list[int]) -> None:
+    intervals, labels = np.array([[start, start + 1] for start in starts]).reshape(-1, 2), list(range(len(starts)))
+    ordered, kept = util.sort_labeled_intervals(intervals, labels)
+    assert kept == sorted(labels, key=lambda row: starts[row])
+    np.testing.assert_array_equal(ordered[:, 0], sorted(starts))
+    np.testing.assert_array_equal(util.sort_labeled_intervals(intervals), ordered)
+
+
+@pytest.mark.parametrize(
+    ("intervals", "message"),
+    [
+        ([[1.0], [2.5]], r"^Intervals should be n-by-2 numpy ndarray, but shape=\(2, 1\)$"),
+        ([1.0, 2.0], r"^Intervals should be n-by-2 numpy ndarray, but shape=\(2,\)$"),
+        ([[1.0, -2.0]], "^Negative interval times found$"),
+        ([[2.5, 2.5]], "^All interval durations must be strictly positive$"),
+        ([[2.5, 1.5]], "^All interval durations must be strictly positive$"),
+    ],
+)
+def test_invalid_intervals_are_refused_with_mir_evals_messages(intervals: list[object], message: str) -> None:
+    for module in (util, mir_eval.util):
+        with pytest.raises(ValueError, match=message):
+            module.validate_intervals(np.array(intervals))
+
+
+@pytest.mark.parametrize(
+    ("events", "message"),
+    [
+        (
+            [100.0, 100000.0],
+            r"^An event at time 100000\.0 was found .* max_time = 30000\.0 \(did you supply event times",
+        ),
+        ([[1.0, 2.0]], r"^Event times should be 1-d numpy ndarray, but shape=\(1, 2\)$"),
+        ([1.0, 5.0, 3.0], r"^Events should be in increasing order\.$"),
+    ],
+)
+def test_invalid_events_are_refused_with_mir_evals_messages(events: list[object], message: str) -> None:
+    for module in (util, mir_eval.util):
+        with pytest.raises(ValueError, match=message):
+            module.validate_events(np.array(events))
+
+
+@pytest.mark.parametrize(
+    ("frequencies", "negatives", "message"),
+    [
+        (
+            [100.0, 10000.0],
+            False,
+            r"^A frequency of 10000\.0 was found which is greater .* max_freq = 5000 \(did you supply",
+        ),
+        ([2.0, 200.0], False, r"^A frequency of 2\.0 was found which is less than .* min_freq = 20 \(did you supply"),
+        ([-10000.0, 100.0], True, r"^A frequency of 10000\.0 was found which is greater"),
+        ([-10000.0, 100.0], False, r"^A frequency of 100\.0 was found which is greater"),
+        ([[100.0, 200.0]], False, r"^Frequencies should be 1-d numpy ndarray, but shape=\(1, 2\)$"),
+    ],
+)
+def test_invalid_frequencies_are_refused_with_mir_evals_messages(
+    frequencies: list[object], negatives: bool, message: str
+) -> None:
+    for module in (util, mir_eval.util):
+        with pytest.raises(ValueError, match=message):
+            module.validate_frequencies(np.array(frequencies), 5000, 20, negatives)
+
+
+def test_valid_input_passes() -> None:
+    util.validate_intervals(np.zeros((0, 2)))
+    util.validate_events(np.array([0.0, 0.0, 30000.0]))
+    util.validate_frequencies(np.array([20.0, -5000.0]), 5000, 20)
+
+
+@given(labels=st.lists(st.text("aAbB ", max_size=3)), case_sensitive=st.booleans())
+def test_labels_are_numbered_as_by_mir_eval(labels: list[str], case_sensitive: bool) -> None:
+    assert util.index_labels(labels, case_sensitive) == mir_eval.util.index_labels(labels, case_sensitive)
+    assert util.generate_labels(labels, "x") == mir_eval.util.generate_labels(labels, "x")
+
+
+@given(precision=st.floats(0, 1), recall=st.floats(0, 1), beta=st.sampled_from((0.5, 1.0, 2.0)))
+def test_f_measure_is_mir_evals(precision: float, recall: float, beta: float) -> None:
+    assume(precision + recall > 1e-300 or precision == recall == 0)
+    assert util.f_measure(precision, recall, beta) == mir_eval.util.f_measure(precision, recall, beta)
+
+
+def test_files_are_paired_by_name() -> None:
+    first, second = ["/a/b/abc.lab", "/c/d/123.lab", "/e/f/xyz.lab"], ["/g/h/xyz.npy", "/i/j/123.txt", "/k/l/456.lab"]
+    assert util.intersect_files(first, second) == mir_eval.util.intersect_files(first, second)
+    assert util.intersect_files(first[:1], second) == [[], []]
+
+
+def test_unknown_keyword_arguments_are_filtered() -> None:
+    def plain(one: int, *, two: int = 2) -> tuple[int, int]:
+        return one, two
+
+    def anything(one: int, **others: int) -> tuple[int, dict[str, int]]:
+        return one, others
+
+    assert util.filter_kwargs(plain, 1, two=3, three=4) == (1, 3)
+    assert util.filter_kwargs(anything, 1, two=3) == (1, {"two": 3})
+    assert not util.has_kwargs(plain)
+    assert util.has_kwargs(anything)

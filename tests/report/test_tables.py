@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.report.tables import Table, merge, text_width, to_csv, to_json, to_markdown, to_text
+
+ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
+TABLE = Table(("system", "majmin", "n"), ROWS, "title", ("note",))
+
+
+class TestText:
+    def test_looks_like_this(self):
+        expected = [
+            "title",
+            "system        majmin     n",
+            "──────────────────────────",
+            "KO2           0.7926   217",
+            "a long name        -     3",
+            "note",
+        ]
+        assert to_text(TABLE).splitlines() == expected
+
+    def test_names_are_not_markup_and_cannot_steer_the_terminal(self):
+        table = Table(("system",), (("[red]x[/red]",), ("\x1b[31mred",), ("two\nlines",)))
+        assert to_text(table).splitlines()[2:] == ["[red]x[/red]", "\\x1b[31mred", "two\\nlines"]
+
+    def test_numbers_are_never_cut(self):
+        assert "0.7926" in to_text(TABLE, width=10)
+
+    def test_prose_folds(self):
+        table = Table(("metric", "what"), (("majmin", "word " * 40),), folds=("what",))
+        assert max(map(len, to_text(table, width=60).splitlines())) <= 60
+        assert to_text(table, width=60).count("word") == 40
+
+    def test_wide_characters_count_double(self):
+        assert text_width("日本") == 4
+
+    def test_nothing_to_show(self):
+        assert to_text(Table(("a",), ())).splitlines()[0] == "a"
+
+
+class TestMarkdown:
+    def test_looks_like_this(self):
+        expected = [
+            "title",
+            "",
+            "| system | majmin | n |",
+            "|---|---|---|",
+            "| KO2 | 0.7926 | 217 |",
+            "| a long name | - | 3 |",
+            "",
+            "note  ",
+        ]
+        assert to_markdown(TABLE).splitlines() == expected
+
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\r\x00"), max_size=8)
+entries = st.one_of(names, st.integers(-5, 5), st.floats(allow_infinity=False, allow_nan=False))
+
+
+class TestForPrograms:
+    @given(st.lists(st.tuples(entries, entries), max_size=4))
+    def test_json_gives_everything_back(self, rows):
+        back = json.loads(to_json(Table(("a", "b"), tuple(rows))))
+        assert [(row["a"], row["b"]) for row in back] == rows
+
+    @given(st.lists(st.tuples(names, st.floats(allow_infinity=False, allow_nan=False)), max_size=4))
+    def test_csv_keeps_full_precision(self, rows):
+        back = list(csv.reader(io.StringIO(to_csv(Table(("a", "b"), tuple(rows))), newline="")))
+        assert back[0] == ["a", "b"]
+        assert [(name, float(number)) for name, number in back[1:]] == rows
+
+    def test_nothing_is_null_or_empty(self):
+        table = Table(("a", "b", "c"), ((math.nan, None, math.inf),))
+        assert json.loads(to_json(table)) == [{"a": None, "b": None, "c": None}]
+        assert to_csv(table) == "a,b,c\n,,\n"
+
+
+def test_a_row_of_the_wrong_length_is_refused():
+    with pytest.raises(ValueError, match="a row of 1 entries under 2 columns"):
+        Table(("a", "b"), ((1,),))
+
+
+def test_tables_with_other_columns_merge():
+    both = merge([Table(("a", "b"), ((1, 2),)), Table(("a", "c"), ((3, 4),))])
+    assert both.columns == ("a", "b", "c")
+    assert both.rows == ((1, 2, None), (3, None, 4))

@@ -1,0 +1,119 @@
+"""Writers are killed with SIGKILL; nobody ever sees a wrong number, and running again completes the store."""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import time
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirflow.errors import StoreError
+from mirflow.status import Status
+from mirflow.store import open_store, read_group
+
+from .crashing import TRACKS, killed_at, publish_forever, run_once
+from .example import SYSTEMS, files_of, value_of
+
+_CONTEXT = multiprocessing.get_context("forkserver")
+_CONTEXT.set_forkserver_preload(["zarr", "tests.store.crashing"])
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The files of a run that nobody killed."""
+    path = tmp_path_factory.mktemp("undisturbed") / "x.zarr"
+    run_once(path)
+    return files_of(path.resolve())
+
+
+def start(target, *args) -> BaseProcess:
+    process = _CONTEXT.Process(target=target, args=args)
+    process.start()
+    return process
+
+
+def assert_no_wrong_number(path: Path) -> None:
+    """What can be read is whole: every cell with a status has its own score."""
+    if not path.is_symlink():
+        return
+    group = read_group(path, "chord")
+    for cell, (system, track) in enumerate(zip(group.cells.system, group.cells.track, strict=True)):
+        expected = [value_of(system, track, measure) for measure in group.cells.measures]
+        assert group.cells.score[cell].tolist() == expected
+    assert group.cells.status.tolist() == [Status.ok] * len(group.cells)
+
+
+def test_runs_that_are_killed_at_random_come_to_the_same_store(tmp_path, undisturbed):
+    rng = random.Random(20130914)
+    path, kills = tmp_path / "x.zarr", 0
+    begun = time.monotonic()
+    while kills < 24:
+        process = start(run_once, path, 0.01)
+        process.join(rng.uniform(0.02, 0.4))
+        if process.is_alive():
+            process.kill()
+        process.join()
+        assert process.exitcode in (0, -signal.SIGKILL)
+        kills += process.exitcode == -signal.SIGKILL
+        assert_no_wrong_number(path)
+        if process.exitcode == 0:
+            assert files_of(path.resolve()) == undisturbed
+            path = tmp_path / f"x{kills}.zarr"
+        assert time.monotonic() - begun < 120
+    run_once(path)
+    assert files_of(path.resolve()) == undisturbed
+
+
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+@pytest.mark.parametrize("step", ["start", "rename", "link", "replace", "clean", "discard"])
+@pytest.mark.parametrize("stores", [0, 2], ids=["first", "third"])
+def test_a_kill_at_any_step_of_a_publish_loses_nothing(tmp_path, undisturbed, step, before, stores):
+    path = tmp_path / "x.zarr"
+    for _ in range(stores):
+        run_once(path)
+    process = start(killed_at, path, step, before)
+    process.join()
+    if process.exitcode == 0:
+        assert (step, stores) == ("discard", 0), "a first publish has nothing to discard"
+    else:
+        assert process.exitcode == -signal.SIGKILL
+    assert_no_wrong_number(path)
+    run_once(path)
+    assert files_of(path.resolve()) == undisturbed
+    names = {entry.name for entry in (tmp_path / ".x.zarr.d").iterdir()}
+    assert {name for name in names if not name.startswith("generation-")} == {"lock"}
+    assert len(names) <= 3
+
+
+def test_readers_beside_a_writer_that_is_killed_never_see_a_mixture(tmp_path):
+    path, seen, refused = tmp_path / "x.zarr", set(), 0
+    for _ in range(3):
+        process = start(publish_forever, path)
+        until = time.monotonic() + 1.2
+        while time.monotonic() < until:
+            if not path.is_symlink():
+                continue
+            try:
+                tree = open_store(path)["chord"]
+                first = tree.score.isel(system=0).values
+                time.sleep(0.01)
+                rest = tree.score.isel(system=slice(1, None)).values
+                weight, status = tree.weight.values, tree.status.values
+            except StoreError as error:
+                assert "was replaced by later runs" in str(error)
+                refused += 1
+                continue
+            number = tree.attrs["number"]
+            assert all(np.all(values == number) for values in (first, rest, weight))
+            assert np.all(status == Status.ok)
+            assert status.shape == (len(SYSTEMS), len(TRACKS))
+            seen.add(number)
+        process.kill()
+        process.join()
+        assert process.exitcode == -signal.SIGKILL
+    assert len(seen) > 3, f"only {len(seen)} generations were read, {refused} reads were refused"

@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from mirflow.errors import StoreLockedError
+from mirflow.store import StoreWriter, open_store
+
+from .example import make_content
+
+_HOLD = """
+import sys, time
+from mirflow.store import StoreWriter
+with StoreWriter(sys.argv[1]):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.fixture
+def holder(tmp_path):
+    """A process that holds the lock of x.zarr."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, str(tmp_path / "x.zarr")], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "held\n"
+    yield process
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+
+def test_a_second_writer_is_told_who_writes_and_what_to_do(tmp_path, holder):
+    message = rf"x.zarr: process {holder.pid} on .* \(since .*\) is writing it; wait until it is done, or name another"
+    with pytest.raises(StoreLockedError, match=message), StoreWriter(tmp_path / "x.zarr"):
+        pass
+
+
+def test_a_kill_releases_the_lock(tmp_path, holder):
+    holder.send_signal(signal.SIGKILL)
+    holder.wait()
+    with StoreWriter(tmp_path / "x.zarr") as writer:
+        writer.publish([make_content()])
+
+
+def test_readers_need_no_lock(tmp_path):
+    with StoreWriter(tmp_path / "x.zarr") as writer:
+        writer.publish([make_content()])
+        assert "chord" in open_store(tmp_path / "x.zarr").children
+
+
+def test_an_error_releases_the_lock(tmp_path):
+    with pytest.raises(ZeroDivisionError), StoreWriter(tmp_path / "x.zarr"):
+        raise ZeroDivisionError
+    with StoreWriter(tmp_path / "x.zarr"):
+        pass
+
+
+def test_other_stores_of_the_folder_are_not_locked(tmp_path, holder):
+    with StoreWriter(tmp_path / "y.zarr") as writer:
+        writer.publish([make_content()])
+    assert holder.poll() is None
+
+
+def _race(path, start, results):
+    start.wait()
+    try:
+        with StoreWriter(path):
+            results.put(os.getpid())
+            start.wait()
+    except StoreLockedError:
+        results.put(None)
+        start.wait()
+
+
+def test_of_two_writers_that_start_at_once_one_is_refused(tmp_path):
+    context = multiprocessing.get_context("forkserver")
+    for _ in range(3):
+        start, results = context.Barrier(2), context.Queue()
+        pair = [context.Process(target=_race, args=(tmp_path / "x.zarr", start, results)) for _ in range(2)]
+        for process in pair:
+            process.start()
+        found = [results.get(timeout=60) for _ in pair]
+        for process in pair:
+            process.join()
+        assert found.count(None) == 1

@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+import zarr
+
+from mirflow.errors import StoreError
+from mirflow.ragged import Ragged
+from mirflow.store import StoreWriter, open_store, write_pack
+
+from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
+
+
+@pytest.fixture
+def store(tmp_path):
+    path = tmp_path / "x y.zarr"
+    content = make_content(
+        make_cells(all_pairs(), extras=True),
+        track_coords={"genre": ("rock", None) * 3 + ("pop",), "year": (1964, None) + (1970,) * 5},
+        system_coords={"label": ("a", "b", "c")},
+        attrs={"task": "chord"},
+    )
+    with StoreWriter(path) as writer:
+        writer.publish([content, make_content(name="chord_mirex2013")], {"name": "demo"})
+    return path
+
+
+_PLAIN = """
+import sys, xarray as xr
+path = sys.argv[1]
+ds = xr.open_zarr(path, group="chord")
+tree = xr.open_datatree(path, engine="zarr")
+assert sorted(tree.children) == ["chord", "chord_mirex2013"], tree
+loaded = tree["chord"].to_dataset().load()
+assert loaded.identical(ds.load())
+pooled = ds.score.weighted(ds.weight).mean("track")
+assert pooled.sel(system="KO1", metric="majmin").item() > 0
+assert ds.score.groupby("genre").mean("track").sizes["genre"] == 3
+assert "mirflow" not in sys.modules and "year" in ds.coords and "label" in ds.coords
+"""
+
+
+def test_plain_xarray_opens_it_without_mirflow_and_without_a_warning(store):
+    done = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-c", _PLAIN, str(store)], capture_output=True, text=True, timeout=120
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_tree_has_a_group_for_each_evaluation_with_labels(store):
+    tree = open_store(store)
+    assert sorted(tree.children) == ["chord", "chord_mirex2013"]
+    assert tree.attrs["name"] == "demo"
+    chord = tree["chord"].to_dataset()
+    assert chord.score.sel(system="NG 1", track="track 03", metric="root").item() == value_of(
+        "NG 1", "track 03", "root"
+    )
+    assert chord.score.sizes == {"system": len(SYSTEMS), "track": len(TRACKS), "metric": len(MEASURES)}
+    assert {"genre", "year", "label"} <= set(chord.coords)
+    assert chord.attrs["task"] == "chord"
+    assert chord.confusion.dims == ("system", "track", "ref", "est")
+
+
+def test_nothing_is_read_before_it_is_asked_for(store):
+    chunk = store / "chord" / "score" / "c" / "0" / "0" / "0"
+    chunk.write_bytes(b"garbage")
+    tree = open_store(store)
+    assert tree["chord"].weight.sel(system="KO1").sum() > 0
+    with pytest.raises(RuntimeError):
+        tree["chord"].score.sel(system="KO1").load()
+    assert not tree["chord"].score.chunks
+
+
+def test_an_open_tree_keeps_its_generation(store):
+    tree = open_store(store)
+    with StoreWriter(store) as writer:
+        writer.publish([make_content(make_cells(all_pairs(), offset=1000.0))])
+    assert tree["chord"].score.max() < 1000
+    assert open_store(store)["chord"].score.min() >= 1000
+
+
+def test_a_tree_whose_generation_is_gone_raises_instead_of_reading_fill_values(store):
+    tree = open_store(store)
+    for _ in range(2):
+        with StoreWriter(store) as writer:
+            writer.publish([make_content(make_cells(all_pairs(), offset=1000.0))])
+    with pytest.raises(StoreError, match="was replaced by later runs while it was open; open the store again"):
+        tree["chord"].score.load()
+    with pytest.raises(StoreError, match="open the store again"):
+        tree["chord"].confusion.load()
+
+
+def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
+    assert open_store(store)["chord_mirex2013"].status.sum() == len(SYSTEMS) * len(TRACKS)
+    with StoreWriter(store) as writer:
+        writer.publish([make_content(make_cells([("KO1", TRACKS[0])], extras=True))])
+    confusion = open_store(store)["chord"].confusion
+    np.testing.assert_array_equal(confusion.sel(system=list(SYSTEMS[1:])), 0.0)
+
+
+def test_a_tree_can_be_sent_to_another_process(store):
+    import pickle
+
+    tree = pickle.loads(pickle.dumps(open_store(store)))
+    assert tree["chord"].score.sel(system="KO1", track=TRACKS[0], metric="root") == value_of("KO1", TRACKS[0], "root")
+
+
+def test_other_zarr_and_packs_are_refused_by_name(tmp_path):
+    zarr.create_group(str(tmp_path / "other.zarr"))
+    with pytest.raises(
+        StoreError, match=r"other.zarr: is Zarr, but not a result store of mirflow; `mirflow run` makes"
+    ):
+        open_store(tmp_path / "other.zarr")
+    write_pack(tmp_path / "pack.zarr", "events", ["a"], Ragged({"time": np.zeros(1)}, (np.array([1]),)))
+    with pytest.raises(StoreError, match=r"pack.zarr: is a pack of annotations"):
+        open_store(tmp_path / "pack.zarr")
+
+
+def test_a_store_of_a_later_format_is_refused(tmp_path):
+    zarr.create_group(str(tmp_path / "x.zarr"), attributes={"mirflow_store": 2})
+    with pytest.raises(StoreError, match=r"has format 2, this mirflow reads format 1; upgrade mirflow"):
+        open_store(tmp_path / "x.zarr")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"zarr_format": 3}', '{"zarr_format": 2, "node_type": "group"}'])
+def test_a_store_with_broken_metadata_is_damaged(store, text):
+    (store / "zarr.json").write_text(text)
+    with pytest.raises(StoreError, match=r"x y.zarr: is"):
+        open_store(store)
+
+
+def test_one_chunk_a_system_so_that_dask_can_open_it(store):
+    lazy = xr.open_zarr(store, group="chord")
+    assert lazy.score.chunks == ((1, 1, 1), (7,), (3,))

@@ -1,0 +1,332 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from mirflow.cli import Commands, cli
+from mirflow.commands import exits
+from mirflow.errors import (
+    AnnotationError,
+    MirflowWarning,
+    PipelineError,
+    Problem,
+    QueryError,
+    RunError,
+    StoreError,
+    StoreLockedError,
+    UnknownNameError,
+)
+from mirflow.metrics.base import get_task
+from mirflow.status import Status
+
+from .groups import make_group, random_group, write_store
+
+HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
+
+
+def invoke(*arguments: str | Path, **environment: str) -> Result:
+    return CliRunner().invoke(cli, [str(one) for one in arguments], env={"COLUMNS": "120", **environment})
+
+
+def spawn(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-W", "error", "-m", "mirflow", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, **keywords)
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory) -> Path:
+    """Two systems under two conventions; `only` is a metric of the second, KO1 lacks a track in the first."""
+    first = random_group(2, 4, 2, systems=["KO1", "NG1"], track_meta={"genre": ["a", "b", "b", "a"]})
+    first["status"][0, 3] = Status.missing_estimate
+    first["score"][0, 3] = np.nan
+    second = random_group(2, 4, 2, 1, systems=["KO1", "NG1"], metrics=["majmin", "only"], convention="mirex2013")
+    return write_store(
+        tmp_path_factory.mktemp("stores") / "a store.zarr",
+        {"chord": first, "chord_mirex2013": second},
+        pipeline="name: x\n",
+    )
+
+
+class TestQuery:
+    def test_a_table_says_what_it_shows(self, store):
+        result = invoke("query", store, "--metric", "root")
+        assert result.exit_code == 0
+        assert result.stderr == ""
+        lines = result.stdout.splitlines()
+        assert lines[0] == "chord: task chord, convention mir_eval, grid union"
+        assert lines[1].split() == ["system", "root", "n", "missing"]
+        assert lines[3].split()[0::2] == ["KO1", "3"]
+        assert lines[-3:] == [
+            "wcsr: mean over the tracks, weighted by their evaluated seconds",
+            "missing (common): 1 of 8 cells; only the tracks that every system has",
+            "undefined (keep): none of 8 cells",
+        ]
+
+    def test_a_metric_of_two_groups_gets_a_table_for_each(self, store):
+        result = invoke("query", store, "--metric", "majmin", "--aggregate", "wcsr")
+        assert [line for line in result.stdout.splitlines() if line.startswith("chord")] == [
+            "chord: task chord, convention mir_eval, grid union",
+            "chord_mirex2013: task chord, convention mirex2013, grid union",
+        ]
+
+    def test_a_group_can_be_chosen(self, store):
+        assert "mirex2013" not in invoke("query", store, "-m", "majmin", "-g", "chord").stdout
+
+    def test_csv_has_the_policies_in_every_row(self, store):
+        arguments = ("-m", "majmin", "-g", "chord", "--missing", "skip", "--by", "genre", "--format", "csv")
+        rows = list(csv.DictReader(io.StringIO(invoke("query", store, *arguments).stdout)))
+        assert {row["missing"] for row in rows} == {"skip"}
+        assert {row["convention"] for row in rows} == {"mir_eval"}
+        assert [row["genre"] for row in rows[:2]] == ["a", "b"]
+
+    def test_json_is_strict_and_complete(self, store):
+        result = invoke("query", store, "-m", "only", "--format", "json")
+        rows = json.loads(result.stdout, parse_constant=pytest.fail)
+        assert [(row["system"], row["metric"], row["aggregate"], row["n"]) for row in rows] == [
+            ("KO1", "only", "wcsr", 4),
+            ("NG1", "only", "wcsr", 4),
+        ]
+
+    def test_markdown(self, store):
+        assert "| system | only | n |" in invoke("query", store, "-m", "only", "--format", "markdown").stdout
+
+    @pytest.mark.parametrize(
+        ("name", "start"), [("a.csv", "group,"), ("a.json", "["), ("a.md", "chord_m"), ("a", "chord")]
+    )
+    def test_a_file_gets_the_format_of_its_name(self, store, tmp_path, name, start):
+        result = invoke("query", store, "-m", "only", "-o", tmp_path / name)
+        assert (result.exit_code, result.stdout) == (0, "")
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
+
+    def test_percent(self, store):
+        plain, percent = (invoke("query", store, "-m", "only", *more).stdout for more in ((), ("--percent",)))
+        score = float(plain.splitlines()[3].split()[1])
+        assert float(percent.splitlines()[3].split()[1]) == pytest.approx(100 * score, abs=0.011)
+        assert "ratios in percent" in percent
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("-m", "majmim"), "error: unknown metric 'majmim'; did you mean 'majmin'?"),
+            (("-s", "KO2"), "error: unknown system 'KO2'; did you mean 'KO1'?"),
+            (("-g", "chrod"), "error: unknown group 'chrod'; did you mean 'chord'?"),
+            (("-g", "chord", "--by", "gender"), "error: unknown track coordinate 'gender'; did you mean 'genre'?"),
+            (("-g", "chord", "--missing", "raise"), "error: 1 of 8 cells have no score; "),
+            (("--aggregate", "wcrs"), "Invalid value for '--aggregate'"),
+            (("--metrik", "x"), "No such option '--metrik'"),
+        ],
+    )
+    def test_mistakes_are_one_message_and_exit_code_2(self, store, arguments, message):
+        result = invoke("query", store, *arguments)
+        assert result.exit_code == exits.BAD_INPUT
+        assert message in result.stderr
+        assert result.stdout == ""
+
+    def test_no_store_is_exit_code_4(self, tmp_path):
+        result = invoke("query", tmp_path / "nothing.zarr")
+        assert result.exit_code == exits.STORE
+        assert result.stderr.startswith("error: ")
+        assert "nothing.zarr" in result.stderr
+
+
+class TestShow:
+    def test_contents_and_coverage(self, store):
+        out = invoke("show", store).stdout
+        lines = [line.split() for line in out.splitlines()]
+        assert ["systems", "(2)", "KO1,", "NG1"] in lines
+        assert ["group", "system", "ok", "missing_estimate"] in lines
+        assert ["chord", "KO1", "3", "1"] in lines
+        assert ["chord_mirex2013", "NG1", "4"] in lines
+
+    def test_coverage_for_programs(self, store):
+        rows = json.loads(invoke("show", store, "-g", "chord", "--format", "json").stdout)
+        assert rows == [
+            {"group": "chord", "system": "KO1", "ok": 3, "missing_estimate": 1},
+            {"group": "chord", "system": "NG1", "ok": 4, "missing_estimate": 0},
+        ]
+
+    def test_the_pipeline_comes_back_as_it_was(self, store):
+        assert invoke("show", store, "--pipeline").stdout == "name: x\n"
+
+
+class TestMetrics:
+    def test_every_metric_of_every_convention_is_listed(self):
+        rows = json.loads(invoke("metrics", "chord", "--format", "json").stdout)
+        expected = [
+            (rules.name, metric.name) for rules in get_task("chord").conventions.values() for metric in rules.metrics
+        ]
+        assert [(row["convention"], row["metric"]) for row in rows] == expected
+
+    def test_for_people_with_sources(self):
+        result = invoke("metrics", "chord", "--convention", "mir_eval")
+        rules = get_task("chord").convention("mir_eval")
+        assert result.exit_code == 0
+        assert result.stdout.startswith("task chord, convention mir_eval: ")
+        for metric in rules.metrics:
+            assert metric.name in result.stdout
+            assert metric.literature in result.stdout
+
+    def test_without_a_task_all_of_them(self):
+        assert invoke("metrics", "--format", "csv").stdout == invoke("metrics", "chord", "--format", "csv").stdout
+
+    def test_unknown_names(self):
+        assert "unknown task 'cord'; did you mean 'chord'?" in invoke("metrics", "cord").stderr
+        result = invoke("metrics", "chord", "--convention", "mirex2103")
+        assert result.exit_code == exits.BAD_INPUT
+        assert "did you mean 'mirex2013'?" in result.stderr
+
+
+def test_schema_is_json():
+    assert "properties" in json.loads(invoke("schema").stdout)
+
+
+def failing(error: BaseException) -> Commands:
+    """A command line whose only command fails in this way."""
+
+    @click.command("fail")
+    def fail() -> None:
+        raise error
+
+    return Commands(
+        "mirflow",
+        commands={"fail": fail},
+        params=[option for option in cli.params if option.name == "debug"],
+    )
+
+
+class TestErrors:
+    @pytest.mark.parametrize(
+        ("error", "code", "message"),
+        [
+            (UnknownNameError("metric", "x", ["y"]), 2, "error: unknown metric 'x'; known: y"),
+            (QueryError("no"), 2, "error: no"),
+            (AnnotationError("bad", path="a.lab", line=3), 2, "error: a.lab:3: bad"),
+            (PipelineError([Problem("a", "b")], "p.yaml"), 2, "error: p.yaml: 1 problem\n  a: b"),
+            (click.UsageError("wrong"), 2, "Error: wrong"),
+            (click.FileError("x", "gone"), 2, "Error: Could not open file 'x': gone"),
+            (PermissionError(13, "Permission denied", "x.csv"), 2, "error: x.csv: Permission denied"),
+            (OSError(28, "No space left on device"), 2, "error: [Errno 28] No space left on device"),
+            (RunError("stopped"), 3, "error: stopped"),
+            (StoreError("torn"), 4, "error: torn"),
+            (StoreLockedError("locked by 12"), 4, "error: locked by 12"),
+            (KeyboardInterrupt(), 130, "interrupted"),
+            (KeyError("x"), 1, "internal error: KeyError: 'x'; please report it with what `mirflow --debug` prints"),
+        ],
+    )
+    def test_one_message_and_its_exit_code(self, error, code, message):
+        result = CliRunner().invoke(failing(error), ["fail"])
+        assert result.exit_code == code
+        assert result.stderr.endswith(f"{message}\n")
+        assert "Traceback" not in result.output
+
+    @pytest.mark.parametrize(("arguments", "environment"), [(["--debug"], {}), ([], {"MIRFLOW_DEBUG": "1"})])
+    def test_tracebacks_are_for_those_who_ask(self, arguments, environment):
+        result = CliRunner().invoke(failing(KeyError("x")), [*arguments, "fail"], env=environment)
+        assert result.exit_code == exits.INTERNAL
+        assert "Traceback" in result.stderr
+
+    def test_debugging_ends_with_the_command(self):
+        commands = failing(QueryError("no"))
+        assert "Traceback" in CliRunner().invoke(commands, ["--debug", "fail"]).stderr
+        assert "Traceback" not in CliRunner().invoke(commands, ["fail"]).stderr
+
+    def test_exit_codes_stand_in_the_help_and_the_docs(self):
+        documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+        shown = invoke("--help").stdout
+        for code, meaning in exits.MEANINGS.items():
+            assert f"{code}  {meaning}" in shown
+            assert f"| {code} | {meaning} |" in documented
+
+    def test_our_warnings_are_a_line_for_people(self, recwarn):
+        @click.command("warn")
+        def warn() -> None:
+            import warnings
+
+            warnings.simplefilter("always")
+            warnings.warn(MirflowWarning("look out"), stacklevel=1)
+            warnings.warn(UserWarning("of somebody else"), stacklevel=1)
+
+        result = CliRunner().invoke(Commands("mirflow", commands={"warn": warn}), ["warn"])
+        assert result.exit_code == 0
+        assert result.stderr == "warning: look out\n"
+        assert [str(one.message) for one in recwarn] == ["of somebody else"]
+
+    def test_called_from_python_errors_are_raised(self):
+        with pytest.raises(QueryError, match="no"):
+            failing(QueryError("no")).main(["fail"], standalone_mode=False)
+
+
+class TestHelp:
+    def test_every_command_has_help(self):
+        for name in cli.commands:
+            result = invoke(name, "--help")
+            assert result.exit_code == 0
+            assert result.stdout.startswith(f"Usage: {cli.name} {name}")
+
+    def test_docs_name_every_command_and_option(self):
+        documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+        for name, command in cli.commands.items():
+            assert f"`mirflow {name}" in documented
+            for option in command.params:
+                assert option.param_type_name != "option" or option.opts[0] in documented
+
+    @pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["run", "--help"], ["--version"]])
+    def test_help_imports_nothing_heavy(self, arguments):
+        script = (
+            "import sys\n"
+            "from mirflow.cli import main\n"
+            f"try: main({arguments!r})\n"
+            f"except SystemExit as end: print([name for name in {HEAVY!r} if name in sys.modules], end.code)"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == "[] 0"
+
+
+class TestProcess:
+    def test_a_query_makes_no_noise(self, store):
+        done = spawn("query", store, "-m", "only")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "KO1" in done.stdout
+
+    def test_a_user_error_makes_no_traceback(self, tmp_path):
+        done = spawn("query", tmp_path)
+        assert done.returncode == exits.STORE
+        assert done.stderr.startswith("error: ")
+        assert len(done.stderr.splitlines()) == 1
+
+    def test_a_reader_that_goes_away_is_no_error(self, store):
+        script = (
+            f"{sys.executable} -m mirflow query '{store}' --by track --format json | head -c 1; echo ${{PIPESTATUS[0]}}"
+        )
+        done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stderr == ""
+        assert done.stdout.startswith("[")
+        assert done.stdout.splitlines()[-1].lstrip("[") in ("0", str(exits.BROKEN_PIPE))
+
+    def test_a_closed_output_is_quiet_for_certain(self, store):
+        reading, writing = os.pipe()
+        os.close(reading)
+        command = [sys.executable, "-m", "mirflow", "query", str(store)]
+        done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, check=False, timeout=60)
+        os.close(writing)
+        assert (done.returncode, done.stderr) == (exits.BROKEN_PIPE, "")
+
+    def test_an_output_that_lacks_characters_shows_the_rest(self, tmp_path):
+        path = write_store(tmp_path / "x.zarr", {"chord": make_group([[[0.5]]], systems=["日本 ü"])})
+        done = spawn("query", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
+        assert done.returncode == 0
+        assert "?? ü" in done.stdout
+
+    def test_version(self):
+        done = spawn("--version")
+        assert done.stdout.startswith("mirflow, version ")
