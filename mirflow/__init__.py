@@ -14,12 +14,12 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .analysis.accessor import open_store
     from .evaluation import evaluate, explain
     from .loading import align, load, load_collection, pack
     from .paths import evaluate_paths
     from .readers.jams_objects import to_jams
     from .running import open_pipeline, run
-    from .store.open import open_store
 
 # Where each public name lives; it is imported when it is first used, so that the numpy door stays light. No module here
 # may have the name of a verb: importing it would put the module in the verb's place.
@@ -31,7 +31,7 @@ _HOMES = {
     "load": "loading",
     "load_collection": "loading",
     "open_pipeline": "running",
-    "open_store": "store.open",
+    "open_store": "analysis.accessor",
     "pack": "loading",
     "run": "running",
     "to_jams": "readers.jams_objects",

@@ -172,9 +172,11 @@ class TestMetrics:
         rules = get_task("chord").convention("mir_eval")
         assert result.exit_code == 0
         assert result.stdout.startswith("task chord, convention mir_eval: ")
+        unfolded = " ".join(result.stdout.split())
         for metric in rules.metrics:
-            assert metric.name in result.stdout
-            assert metric.literature in result.stdout
+            assert metric.name in unfolded
+            assert metric.literature in unfolded
+            assert metric.weight in unfolded
 
     def test_without_a_task_all_of_them(self):
         assert invoke("metrics", "--format", "csv").stdout == invoke("metrics", "chord", "--format", "csv").stdout

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .aggregate import aggregate as aggregate_group
@@ -92,3 +93,27 @@ def register() -> None:
     untyped: Any = xr  # these two functions of xarray have no annotations
     untyped.register_dataset_accessor("mirflow")(DatasetAccessor)
     untyped.register_datatree_accessor("mirflow")(DataTreeAccessor)
+
+
+def open_store(path: str | Path) -> xr.DataTree:
+    """A result store as a lazy tree whose ``.mirflow`` accessor answers questions.
+
+    Parameters
+    ----------
+    path : str or path
+        The store, or a plain copy of one.
+
+    Returns
+    -------
+    xarray.DataTree
+        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.open.open_store`.
+
+    Raises
+    ------
+    StoreError
+        If nothing is there, or not a result store, or one of a later version, or a damaged one.
+    """
+    from ..store.open import open_store as open_tree
+
+    register()
+    return open_tree(path)

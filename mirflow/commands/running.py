@@ -159,12 +159,14 @@ def _grid(text: str | None) -> str | float | None:
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
 @click.option("--annotator", help="Of files that hold several: a number or an identifier.")
-def pack_command(pattern: str, out: Path, task: str, annotator: str | None) -> None:
+@click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
+def pack_command(pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool) -> None:
     """Pack the annotations that PATTERN (such as 'refs/{track}.jams') matches into one Zarr file OUT.
 
     A pipeline reads a pack wherever a pattern may stand, many times faster than the files.
     """
     from ..loading import pack
 
-    tracks = pack(pattern, out, task=task, annotator=annotator)
+    chosen = int(annotator) if annotator is not None and annotator.isdecimal() else annotator
+    tracks = pack(pattern, out, task, annotator=chosen, overwrite=overwrite)
     click.echo(f"{out}: {tracks} tracks", err=True)

@@ -20,6 +20,7 @@ CELL_SECONDS = 2e-4
 
 SMALL_SECONDS = 3.0
 FRUITLESS_TRIES = 3
+CONNECT_SECONDS = 10
 _PRELOAD = ("mirflow.flow.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
@@ -142,7 +143,7 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
     client = scheduler
     if isinstance(scheduler, str):
         try:
-            client = Client(scheduler, timeout="10s")
+            client = Client(scheduler, timeout=CONNECT_SECONDS)
         except (OSError, ValueError) as error:
             raise RunError(f"no dask scheduler answers at {scheduler}: {error}") from None
     try:

@@ -43,7 +43,7 @@ def adjust_intervals(
     Raises
     ------
     ValueError
-        If there is no interval and one of `t_min` and `t_max` is None.
+        If there is no interval and one of `t_min` and `t_max` is None, or all intervals begin after `t_max`.
 
     Examples
     --------
@@ -66,6 +66,8 @@ def adjust_intervals(
     if t_max is not None:
         beyond = np.flatnonzero(intervals[:, 0] > t_max)
         intervals, kept = _crop(intervals, kept, slice(beyond[0] if len(beyond) else None))
+        if len(intervals) == 0:
+            raise ValueError(f"all intervals begin after t_max = {t_max}")
         intervals = np.minimum(t_max, intervals)
         if intervals.max() < t_max:
             intervals = np.vstack((intervals, [intervals.max(), t_max]))

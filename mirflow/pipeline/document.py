@@ -19,6 +19,7 @@ from ..errors import Problem
 MAX_BYTES = 2**20
 MAX_VALUES = 20_000
 MAX_DEPTH = 40
+_NESTED_BRACES = re.compile(r"\{[^}\"']*\{\w+(:path)?\}")
 
 Place = tuple[str | int, ...]
 """Keys and positions that lead to a value."""
@@ -100,8 +101,7 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None) -> D
         if node is not None:
             document.data = _Builder(document, os.environ if environment is None else environment).build(node, ())
     except yaml.MarkedYAMLError as error:
-        line = f" (line {error.problem_mark.line + 1})" if error.problem_mark else ""
-        document.problems.append(Problem("", f"is not YAML: {error.problem or error.context}{line}"))
+        document.problems.append(_not_yaml(error, text))
     except yaml.YAMLError as error:
         document.problems.append(Problem("", f"is not YAML: {' '.join(str(error).split())}"))
     except RecursionError:
@@ -109,6 +109,16 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None) -> D
     except _ExplodedError as error:
         document.problems.append(Problem("", str(error)))
     return document
+
+
+def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> Problem:
+    mark = error.problem_mark
+    if mark is None:
+        return Problem("", f"is not YAML: {error.problem or error.context}")
+    line = text.splitlines()[mark.line] if mark.line < len(text.splitlines()) else ""
+    # The commonest slip: {path: refs/{track}.lab} reads as a mapping within a mapping.
+    hint = "; within { } put values that have braces in quotes" if _NESTED_BRACES.search(line) else ""
+    return Problem("", f"is not YAML: {error.problem or error.context}{hint} (line {mark.line + 1})")
 
 
 class _ExplodedError(Exception):

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import ValidationError
 
-from ..errors import PipelineError, Problem, suggest
+from ..errors import PipelineError, Problem
 from ..plan import EvaluationPlan, cell_stamps, fingerprint
 from .discover import Discovery, OpenPack, absolute, discover
 from .document import Document, Place, read_document
+from .forms import form_problems
 from .metadata import MetadataError, read_tracks, tabulate
-from .model import Estimates, Evaluation, Execution, Pipeline, References
+from .model import Evaluation, Execution, Pipeline
 from .resolve import Resolved, Trouble, resolve
-
-_KINDS = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a mapping",
-    "model_type": "a mapping",
-    "model_attributes_type": "a mapping",
-}
 
 
 @dataclass(frozen=True)
@@ -92,12 +81,16 @@ def plan_pipeline(
     folder = _root(document.data, path, root)
     plans: list[EvaluationPlan] = []
     block = pipeline.execution.block if pipeline else Execution().block
-    for position, evaluation in _evaluations(document, pipeline):
+    # Without its root nothing would be found; that is one problem, not one for each pattern.
+    rooted = root is not None or all(problem.where != "root" for problem in problems)
+    for position, evaluation in _evaluations(document, pipeline) if rooted else ():
         outcome = _plan(evaluation, folder, open_pack, block)
         if isinstance(outcome, EvaluationPlan):
             plans.append(outcome)
         else:
-            problems += [document.problem(("evaluations", position, *place), why) for place, why in outcome]
+            problems += [
+                document.problem(_written(document, ("evaluations", position, *place)), why) for place, why in outcome
+            ]
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return PlannedPipeline(pipeline, tuple(plans), document.text, folder)
@@ -129,7 +122,7 @@ def plan_evaluation(
         try:
             evaluation = Evaluation.model_validate(evaluation)
         except ValidationError as error:
-            raise PipelineError(_form_problems(error, Document(data=evaluation), Evaluation)) from None
+            raise PipelineError(form_problems(error, Document(data=evaluation), Evaluation)) from None
     outcome = _plan(evaluation, absolute(str(root)), open_pack, block)
     if isinstance(outcome, EvaluationPlan):
         return outcome
@@ -140,6 +133,11 @@ def json_schema() -> dict[str, Any]:
     """The JSON Schema of pipeline files, for editors."""
     schema = Pipeline.model_json_schema()
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+
+
+def _written(document: Document, place: Place) -> Place:
+    """A place as it stands in the file, where a side may be just its path."""
+    return place[:-1] if place[-1] == "path" and place not in document.lines else place
 
 
 def _root(data: Any, path: str | Path, root: str | Path | None) -> str:
@@ -159,7 +157,7 @@ def _pipeline(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     try:
         return Pipeline.model_validate(document.data), problems
     except ValidationError as error:
-        return None, problems + _form_problems(error, document, Pipeline)
+        return None, problems + form_problems(error, document, Pipeline)
 
 
 def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[int, Evaluation]]:
@@ -188,48 +186,6 @@ def _duplicates(document: Document) -> list[Problem]:
         elif isinstance(name, str):
             seen.add(name)
     return problems
-
-
-def _form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
-    """What pydantic found, in the words of the file; a missing key that was only misspelt counts once."""
-    found = error.errors(include_url=False)
-    misspelt: set[Place] = set()
-    problems = []
-    for one in found:
-        if one["type"] == "extra_forbidden":
-            place: Place = one["loc"]
-            phrase = suggest(str(place[-1]), _model_at(place[:-1], model).model_fields)
-            near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
-            if near:
-                misspelt.add((*place[:-1], near[1]))
-            problems.append(document.problem(place, f"unknown key; {phrase}"))
-    for one in found:
-        if one["type"] == "missing" and one["loc"] not in misspelt:
-            problems.append(document.problem(one["loc"], "is missing"))
-        elif one["type"] not in ("missing", "extra_forbidden"):
-            problems.append(document.problem(one["loc"], _words(one)))
-    return problems
-
-
-def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
-    models: dict[str, type[BaseModel]] = {"evaluations": Evaluation, "reference": References, "estimates": Estimates, "execution": Execution}
-    named = [models[step] for step in place if isinstance(step, str) and step in models]
-    return named[-1] if named else model
-
-
-def _words(error: Mapping[str, Any]) -> str:
-    if error["type"] in _KINDS:
-        hint = (
-            "; put it in quotes"
-            if error["type"] == "string_type" and isinstance(error["input"], (bool, int, float))
-            else ""
-        )
-        return f"needs {_KINDS[error['type']]}, not {error['input']!r}{hint}"
-    if error["type"] == "literal_error":
-        return f"must be {error['ctx']['expected']}, not {error['input']!r}"
-    if error["type"] == "too_short":
-        return "is empty"
-    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")
 
 
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:

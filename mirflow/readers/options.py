@@ -141,10 +141,10 @@ class Reading:
         max_bytes: int = MAX_BYTES,
     ) -> Reading:
         """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
-        if kind is None and namespace is not None:
-            kind = namespace_kind(namespace)
         if kind is None and task is not None:
             kind = kind_of(task).name
+        if kind is None and namespace is not None:
+            kind = namespace_kind(namespace)
         if kind is None:
             raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
         return cls(kind, task, format, namespace, delimited or DelimitedOptions(), max_bytes)

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ..errors import AnnotationError
@@ -63,7 +64,7 @@ class Pattern:
         if "{" in rest or "}" in rest:
             raise AnnotationError(f"unbalanced braces in {self.text!r}")
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Names of the placeholders, each once, in order."""
         return tuple(dict.fromkeys(inner.partition(":")[0] for inner in _PLACEHOLDER.findall(self.text)))

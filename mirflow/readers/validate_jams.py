@@ -43,7 +43,7 @@ def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Proble
 
 
 def _problems(document: Any) -> Iterator[Problem]:
-    import jams.schema
+    import jams
 
     annotations = document.get("annotations") if isinstance(document, Mapping) else None
     held = annotations if isinstance(annotations, list) else []
@@ -55,10 +55,12 @@ def _problems(document: Any) -> Iterator[Problem]:
         if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
             continue
         where = f"annotations[{place}].data"
-        if one["namespace"] not in jams.schema.list_namespaces():
+        try:
+            schema = jams.schema.namespace_array(one["namespace"])
+        except jams.NamespaceError:
             yield Problem(f"annotations[{place}].namespace", f"unknown to JAMS: {one['namespace']!r}")
         else:
-            yield from _broken(_rows(one["data"]), jams.schema.namespace_array(one["namespace"]), where)
+            yield from _broken(_rows(one["data"]), schema, where)
 
 
 def _rows(data: Any) -> Any:

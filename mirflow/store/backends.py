@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import zarr
 from zarr.abc.store import ByteRequest
 from zarr.codecs import ZstdCodec
@@ -75,8 +76,13 @@ def create_array(
     fill: Any,
     dims: tuple[str, ...],
     attrs: Mapping[str, Any],
+    *,
+    sparse: bool = False,
 ) -> zarr.Array[Any]:
-    """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers."""
+    """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers.
+
+    Unless it is sparse, chunks of nothing but fill values are written too, so that a lost chunk can be told from them.
+    """
     return group.create_array(
         name,
         shape=shape,
@@ -86,7 +92,24 @@ def create_array(
         compressors=ZstdCodec(level=0, checksum=True),
         dimension_names=dims,
         attributes=dict(attrs),
+        config={"write_empty_chunks": not sparse},
     )
+
+
+def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
+    """All values of a variable that is not sparse.
+
+    Raises
+    ------
+    ValueError
+        If it is not there, or chunks of it are lost.
+    """
+    array = group.get(name)
+    if not isinstance(array, zarr.Array):
+        raise ValueError(f"it lacks the variable {name!r}")
+    if array.size and array.nchunks_initialized != array.nchunks:
+        raise ValueError(f"chunks of {name!r} are lost")
+    return np.asarray(array[...])
 
 
 def new_root(folder: Path, attrs: Mapping[str, Any]) -> zarr.Group:

@@ -15,7 +15,6 @@ from .content import Entry
 from .generations import resolve
 from .pack import DIGEST, FORMAT, FORMAT_KEY, VOCABULARY, Pack, size_name
 from .reading import reading
-from .siblings import array_of
 
 if TYPE_CHECKING:
     import zarr
@@ -29,7 +28,7 @@ def read_pack_attrs(path: str | Path) -> dict[str, Any]:
     StoreError
         If there is no pack, or one of another version.
     """
-    with reading(path):
+    with reading(path, "pack the annotations again"):
         return _attrs_of(_open(path), path)
 
 
@@ -61,7 +60,7 @@ def read_pack(path: str | Path) -> Pack:
     StoreError
         If there is no pack, or its arrays do not fit together.
     """
-    with reading(path):
+    with reading(path, "pack the annotations again"):
         root = _open(path)
         attrs = _attrs_of(root, path)
         kind = KINDS[str(attrs.pop("kind"))]
@@ -70,7 +69,7 @@ def read_pack(path: str | Path) -> Pack:
         if any((level < 0).any() for level in counts):
             raise StoreError(f"{path}: is damaged: a count is negative")
         labels: tuple[str, ...] = ()
-        columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root}
+        columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
         if "label" in columns:
             labels = tuple(_whole(root, VOCABULARY).tolist())
             codes = columns["label"]
@@ -85,22 +84,24 @@ def read_pack(path: str | Path) -> Pack:
 
 
 def _whole(root: zarr.Group, name: str) -> Array:
-    return np.asarray(array_of(root, name)[...])
+    from .backends import read_whole
+
+    return read_whole(root, name)
 
 
 def _column(root: zarr.Group, name: str) -> Array:
     values = _whole(root, name)
     if name == "label":
         return values.astype(np.int64)
-    return values.astype(np.str_) if values.dtype.kind == "T" else values
+    return np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
 
 
 def _track_attrs(root: zarr.Group, count: int) -> dict[str, tuple[Entry, ...]]:
     found: dict[str, tuple[Entry, ...]] = {}
-    for _, array in sorted(root.arrays()):
+    for key, array in sorted(root.arrays()):
         name = array.attrs.get("track_attribute")
         if isinstance(name, str):
-            found[name] = entries(np.asarray(array[...]))
+            found[name] = entries(_whole(root, key))
             if len(found[name]) != count:
                 raise ValueError(f"{name!r} has {len(found[name])} values for {count} tracks")
     return found

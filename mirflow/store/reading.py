@@ -60,7 +60,7 @@ def _read(folder: Path, path: str | Path, name: str) -> GroupContent:
 
 
 @contextmanager
-def reading(path: str | Path) -> Iterator[None]:
+def reading(path: str | Path, remedy: str = "remove it and run the pipeline again") -> Iterator[None]:
     """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
     try:
         yield
@@ -68,9 +68,8 @@ def reading(path: str | Path) -> Iterator[None]:
         # Codecs, JSON and metadata of damaged files fail in many ways; our own errors pass as they are.
         if isinstance(error, UnknownNameError):
             raise
-        raise StoreError(
-            f"{path}: is damaged: {type(error).__name__}: {error}; remove it and run the pipeline again"
-        ) from error
+        kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
+        raise StoreError(f"{path}: is damaged: {kind}{error}; {remedy}") from error
 
 
 def open_checked(folder: Path, path: str | Path) -> zarr.Group:
@@ -88,14 +87,16 @@ def open_checked(folder: Path, path: str | Path) -> zarr.Group:
 
 
 def _content(root: zarr.Group, name: str) -> GroupContent:
+    from .backends import read_whole
+
     node: Any = root[name]
     arrays: dict[str, Any] = dict(node.arrays())
-    systems, tracks, measures = (tuple(np.asarray(arrays[dim][...]).tolist()) for dim in DIMS)
+    systems, tracks, measures = (tuple(read_whole(node, dim).tolist()) for dim in DIMS)
     coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
     attrs = dict(node.attrs)
     for key in str(attrs.pop("coordinates", "")).split():
         (dim,) = arrays[key].metadata.dimension_names
-        coords[dim][arrays[key].attrs["long_name"]] = entries(np.asarray(arrays[key][...]))
+        coords[dim][arrays[key].attrs["long_name"]] = entries(read_whole(node, key))
     attrs.pop(CREATED, None)
     cells = _cells(node, arrays, systems, tracks, measures)
     return GroupContent(name, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
@@ -108,8 +109,10 @@ def _cells(
     tracks: tuple[str, ...],
     measures: tuple[str, ...],
 ) -> Cells:
+    from .backends import read_whole
+
     def whole(name: str) -> Array:
-        return np.asarray(arrays[name][...])
+        return read_whole(group, name)
 
     status = whole("status").reshape(-1)
     at = np.flatnonzero(status)

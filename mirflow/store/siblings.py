@@ -9,7 +9,7 @@ import numpy as np
 from ..errors import StoreError
 from ..metrics.base.task import Sparse
 from ..ragged import Int
-from .columns import Array, strings
+from .columns import strings
 
 if TYPE_CHECKING:
     import zarr
@@ -51,6 +51,7 @@ def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape
         sparse.fill,
         ("system", "track", *dims),
         attrs,
+        sparse=True,
     )
     place = rows[sparse.index[:, 0]]
     order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
@@ -99,8 +100,9 @@ def dims_of(group: zarr.Group, name: str) -> tuple[str, ...]:
 
 
 def _labels(group: zarr.Group, name: str) -> tuple[str, ...]:
-    values: Array = np.asarray(array_of(group, name)[...])
-    return tuple(values.tolist())
+    from .backends import read_whole
+
+    return tuple(read_whole(group, name).tolist())
 
 
 def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
+import mirflow
 from mirflow.analysis.accessor import CHECKS, register
 from mirflow.analysis.aggregate import aggregate
 from mirflow.analysis.query import choose_groups, coverage, headline_metrics, query
@@ -122,6 +123,10 @@ class TestAccessor:
         question = {"aggregate": "mean", "by": "genre", "system": "S1", "missing": "raise", "undefined": "skip"}
         xr.testing.assert_identical(ds.mirflow.query("root", **question), aggregate(ds, "root", **question))
         xr.testing.assert_identical(ds.mirflow.coverage(), coverage(ds))
+
+    def test_an_opened_store_has_it(self, tmp_path, groups):
+        tree = mirflow.open_store(write_store(tmp_path / "x.zarr", groups))
+        np.testing.assert_array_equal(tree.mirflow.query("only")["value"], query(tree, "only")["value"])
 
     def test_a_check_may_refuse_a_dataset(self, groups, monkeypatch):
         def refuse(ds):

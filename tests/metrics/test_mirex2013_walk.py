@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import groupby, pairwise
+from random import Random
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from hypothesis import strategies as st
 
 from mirflow.metrics.chord.mirex2013 import CONVENTION
 from mirflow.metrics.chord.mirex2013.vocabulary import OUTSIDE, RULES, encode
+from mirflow.ragged import Float
 from tests import chord_strategies
 from tests.metrics.chord_rows import Segment, rows
 
 COLUMNS = ("all_correct", "root_correct", "type_correct", "all_wrong", "deleted", "inserted", "correct_no_chord")
+SILENCES = {(True, True): "correct_no_chord", (True, False): "inserted", (False, True): "deleted"}
 FEW = st.sampled_from(["N", "X", "C", "C:maj", "C:min", "C:min7", "G/3", "G", "A:(1,5)", "C:7", "C:dim", "C:(3,#4)"])
 TIMES = st.one_of(st.integers(0, 8).map(float), st.floats(0, 10, allow_nan=False).map(abs))
 
@@ -75,11 +78,9 @@ def expected_rule(pieces: list[tuple[float, str, str]], rule: str) -> dict[str, 
         ours, theirs = mapped(left, rule, reference=True), mapped(right, rule, reference=False)
         if ours[1] == OUTSIDE:
             continue
-        if ours[0] == -1 or theirs[0] == -1:
-            silent = ours[0] == -1, theirs[0] == -1
-            seconds[
-                {(True, True): "correct_no_chord", (True, False): "inserted", (False, True): "deleted"}[silent]
-            ] += duration
+        silent = ours[0] == -1, theirs[0] == -1
+        if any(silent):
+            seconds[SILENCES[silent]] += duration
             continue
         chords["n_reference_chords"].add(ours)
         chords["n_estimate_chords"].add(theirs)
@@ -104,7 +105,7 @@ def outside_best(side: list[tuple[float, float]], other: list[tuple[float, float
     return total
 
 
-def score(pairs: list[tuple[list[Segment], list[Segment]]]) -> tuple[np.ndarray, np.ndarray]:
+def score(pairs: list[tuple[list[Segment], list[Segment]]]) -> tuple[Float, Float]:
     """Scores and weights of all measures for pairs of sequences, in one batch."""
     references, estimates = rows(*(left for left, _ in pairs)), rows(*(right for _, right in pairs))
     index = np.arange(len(pairs))
@@ -156,7 +157,7 @@ def test_segmentation_equals_comparing_every_segment_with_every_other(
 @given(st.lists(st.tuples(sequences, sequences), min_size=2, max_size=6), st.randoms(use_true_random=False))
 @settings(max_examples=100, deadline=None)
 def test_a_pair_alone_equals_the_same_pair_in_any_batch(
-    pairs: list[tuple[list[Segment], list[Segment]]], random: np.random.Generator
+    pairs: list[tuple[list[Segment], list[Segment]]], random: Random
 ) -> None:
     order = list(range(len(pairs)))
     random.shuffle(order)

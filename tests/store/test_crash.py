@@ -105,7 +105,8 @@ def test_readers_beside_a_writer_that_is_killed_never_see_a_mixture(tmp_path):
                 rest = tree.score.isel(system=slice(1, None)).values
                 weight, status = tree.weight.values, tree.status.values
             except StoreError as error:
-                assert "was replaced by later runs" in str(error)
+                if "was replaced by later runs" not in str(error):
+                    raise
                 refused += 1
                 continue
             number = tree.attrs["number"]

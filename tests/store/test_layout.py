@@ -320,6 +320,15 @@ def test_a_damaged_chunk_is_an_error_and_never_a_number(tmp_path):
             read_group(tmp_path / "x", "chord")
 
 
+@pytest.mark.parametrize("name", ["score", "status", "message"])
+def test_a_chunk_that_was_lost_on_the_way_is_an_error(tmp_path, name):
+    with StoreWriter(tmp_path / "x") as writer:
+        folder = writer.publish([make_content(make_cells([("KO1", TRACKS[0])]))])
+        next(file for file in (folder / "chord" / name / "c" / "2").rglob("*") if file.is_file()).unlink()
+        with pytest.raises(StoreError, match=f"x: is damaged: chunks of '{name}' are lost; remove it and run"):
+            writer.previous("chord")
+
+
 def test_an_empty_store_and_empty_groups_are_stores_too(tmp_path):
     nothing = make_cells([], ())
     with StoreWriter(tmp_path / "x") as writer:

@@ -65,8 +65,8 @@ class Verdicts:
         places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
         return np.array(places, dtype=np.int64)[inverse.reshape(-1)]
 
-    def by_rule(self, parts: Sequence[Float]) -> dict[str, tuple[Float, Float]]:
-        """Seconds right and seconds comparable under each rule: float64 (pairs,) each.
+    def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
+        """All seconds, and for each rule the seconds right and the seconds comparable: float64 (pairs,) each.
 
         Parameters
         ----------
@@ -79,11 +79,13 @@ class Verdicts:
         for part in parts:
             start, stop = stop, stop + part.shape[1]
             seconds[: len(part), start:stop] = part
+        every = np.zeros(pairs)
         right, comparable = np.zeros((len(RULES), pairs)), np.zeros((len(RULES), pairs))
         for code, place in sorted(self._place.items()):
+            every += seconds[place]
             for position in range(len(RULES)):
                 if code >> 2 * position + 1 & 1:
                     comparable[position] += seconds[place]
                     if code >> 2 * position & 1:
                         right[position] += seconds[place]
-        return {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)}
+        return every, {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)}

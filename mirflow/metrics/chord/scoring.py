@@ -105,7 +105,7 @@ def _score(
     readings = [builders[measure.metric.name](measure) for measure in scalars]
     needs: dict[float | None, Wanted] = {}
     for own_hop, wanted in [(one.hop, one.wanted) for one in readings] + [(None, confused(name)) for name in matrices]:
-        at = hop if own_hop is None else own_hop
+        at = hop if own_hop is None else _hop(own_hop)
         needs[at] = needs.get(at, Wanted()) | wanted
     merged = chords.merged if merging else None
     rows = reference_row[scorable], estimate_row[scorable]

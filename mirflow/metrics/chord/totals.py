@@ -38,6 +38,8 @@ class Totals:
     ----------
     span : float64 (pairs,), seconds
         Length of the reference.
+    seconds : float64 (pairs,)
+        The same, added up from the segments as those of `rules` are, so that none of them exceeds it.
     rules : mapping of str to (float64 (pairs,), float64 (pairs,))
         Seconds right and seconds comparable, by rule.
     fragmentation : (float64 (pairs,), float64 (pairs,))
@@ -46,6 +48,7 @@ class Totals:
     """
 
     span: Float
+    seconds: Float
     rules: Mapping[str, tuple[Float, Float]]
     fragmentation: tuple[Float, Float]
     confusions: Mapping[str, confusion.Confusion]
@@ -70,7 +73,7 @@ def add_up(axis: Axis, chords: Chords, wanted: Wanted) -> Totals:
     fragmentation = [np.concatenate([np.zeros(0), *side]) * axis.unit for side in zip(*pieces, strict=True)]
     return Totals(
         axis.span,
-        verdicts.by_rule(patterns) if wanted.rules else {},
+        *verdicts.by_rule(patterns),
         (fragmentation[0], fragmentation[1]) if pieces else (np.zeros(0), np.zeros(0)),
         {name: confusion.join(part) for name, part in parts.items()},
     )

@@ -78,11 +78,12 @@ class Vocabulary:
         ['D:maj', 'G:min', 'other', 'N', 'other']
         """
         found = np.full(len(chords), self.other, dtype=np.int64)
-        sounding = chords.root >= 0
+        root = chords.root.astype(np.int64)
+        sounding = root >= 0
         for place, quality in enumerate(self.qualities):
             match: Bool = (chords.pitches & self.considered) == (_mask(quality) & self.considered)
             match &= sounding
-            found[match] = place * OCTAVE + chords.root[match]
+            found[match] = place * OCTAVE + root[match]
         found[(chords.pitches == 0) & ~sounding] = self.no_chord
         return found
 

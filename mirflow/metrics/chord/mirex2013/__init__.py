@@ -1,9 +1,10 @@
-"""The rules by which MIREX scored chord estimation in 2013; :doc:`docs/mirex2013.md` writes them down."""
+"""The rules by which MIREX scored chord estimation in 2013; ``docs/mirex2013.md`` writes them down."""
 
 from __future__ import annotations
 
 from ...base.task import Convention
 from .cleaning import clean
+from .evidence import evidence
 from .records import DEFAULT_MEASURES, METRICS
 from .scoring import score
 
@@ -15,6 +16,7 @@ CONVENTION = Convention(
     score=score,
     grids=("union",),
     default_measures=DEFAULT_MEASURES,
+    explain=evidence,
 )
 
-__all__ = ["CONVENTION", "DEFAULT_MEASURES", "METRICS", "clean", "score"]
+__all__ = ["CONVENTION", "DEFAULT_MEASURES", "METRICS", "clean", "evidence", "score"]

@@ -9,7 +9,7 @@ from .vocabulary import RULES
 
 _TOOL = "MusOOEvaluator as run for MIREX 2013"
 _LEFT_OUT = "0 where no reference label is in the rule's vocabulary"
-_ENHARMONIC = "a reference whose spelling decides its class, such as maj(*5,#4), which an estimate reads by pitch"
+_ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): an estimate is read by pitch"
 
 
 def _rule(name: str, alias: str, summary: str) -> Metric:

@@ -18,7 +18,7 @@ from ...base.task import Grid, Scores
 from .records import COUNTS, HAMMING
 from .segmentation import Distances, distances
 from .timeline import Pieces, Side, rank_times, seconds_by, share_of, walk
-from .vocabulary import OUTSIDE, RULES, Vocabulary, encode
+from .vocabulary import OUTSIDE, RULES, Mapped, Vocabulary, encode
 
 _BATCH_SEGMENTS = 20_000
 """Segments that are worked on at once: more would fall out of the cache."""
@@ -37,7 +37,7 @@ class Outcome(IntEnum):
     all_wrong = 7
 
 
-_RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
+RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Tally:
             return self.reference_chords.astype(np.float64)
         if name == "n_estimate_chords":
             return self.estimate_chords.astype(np.float64)
-        chosen = _RIGHT if name in RULES else [Outcome[name]]
+        chosen = RIGHT if name in RULES else [Outcome[name]]
         return share_of(self.seconds[:, chosen].sum(axis=1), self.weight)
 
 
@@ -101,7 +101,7 @@ def score(
     """
     if grid != "union":
         raise MetricError(f"convention mirex2013 is defined on grid union, not on {grid!r}")
-    rules = tuple(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
+    rules = tuple(dict.fromkeys(rule for rule in map(rule_of, measures) if rule))
     sides = (
         encode(references.labels, rules, reference=True),
         encode(estimates.labels, rules, reference=False),
@@ -116,7 +116,7 @@ def score(
     return result
 
 
-def _rule_of(measure: Measure) -> str:
+def rule_of(measure: Measure) -> str:
     """The rule that a measure needs; empty for segmentation."""
     if measure.metric.name in HAMMING:
         return ""
@@ -127,7 +127,7 @@ def _score_batch(
     times: Float, reference: Side, estimate: Side, sides: tuple[Vocabulary, Vocabulary], measures: Sequence[Measure]
 ) -> tuple[Float, Float]:
     """Scores and weights of some pairs: float64 (pairs, measures) each."""
-    keys = [(_rule_of(measure), measure.metric.name) for measure in measures]
+    keys = [(rule_of(measure), measure.metric.name) for measure in measures]
     found: dict[str, Tally | Distances] = {}
     if sides[0].rules:
         counted = {rule for rule, name in keys if name in COUNTS}
@@ -143,25 +143,34 @@ def _tally(
     pieces: Pieces, pairs: int, sides: tuple[Vocabulary, Vocabulary], counted: Container[str]
 ) -> dict[str, Tally]:
     """What each rule finds; different chords are counted for the rules in `counted` only."""
-    reference, estimate = sides
     seconds = pieces.end - pieces.start
-    base = _outcome_but_for_type(reference.root[pieces.reference], estimate.root[pieces.estimate])
-    chords = base >= Outcome.all_correct
     tallies = {}
-    for rule, ours in reference.rules.items():
-        theirs = estimate.rules[rule]
-        quality = ours.quality[pieces.reference]
-        outcome = base + (chords & (quality != theirs.quality[pieces.estimate]))
-        outcome[quality == OUTSIDE] = Outcome.left_out
+    for rule, outcome in outcomes(pieces, *sides).items():
         spent = seconds_by(pieces.pair * len(Outcome) + outcome, seconds, pairs * len(Outcome))
         spent = spent.reshape(pairs, len(Outcome))
         different = np.zeros((2, pairs), dtype=np.int64)
         if rule in counted:
             both = np.flatnonzero(outcome >= Outcome.all_correct)
-            different[0] = _distinct(pieces.pair[both], ours.chord[pieces.reference[both]], pairs, ours.chords)
-            different[1] = _distinct(pieces.pair[both], theirs.chord[pieces.estimate[both]], pairs, theirs.chords)
+            codes = pieces.reference[both], pieces.estimate[both]
+            different[:] = [
+                _distinct(pieces.pair[both], side.rules[rule], code, pairs)
+                for side, code in zip(sides, codes, strict=True)
+            ]
         tallies[rule] = Tally(spent, spent[:, 1:].sum(axis=1), *different)
     return tallies
+
+
+def outcomes(pieces: Pieces, reference: Vocabulary, estimate: Vocabulary) -> dict[str, Int]:
+    """What becomes of each stretch of time under each rule: values of `Outcome`, int64 (stretches,)."""
+    base = _outcome_but_for_type(reference.root[pieces.reference], estimate.root[pieces.estimate])
+    chords = base >= Outcome.all_correct
+    found = {}
+    for rule, ours in reference.rules.items():
+        quality = ours.quality[pieces.reference]
+        outcome = base + (chords & (quality != estimate.rules[rule].quality[pieces.estimate]))
+        outcome[quality == OUTSIDE] = Outcome.left_out
+        found[rule] = outcome
+    return found
 
 
 def _outcome_but_for_type(reference: npt.NDArray[np.int8], estimate: npt.NDArray[np.int8]) -> Int:
@@ -174,8 +183,8 @@ def _outcome_but_for_type(reference: npt.NDArray[np.int8], estimate: npt.NDArray
     return outcome
 
 
-def _distinct(pair: Int, chord: Int, pairs: int, chords: int) -> Int:
-    """How many different chords each pair has."""
-    present: npt.NDArray[np.bool_] = np.zeros(pairs * chords, dtype=np.bool_)
-    present[pair * chords + chord] = True
-    return np.asarray(present.reshape(pairs, chords).sum(axis=1), dtype=np.int64)
+def _distinct(pair: Int, mapped: Mapped, code: Int, pairs: int) -> Int:
+    """How many different chords each pair has among labels of the given codes."""
+    present: npt.NDArray[np.bool_] = np.zeros((pairs, mapped.chords), dtype=np.bool_)
+    present[pair, mapped.chord[code]] = True
+    return np.asarray(present.sum(axis=1), dtype=np.int64)

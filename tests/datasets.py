@@ -1,0 +1,46 @@
+"""Small chord datasets on disk, for tests of whole runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+CHORDS = ("C:maj", "A:min", "F:maj7", "G:7", "D:min/b3", "N", "E:sus4", "X", "B:hdim7")
+
+
+def write_lab(path: Path, rng: np.random.Generator, segments: int = 12) -> None:
+    """A chord annotation of random segments without gaps."""
+    bounds = np.round(np.cumsum(rng.uniform(0.5, 4.0, segments + 1)) - 0.5, 3)
+    bounds[0] = 0.0
+    labels = rng.choice(CHORDS, segments)
+    rows = zip(bounds[:-1], bounds[1:], labels, strict=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(f"{start:.3f}\t{end:.3f}\t{label}\n" for start, end, label in rows))
+
+
+def write_dataset(folder: Path, tracks: int = 6, systems: tuple[str, ...] = ("ada", "bob"), seed: int = 0) -> Path:
+    """References, estimates and a pipeline file ``pipeline.yaml``; returns the pipeline's path."""
+    rng = np.random.default_rng(seed)
+    for number in range(tracks):
+        write_lab(folder / "ref" / f"t{number:02d}.lab", rng)
+        for system in systems:
+            write_lab(folder / "est" / system / f"t{number:02d}.lab", rng)
+    return write_pipeline(folder)
+
+
+def write_pipeline(folder: Path, **evaluation: str) -> Path:
+    """A pipeline file over the folder's references and estimates, with further keys of its evaluation."""
+    extra = "".join(f"    {key}: {value}\n" for key, value in evaluation.items())
+    path = folder / "pipeline.yaml"
+    path.write_text(
+        "name: test\n"
+        "evaluations:\n"
+        "  - task: chord\n"
+        "    reference: ref/{track}.lab\n"
+        "    estimates: est/{system}/{track}.lab\n"
+        f"{extra}"
+        f"store: {folder / 'store.zarr'}\n"
+        "execution: {block: 2}\n"
+    )
+    return path

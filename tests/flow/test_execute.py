@@ -1,0 +1,150 @@
+"""Every scheduler gives the same results, and a dead worker costs a retry, not the run."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mirflow.cells import Cells
+from mirflow.errors import RunError
+from mirflow.flow import execute as execution
+from mirflow.flow.block import score_block
+from mirflow.flow.execute import choose_scheduler, execute
+from mirflow.flow.work import BlockWork, works_of
+from mirflow.plan import Stale
+from mirflow.running import plan
+from tests.datasets import write_dataset
+
+
+@pytest.fixture(scope="module")
+def works(tmp_path_factory: pytest.TempPathFactory) -> list[BlockWork]:
+    pipeline = write_dataset(tmp_path_factory.mktemp("data"), tracks=8)
+    (one,) = plan(pipeline).plans
+    return works_of(one, Stale(np.ones(one.shape, dtype=np.bool_)))
+
+
+def results(works: list[BlockWork], scheduler: Any, **how: Any) -> dict[int, Cells]:
+    found: dict[int, Cells] = {}
+    execute(works, scheduler, found.__setitem__, **how)
+    return found
+
+
+@pytest.fixture(scope="module")
+def expected(works: list[BlockWork]) -> dict[int, Cells]:
+    return results(works, "serial")
+
+
+def assert_same(found: dict[int, Cells], expected: dict[int, Cells]) -> None:
+    assert sorted(found) == sorted(expected)
+    for number, cells in expected.items():
+        assert found[number].track == cells.track
+        np.testing.assert_array_equal(found[number].score, cells.score)
+        np.testing.assert_array_equal(found[number].weight, cells.weight)
+
+
+@pytest.mark.parametrize("scheduler", ["threads", "processes"])
+def test_local_schedulers_give_what_serial_gives(
+    scheduler: str, works: list[BlockWork], expected: dict[int, Cells]
+) -> None:
+    assert_same(results(works, scheduler, workers=2), expected)
+
+
+def test_nothing_to_do_starts_nothing() -> None:
+    assert results([], "tcp://127.0.0.1:1") == {}
+
+
+def test_a_killed_worker_process_costs_a_retry(
+    works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    once = tmp_path / "killed"
+    monkeypatch.setattr("mirflow.flow.graph.score_block", functools.partial(kill_once_then_score, once))
+    assert_same(results(works, "processes", workers=2), expected)
+    assert once.exists()
+
+
+def kill_once_then_score(marker: Path, work: BlockWork) -> Cells:
+    """Stands for `score_block` in a worker: the first one to get here dies as if it had run out of memory."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return score_block(work)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+def always_die(work: BlockWork) -> Cells:
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("unreachable")
+
+
+def test_workers_that_always_die_end_in_an_error_that_says_so(
+    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mirflow.flow.graph.score_block", always_die)
+    with pytest.raises(RunError, match="worker processes died 3 times without finishing a block"):
+        results(works, "processes", workers=2)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+    ) as cluster:
+        yield cluster
+
+
+def test_a_cluster_gives_what_serial_gives(cluster: Any, works: list[BlockWork], expected: dict[int, Cells]) -> None:
+    assert_same(results(works, cluster.scheduler_address), expected)
+
+
+def test_a_cluster_s_killed_worker_costs_a_retry(
+    cluster: Any, works: list[BlockWork], expected: dict[int, Cells]
+) -> None:
+    found: dict[int, Cells] = {}
+    killed: list[int] = []
+
+    def done(number: int, cells: Cells) -> None:
+        found[number] = cells
+        if not killed:
+            victim = next(iter(cluster.workers.values()))
+            killed.append(victim.process.process.pid)
+            os.kill(killed[0], signal.SIGKILL)
+
+    execute(works, cluster.scheduler_address, done)
+    assert killed
+    assert_same(found, expected)
+
+
+def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("distributed")
+    monkeypatch.setattr(execution, "CONNECT_SECONDS", 1)
+    with pytest.raises(RunError, match=r"no dask scheduler answers at tcp://127\.0\.0\.1:1"):
+        results([BlockWork("x", "chord", "mir_eval", "union", (), "", ())], "tcp://127.0.0.1:1")
+
+
+def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
+    works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert choose_scheduler("auto", works, guarded=True) == "serial"
+    monkeypatch.setattr(execution, "SMALL_SECONDS", 0.0)
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    assert choose_scheduler("auto", works, guarded=True) == "processes"
+    assert choose_scheduler("auto", works, guarded=False) == "serial"
+    assert choose_scheduler("threads", works, guarded=False) == "threads"
+
+
+def test_an_error_of_the_receiver_ends_the_run(works: list[BlockWork]) -> None:
+    def refuse(number: int, cells: Cells) -> None:
+        raise RunError("enough")
+
+    for scheduler in ("serial", "threads", "processes"):
+        with pytest.raises(RunError, match="enough"):
+            execute(works, scheduler, refuse)

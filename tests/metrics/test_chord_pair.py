@@ -1,0 +1,202 @@
+"""All chord scores of one pair: the same numbers, errors and warnings as mir_eval's."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from mirflow.errors import MirflowWarning
+from mirflow.metrics import chord, io, util
+from mirflow.metrics.chord.rules import RULES
+from tests.chord_strategies import labels
+
+Annotation = tuple[np.ndarray, list[str]]
+
+NOTHING_COMPARABLE = r"^No reference chords were comparable to estimated chords, returning 0\.$"
+EXTENT_MATTERS = {"underseg", "overseg", "seg"}
+
+_few = st.sampled_from(("C", "C:7", "C:maj(9)", "C:9", "G", "G/3", "A:min", "N", "X", "C:5"))
+
+
+@st.composite
+def annotations(draw: st.DrawFn, min_size: int = 1) -> Annotation:
+    """Chords in order of time, some with gaps between them, on a grid of quarters so that boundaries meet."""
+    steps = draw(st.lists(st.integers(1, 8), min_size=min_size, max_size=12))
+    starts = draw(st.integers(0, 12)) + np.cumsum([0, *steps])
+    gaps = np.array(draw(st.lists(st.sampled_from((0, 0, 0, 1)), min_size=len(steps), max_size=len(steps))), dtype=int)
+    ends = np.maximum(starts[1:] - gaps, starts[:-1] + 1) if steps else starts[1:]
+    named = draw(st.lists(st.one_of(_few, _few, labels), min_size=len(steps), max_size=len(steps)))
+    return np.column_stack((starts[:-1], ends)) / 4, named
+
+
+def theirs(reference: Annotation, estimate: Annotation) -> dict[str, float] | str:
+    """mir_eval's scores, or the message of its ValueError."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            scores = mir_eval.chord.evaluate(reference[0], list(reference[1]), estimate[0], list(estimate[1]))
+        except ValueError as error:
+            return str(error)
+    return {name: float(score) for name, score in scores.items()}
+
+
+def ours(reference: Annotation, estimate: Annotation) -> dict[str, float] | str:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        try:
+            return dict(chord.evaluate(*reference, *estimate))
+        except ValueError as error:
+            return str(error)
+
+
+@given(reference=annotations(), estimate=annotations(min_size=0))
+@example((np.array([[0.0, 2.0]]), ["C"]), (np.array([[5.0, 6.0]]), ["C"]))  # starts after the reference ends
+@example((np.array([[3.0, 4.0]]), ["C"]), (np.array([[0.0, 3.0]]), ["C"]))  # touches it
+@example((np.array([[3.0, 4.0]]), ["N"]), (np.array([[0.0, 1.0], [1.0, 2.0]]), ["C", "G"]))  # ends before it starts
+def test_scores_and_errors_are_mir_evals(reference: Annotation, estimate: Annotation) -> None:
+    expected = theirs(reference, estimate)
+    found = ours(reference, estimate)
+    if isinstance(expected, str):
+        assert found == expected
+    else:
+        assert isinstance(found, dict)
+        assert list(found) == list(expected)
+        assert found == pytest.approx(expected, abs=1e-9)
+
+
+@given(reference=annotations(), estimate=annotations())
+@pytest.mark.filterwarnings("ignore:No reference chords")
+def test_the_steps_taken_one_by_one_give_the_same_recalls(reference: Annotation, estimate: Annotation) -> None:
+    found = ours(reference, estimate)
+    assume(isinstance(found, dict))
+    (start, end), padding = (reference[0].min(), reference[0].max()), (chord.NO_CHORD, chord.NO_CHORD)
+    fitted = util.adjust_intervals(*estimate, start, end, *padding)
+    intervals, reference_labels, estimate_labels = util.merge_labeled_intervals(*reference, *fitted)
+    durations = util.intervals_to_durations(intervals)
+    for rule in RULES:
+        verdicts = getattr(chord, rule)(reference_labels, estimate_labels)
+        assert chord.weighted_accuracy(verdicts, durations) == pytest.approx(found[rule], abs=1e-12)
+
+
+@given(reference=annotations())
+def test_a_reference_against_itself_is_perfect_or_not_comparable(reference: Annotation) -> None:
+    found = ours(reference, reference)
+    assert isinstance(found, dict)
+    assert set(found.values()) <= {0.0, 1.0}
+    assert {found[name] for name in EXTENT_MATTERS} == {1.0}
+
+
+def test_scores_of_real_pairs_are_mir_evals_own(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures" / "chord"
+    references = sorted(folder.glob("ref*.lab"))
+    assert references
+    for path in references:
+        estimate, output = (folder / path.name.replace("ref", kind) for kind in ("est", "output"))
+        expected = json.loads(output.with_suffix(".json").read_text(encoding="utf-8"))
+        found = chord.evaluate(*io.load_labeled_intervals(path), *io.load_labeled_intervals(estimate))
+        assert dict(found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
+    times = np.array([[0.0, 1.0]])
+    found = chord.evaluate(times, ["C"], times, ["C"])
+    assert isinstance(found, OrderedDict)
+    assert {type(score) for score in found.values()} == {float}
+    assert list(found) == list(mir_eval.chord.evaluate(times, ["C"], times, ["C"]))
+
+
+@pytest.mark.parametrize("name", ["evaluate", *RULES, "overseg", "underseg", "seg", "merge_chord_intervals"])
+def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
+    ours = inspect.signature(getattr(chord, name)).parameters.values()
+    theirs = inspect.signature(getattr(mir_eval.chord, name)).parameters.values()
+    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
+
+
+def test_the_callers_labels_are_not_changed() -> None:
+    estimated = ["C"]
+    chord.evaluate(np.array([[0.0, 4.0]]), ["C"], np.array([[1.0, 2.0]]), estimated)
+    assert estimated == ["C"]
+
+
+def test_each_rule_without_anything_comparable_warns() -> None:
+    times = np.array([[0.0, 1.0]])
+    with pytest.warns(MirflowWarning, match=NOTHING_COMPARABLE) as seen:
+        found = chord.evaluate(times, ["C:aug"], times, ["C:aug"])
+    without = [name for name, score in found.items() if score == 0.0]
+    assert without == ["majmin", "majmin_inv", "sevenths", "sevenths_inv"]
+    assert len(seen) == len(without)
+    assert {warning.filename for warning in seen} == {__file__}
+
+
+GOOD = np.array([[0.0, 1.0], [1.0, 2.0]]), ["C", "G"]
+
+
+@pytest.mark.parametrize(
+    ("reference", "estimate", "message"),
+    [
+        (([[0.0, 1.5], [1.0, 2.0]], ["C", "G"]), GOOD, "^Chord Intervals must not overlap$"),
+        (GOOD, ([[0.0, 1.5], [1.0, 2.0]], ["C", "G"]), "^Chord Intervals must not overlap$"),
+        (([[0.0, 1.0], [1.0, 1.0]], ["C", "G"]), GOOD, "^All interval durations must be strictly positive$"),
+        (GOOD, ([[0.0, 1.0], [1.0, 1.0]], ["C", "G"]), "^All interval durations must be strictly positive$"),
+        (GOOD, ([[0.0, 2.0], [2.0, 3.0]], ["C", "G"]), "^All interval durations must be strictly positive$"),  # touches
+        (([[-1.0, 1.0], [1.0, 2.0]], ["C", "G"]), GOOD, "^Negative interval times found$"),
+        (([[1.0, 2.0], [0.0, 1.0]], ["C", "G"]), GOOD, r"^Time intervals do not align; did you mean to call 'adjust"),
+        (([], []), GOOD, "zero-size array to reduction operation"),
+    ],
+)
+def test_bad_intervals_are_refused_as_by_mir_eval(reference: Annotation, estimate: Annotation, message: str) -> None:
+    for module in (chord, mir_eval.chord):
+        with pytest.raises(ValueError, match=message):
+            module.evaluate(np.array(reference[0]), list(reference[1]), np.array(estimate[0]), list(estimate[1]))
+
+
+@pytest.mark.parametrize(
+    ("intervals", "named", "message"),
+    [
+        ([[0.0, 2.0]], ["C", "G"], r"^1 intervals need as many labels, got 2$"),
+        ([[0.0, np.nan], [0.5, 2.0]], ["C", "G"], r"^Interval times must be finite$"),
+        # one chord within itself
+        ([[0.0, 1.5], [0.5, 1.0], [1.0, 2.0]], ["C", "C", "C"], r"^Chord Intervals must not overlap$"),
+    ],
+)
+def test_what_mir_eval_scores_by_accident_or_trips_over_is_refused(
+    intervals: list[list[float]], named: list[str], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
+        chord.evaluate(np.array([[0.0, 2.0]]), ["C"], np.array(intervals), named)
+
+
+def test_a_reference_must_be_finite_but_an_estimate_may_go_on_for_ever() -> None:
+    endless, finite = np.array([[0.0, np.inf]]), np.array([[0.0, 2.0]])
+    assert chord.evaluate(finite, ["C"], endless, ["C"])["root"] == 1.0
+    with pytest.raises(ValueError, match=r"^Interval times must be finite$"):
+        chord.evaluate(endless, ["C"], finite, ["C"])
+
+
+@pytest.mark.parametrize("label", ["H:maj", "C:maj11"])
+def test_labels_that_are_no_chords_are_refused_on_either_side(label: str) -> None:
+    times = np.array([[0.0, 1.0]])
+    for named in ((label, "C"), ("C", label)):
+        with pytest.raises(chord.InvalidChordException):
+            chord.evaluate(times, [named[0]], times, [named[1]])
+
+
+def test_keyword_arguments_are_refused_by_name() -> None:
+    times = np.array([[0.0, 1.0]])
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'ref_label'; did you mean 'ref_labels'\?$"):
+        chord.evaluate(times, ["C"], times, ["C"], ref_label=["C"])
+
+
+def test_an_estimate_of_nothing_is_one_no_chord() -> None:
+    found = ours((np.array([[0.0, 1.0], [1.0, 4.0]]), ["N", "C"]), (np.zeros((0, 2)), []))
+    assert isinstance(found, dict)
+    assert (found["root"], found["overseg"], found["underseg"]) == (0.25, 1.0, 0.75)

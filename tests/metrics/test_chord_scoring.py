@@ -1,0 +1,179 @@
+"""The batched kernel of convention mir_eval, against mir_eval itself and against itself in other batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mirflow.errors import MetricError
+from mirflow.metrics.base import Scores, get_task
+
+from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, to_rows
+
+CONVENTION = get_task("chord").convention("mir_eval")
+DEFAULT = CONVENTION.select()
+ALL = CONVENTION.select(
+    [
+        *map(str, DEFAULT),
+        *("csr@tetrads", "csr_framewise@majmin(hop=0.1)", "overlap_2008"),
+        *("class_recall@sevenths", "confusion@majmin", "confusion@tetrads"),
+    ]
+)
+
+
+def score_pairs(pairs: list[tuple[Sequence_, Sequence_]], measures=DEFAULT, grid="union") -> Scores:
+    references, estimates = to_rows([one for one, _ in pairs]), to_rows([one for _, one in pairs])
+    row = np.arange(len(pairs))
+    return CONVENTION.score(references, estimates, row, row, measures, grid)
+
+
+def chords(*rows: tuple[float, float, str]) -> Sequence_:
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def test_defaults_are_mir_evals_scores_in_its_order() -> None:
+    one = chords((0.0, 1.0, "C"))
+    import mir_eval
+
+    keys = mir_eval.chord.evaluate(np.array([[0.0, 1.0]]), ["C"], np.array([[0.0, 1.0]]), ["C"]).keys()
+    assert [measure.metric.key for measure in DEFAULT] == list(keys)
+    assert score_pairs([(one, one)]).score.tolist() == [[1.0] * 15]
+
+
+@given(chord_sequences(min_size=1), chord_sequences())
+@settings(max_examples=300, deadline=None)
+def test_equals_mir_eval(reference: Sequence_, estimate: Sequence_) -> None:
+    found = score_pairs([(reference, estimate)])
+    assert not found.refused
+    np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
+
+
+@given(chord_sequences(min_size=1, labels=("N", "C", "C:7")), chord_sequences(labels=("N", "C", "C:7", "C:9")))
+@settings(max_examples=300, deadline=None)
+def test_equals_mir_eval_where_most_neighbours_are_merged(reference: Sequence_, estimate: Sequence_) -> None:
+    found = score_pairs([(reference, estimate)])
+    np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
+
+
+@given(st.lists(st.tuples(chord_sequences(), chord_sequences()), min_size=1, max_size=8), st.randoms())
+@settings(max_examples=100, deadline=None)
+@pytest.mark.parametrize("grid", ["union", 0.3])
+def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(grid, pairs, random) -> None:
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    together = score_pairs([pairs[i] for i in order], ALL, grid)
+    assert np.isfinite(together.score).all()
+    for place, index in enumerate(order):
+        alone = score_pairs([pairs[index]], ALL, grid)
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
+        assert alone.repairs[0] == together.repairs[place]
+        for name, sparse in together.extras.items():
+            own = sparse.index[:, 0] == place
+            assert np.array_equal(alone.extras[name].index[:, 1:], sparse.index[own, 1:])
+            assert alone.extras[name].value.tobytes() == sparse.value[own].tobytes()
+
+
+def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
+    rng = np.random.default_rng(4)
+    labels = np.array(["N", "C", "G:7", "A:min", "X", "D:min7/b3"])
+
+    def sequence(size: int) -> Sequence_:
+        bounds = np.cumsum(rng.random(size + 1))
+        return bounds[:-1].tolist(), bounds[1:].tolist(), rng.choice(labels, size).tolist()
+
+    pairs = [(sequence(rng.integers(1, 900)), sequence(rng.integers(1, 900))) for _ in range(60)]
+    together = score_pairs(pairs, ALL)
+    for place in range(0, 60, 7):
+        alone = score_pairs([pairs[place]], ALL)
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+
+
+def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit() -> None:
+    pair = (
+        chords((0.1, 1.3, "C"), (1.3, 2.7, "F:7"), (2.7, 9.1, "G")),
+        chords((0.0, 1.1, "C"), (1.1, 3.3, "F"), (3.3, 8.3, "G")),
+    )
+    together = score_pairs([pair])
+    for column, measure in enumerate(DEFAULT):
+        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
+
+
+def test_rows_may_serve_several_pairs() -> None:
+    rows = to_rows([chords((0.0, 2.0, "C")), chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))])
+    measures = CONVENTION.select(["root"])
+    found = CONVENTION.score(rows, rows, np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]), measures, "union")
+    assert found.score[:, 0].tolist() == [0.5, 0.5, 1.0, 1.0]
+
+
+def test_weight_is_the_seconds_that_were_comparable() -> None:
+    reference = chords((0.0, 1.0, "X"), (1.0, 3.0, "C:sus4"), (3.0, 7.0, "C"))
+    found = score_pairs([(reference, chords((0.0, 7.0, "C")))], CONVENTION.select(["root", "majmin", "seg"]))
+    assert found.weight.tolist() == [[6.0, 4.0, 7.0]]
+    assert found.score[0, :2].tolist() == [1.0, 1.0]
+
+
+def test_nothing_comparable_scores_0_with_weight_0() -> None:
+    found = score_pairs([(chords((0.0, 2.0, "C:sus4")),) * 2], CONVENTION.select(["majmin", "thirds"]))
+    assert (found.score.tolist(), found.weight.tolist()) == ([[0.0, 1.0]], [[0.0, 2.0]])
+
+
+def test_empty_estimate_is_no_chord_throughout() -> None:
+    reference = chords((1.0, 2.0, "N"), (2.0, 5.0, "C"))
+    found = score_pairs([(reference, chords()), (reference, chords((0.0, 9.0, "N")))])
+    assert np.array_equal(found.score[0], found.score[1])
+    assert found.weight[0].tolist() == found.weight[1].tolist()
+
+
+def test_empty_reference_scores_0_with_weight_0() -> None:
+    found = score_pairs([(chords(), chords((0.0, 1.0, "C"))), (chords(), chords())], ALL)
+    assert not found.score.any()
+    assert not found.weight.any()
+    assert not found.refused
+
+
+def test_no_pairs_at_all() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    found = CONVENTION.score(to_rows([]), to_rows([]), none, none, ALL, "union")
+    assert found.score.shape == (0, sum(not measure.metric.dims for measure in ALL))
+
+
+def test_an_overlap_within_one_side_is_refused_and_spoils_nothing_else() -> None:
+    good = chords((0.0, 4.0, "C"))
+    overlapping = chords((0.0, 2.0, "C"), (1.0, 4.0, "G"))
+    found = score_pairs([(good, good), (good, overlapping), (overlapping, good), (good, chords())], ALL)
+    assert sorted(found.refused) == [1, 2]
+    assert "estimate: chord intervals must not overlap, but 0.0 to 2.0 s is followed by 1.0 to 4.0" in found.refused[1]
+    assert found.refused[2].startswith("reference: ")
+    assert np.isnan(found.score[1]).all()
+    assert np.array_equal(found.weight[1], found.weight[3])  # what an empty estimate would have
+    assert not found.weight[2].any()
+    assert np.isfinite(found.score[[0, 3]]).all()
+    assert set(found.extras["confusion_majmin"].index[:, 0]) == {0, 3}
+
+
+def test_an_overlap_outside_the_references_span_does_no_harm() -> None:
+    estimate = chords((0.0, 4.0, "C"), (4.0, 6.0, "G"), (5.0, 7.0, "A"))
+    assert not score_pairs([(chords((0.0, 3.0, "C")), estimate)]).refused
+
+
+def test_neighbours_of_one_chord_may_overlap_as_in_mir_eval() -> None:
+    reference = chords((0.0, 2.0, "C:9"), (1.5, 4.0, "C:7(9)"), (4.0, 6.0, "G"))
+    estimate = chords((0.0, 3.0, "C"), (2.5, 5.0, "C"), (5.0, 6.0, "G"))
+    found = score_pairs([(reference, estimate)])
+    np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
+
+
+def test_ragged_ends_are_counted_as_repairs() -> None:
+    reference = chords((1.0, 4.0, "C"))
+    estimates = [chords((1.0, 4.0, "C")), chords((2.0, 9.0, "C")), chords((2.0, 3.0, "C")), chords()]
+    assert score_pairs([(reference, one) for one in estimates]).repairs.tolist() == [0, 1, 2, 0]
+
+
+@pytest.mark.parametrize("grid", ["reference", "frames", 0.0, -1.0, float("nan"), float("inf")])
+def test_other_grids_are_refused(grid) -> None:
+    one = chords((0.0, 1.0, "C"))
+    with pytest.raises(MetricError, match="chords are not scored on grid"):
+        score_pairs([(one, one)], grid=grid)

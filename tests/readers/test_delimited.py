@@ -1,0 +1,218 @@
+"""Delimited text: what is read, what is left out, and which line is blamed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError
+from mirflow.readers import DelimitedOptions, FileSource, Reading, read
+from mirflow.readers.delimited import parse_delimited
+
+
+def intervals(text: str | bytes, format: str = "lab", **options: object) -> Annotation:
+    data = text if isinstance(text, bytes) else text.encode()
+    return parse_delimited(data, "intervals", format, DelimitedOptions(**options), "a." + format)  # type: ignore[arg-type]
+
+
+def events(text: str, format: str = "txt", **options: object) -> Annotation:
+    return parse_delimited(text.encode(), "events", format, DelimitedOptions(**options), "a." + format)  # type: ignore[arg-type]
+
+
+def rows(annotation: Annotation) -> list[tuple[float, float, str]]:
+    assert annotation.labels is not None
+    columns = annotation.columns
+    return list(zip(columns["start"].tolist(), columns["end"].tolist(), annotation.labels, strict=True))
+
+
+TWO = [(0.0, 1.5, "C:maj"), (1.5, 2.0, "N")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.0 1.5 C:maj\n1.5 2.0 N\n",
+        "0.0\t1.5\tC:maj\n1.5\t2.0\tN",
+        "  0.0\t  1.5\tC:maj\n  1.5\t  2.0\tN  \n\n",
+        "0.0 1.5 C:maj\r\n1.5 2.0 N\r\n",
+        "0.0 1.5 C:maj\r1.5 2.0 N\r",
+        "\ufeff0.0 1.5 C:maj\n1.5 2.0 N\n",
+        "\n0.0 1.5 C:maj\n   \n1.5 2.0 N\n",
+        "# made by hand\n0.0 1.5 C:maj\n1.5 2.0 N\n",
+        "0.0,1.5,C:maj\n1.5,2.0,N\n",
+        "0.0;1.5;C:maj\n1.5;2.0;N\n",
+        "start end chord\n0.0 1.5 C:maj\n1.5 2.0 N\n",
+        "0.0 1.5 C:maj\tsure\n1.5 2.0 N\tguessed\n",
+    ],
+)
+def test_all_these_are_the_same_two_rows(text: str) -> None:
+    assert rows(intervals(text)) == TWO
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0.0,1.5,C:maj\n1.5,2.0,N\n",
+        "start,end,label\n0.0, 1.5, C:maj\n1.5, 2.0, N\n",
+        "label,start (s),end (s)\nC:maj,0.0,1.5\nN,1.5,2.0\n",
+        "start,duration,value,confidence\n0.0,1.5,C:maj,1\n1.5,0.5,N,1\n",
+        '"start","end","label"\n0.0,1.5,"C:maj"\n1.5,2.0,"N"\n',
+    ],
+)
+def test_csv_means_commas_and_its_header_names_the_columns(text: str) -> None:
+    assert rows(intervals(text, "csv")) == TWO
+
+
+def test_the_last_column_takes_the_rest_so_that_labels_keep_blanks_and_commas() -> None:
+    assert rows(intervals("0 1 guitar solo (2nd)\n"))[0][2] == "guitar solo (2nd)"
+    assert rows(intervals("0,1,C:maj(9,11)\n", "csv"))[0][2] == "C:maj(9,11)"
+    assert rows(intervals('0,1,"C:maj(9,11)"\n', "csv"))[0][2] == "C:maj(9,11)"
+    assert rows(intervals("0\t1\tguitar solo\tA\n", "tsv"))[0][2] == "guitar solo"
+
+
+def test_sharps_are_not_comments() -> None:
+    assert rows(intervals("0 1 C#:maj\n1 2 #9\n"))[0][2] == "C#:maj"
+
+
+def test_intervals_need_no_labels() -> None:
+    assert rows(intervals("0 1\n1 2\n")) == [(0.0, 1.0, ""), (1.0, 2.0, "")]
+
+
+def test_boundaries_become_intervals_when_columns_say_so() -> None:
+    text = "0.0 intro\n8.5 verse\n25.4 end\n"
+    assert rows(intervals(text, columns=(("start", 0), ("label", 1)))) == [(0.0, 8.5, "intro"), (8.5, 25.4, "verse")]
+
+
+def test_columns_by_position_and_by_name() -> None:
+    assert rows(intervals("C:maj 0.0 1.5\nN 1.5 2.0\n", columns=(("label", 0), ("start", 1), ("end", 2)))) == TWO
+    text = "id,chord,on,off\n1,C:maj,0.0,1.5\n2,N,1.5,2.0\n"
+    assert (
+        rows(intervals(text, "csv", header=True, columns=(("start", "on"), ("end", "off"), ("label", "chord")))) == TWO
+    )
+
+
+@pytest.mark.parametrize(("unit", "text"), [("ms", "0 1500 a\n"), ("samples@44100", "0 66150 a\n"), ("s", "0 1.5 a\n")])
+def test_times_come_in_seconds(unit: str, text: str) -> None:
+    assert rows(intervals(text, time_unit=unit)) == [(0.0, 1.5, "a")]
+
+
+def test_events_with_and_without_labels() -> None:
+    plain, numbered = events("0.5\n1.0\n"), events("0.5\t1\t1\n1.0\t2\t1\n")
+    assert (plain.columns["time"].tolist(), plain.labels) == ([0.5, 1.0], ["", ""])
+    assert (numbered.columns["time"].tolist(), numbered.labels) == ([0.5, 1.0], ["1", "2"])
+
+
+@pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", " \n# nothing\n", "\ufeff"])
+@pytest.mark.parametrize("kind", ["events", "intervals"])
+def test_a_file_without_rows_is_an_annotation_without_items(text: str, kind: str) -> None:
+    assert len(parse_delimited(text.encode(), kind, "lab")) == 0
+
+
+def test_numbers_that_are_not_finite_are_left_to_the_conventions() -> None:
+    assert np.isnan(intervals("nan 1 C\n").columns["start"][0])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0 1 C\n1 x N\n", r"a\.lab:2: end is not a number: 'x'"),
+        ("# c\n\n0 1 C\n1,5 2 N\n", r"a\.lab:4: start is not a number: '1,5'"),
+        ("0 1 C\n5\n", r"a\.lab:2: has 1 column, needs start, end: '5'"),
+        ("0.0 intro\n8.5 verse\n", r"a\.lab:1: end is not a number: 'intro'; .* columns: \{start: 0, label: 1\}"),
+        ("foo bar baz\n0 1 C\n", r"a\.lab:1: start is not a number: 'foo'"),
+    ],
+)
+def test_the_line_and_the_value_are_named(text: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=message):
+        intervals(text)
+
+
+def test_items_know_their_lines() -> None:
+    plain, commented = intervals("0 1 a\n1 2 b\n"), intervals("# x\n0 1 a\n\n1 2 b\n")
+    assert [plain.line(0), plain.line(1)] == [1, 2]
+    assert [commented.line(0), commented.line(1)] == [2, 4]
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"\x00\x01\x02", "binary"),
+        ("0 1 caf\xe9\n".encode("latin-1"), "byte 0xe9 on line 1 is not utf-8"),
+        ("0 1 C\n".encode("utf-16"), "UTF-16"),
+    ],
+)
+def test_what_is_no_text_is_unreadable(data: bytes, message: str) -> None:
+    with pytest.raises(UnreadableError, match=message):
+        intervals(data)
+
+
+def test_another_encoding_can_be_declared() -> None:
+    assert rows(intervals("0 1 caf\xe9\n".encode("latin-1"), encoding="latin-1")) == [(0.0, 1.0, "caf\xe9")]
+
+
+def test_large_and_absent_files_are_unreadable(tmp_path: Path) -> None:
+    file = tmp_path / "a.lab"
+    file.write_text("0 1 C\n" * 100)
+    with pytest.raises(UnreadableError, match=r"a\.lab: too large: .*max_bytes"):
+        FileSource(str(file), Reading.of(task="chord", max_bytes=10)).read()
+    with pytest.raises(UnreadableError, match=r"b\.lab: cannot be read: No such file"):
+        read(tmp_path / "b.lab", task="chord")
+    with pytest.raises(UnreadableError, match="Is a directory"):
+        read(tmp_path, task="chord")
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"delimiter": "ab"}, AnnotationError, "not a delimiter: 'ab'"),
+        ({"time_unit": "min"}, AnnotationError, "not a time unit: 'min'"),
+        ({"columns": {"strat": 0}}, UnknownNameError, "did you mean 'start'"),
+        ({"columns": {"time": 0}}, InvalidAnnotationError, "intervals have no column 'time'"),
+        ({"columns": {"start": "on"}}, InvalidAnnotationError, "no header"),
+        ({"columns": {"start": "on"}, "header": True}, InvalidAnnotationError, "no column 'on' for 'start'"),
+        ({"delimeter": ","}, AnnotationError, "not an option of delimited text: 'delimeter'"),
+        ({"format": "cvs"}, UnknownNameError, "did you mean 'csv'"),
+    ],
+)
+def test_wrong_options_are_errors(
+    options: dict[str, object], error: type[Exception], message: str, tmp_path: Path
+) -> None:
+    file = tmp_path / "a.lab"
+    file.write_text("0 1 C\n")
+    with pytest.raises(error, match=message):
+        read(file, task="chord", **options)
+
+
+TIMES = st.floats(0, 1e4, allow_nan=False).map(lambda time: round(time, 6))
+LABELS = st.text(
+    st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Zs"), blacklist_characters='"'), min_size=1
+)
+ROWS = st.lists(st.tuples(TIMES, TIMES, LABELS), min_size=1, max_size=8)
+
+
+@pytest.mark.parametrize(("format", "separator"), [("lab", " "), ("lab", "\t"), ("csv", ","), ("tsv", "\t")])
+@given(table=ROWS)
+def test_rows_survive_the_round_trip(format: str, separator: str, table: list[tuple[float, float, str]]) -> None:
+    text = "".join(f"{start!r}{separator}{end!r}{separator}{label}\n" for start, end, label in table)
+    assert rows(intervals(text, format)) == table
+
+
+@given(table=ROWS, comment=st.integers(0, 8))
+def test_the_two_paths_agree(table: list[tuple[float, float, str]], comment: int) -> None:
+    lines = [f"{start!r} {end!r} {label}" for start, end, label in table]
+    commented = [*lines[:comment], "# a comment", *lines[comment:]]
+    assert rows(intervals("\n".join(lines))) == rows(intervals("\n".join(commented)))
+
+
+@given(st.binary(max_size=200))
+def test_whatever_the_bytes_the_answer_is_an_annotation_or_our_error(data: bytes) -> None:
+    try:
+        annotation = parse_delimited(data, "intervals", "lab")
+    except (UnreadableError, InvalidAnnotationError):
+        return
+    assert len(annotation.columns["start"]) == len(annotation.columns["end"]) == len(annotation)

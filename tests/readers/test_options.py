@@ -1,0 +1,51 @@
+"""What may be asked of a reader."""
+
+from __future__ import annotations
+
+import pickle
+
+import pytest
+
+from mirflow.errors import AnnotationError, UnknownNameError
+from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
+from mirflow.readers.namespaces import default_namespace
+
+
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    [({"task": "chord"}, "intervals"), ({"task": "beat"}, "events"), ({"namespace": "key_mode"}, "intervals")],
+)
+def test_the_kind_follows(asked: dict[str, str], kind: str) -> None:
+    assert Reading.of(**asked).kind == kind  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("asked", "error", "message"),
+    [
+        ({}, AnnotationError, "name a task, a kind or a namespace"),
+        ({"task": "chrod"}, UnknownNameError, "did you mean 'chord'"),
+        ({"namespace": "chord_harto"}, UnknownNameError, "did you mean 'chord_harte'"),
+        ({"kind": "interval"}, UnknownNameError, "did you mean 'intervals'"),
+        ({"kind": "notes"}, AnnotationError, "cannot be read yet"),
+        ({"task": "chord", "namespace": "beat"}, AnnotationError, "'beat' holds events, but chord needs intervals"),
+    ],
+)
+def test_what_does_not_fit_is_refused(asked: dict[str, str], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        Reading.of(**asked)  # type: ignore[arg-type]
+
+
+def test_sources_can_be_sent_and_compared() -> None:
+    options = DelimitedOptions(columns=(("start", 0), ("label", 1)))
+    source = FileSource("/a/b.lab", Reading.of(task="chord", delimited=options), "A1", "b.lab", (3, 4))
+    assert isinstance(source, Source)
+    assert pickle.loads(pickle.dumps(source)) == source
+    assert hash(source) == hash(FileSource("/a/b.lab", source.reading, "A1", "b.lab"))
+    assert (source.label, source.stat()) == ("b.lab [A1]", (3, 4))
+
+
+def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
+    for name, namespace in NAMESPACES.items():
+        assert Reading.of(namespace=name).kind == namespace.kind
+    assert default_namespace("segment") == "segment_open"
+    assert default_namespace("melody") is None

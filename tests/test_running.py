@@ -1,0 +1,275 @@
+"""Runs: what is computed, what is kept, and what a store says afterwards."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.cells import Cells
+from mirflow.errors import PipelineError, RunError, StoreLockedError
+from mirflow.flow import execute as execution
+from mirflow.running import RunReport, preview
+from mirflow.status import Status
+from mirflow.store.writer import StoreWriter
+from tests.datasets import write_dataset, write_lab, write_pipeline
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_dataset(tmp_path)
+    return tmp_path
+
+
+def run(folder: Path, **how: Any) -> RunReport:
+    return mirflow.run(folder / "pipeline.yaml", **how)
+
+
+def counts(report: RunReport) -> dict[str, int]:
+    return {name: count for name, count in report.evaluations[0].counts.items() if count}
+
+
+def scores(folder: Path) -> xr.Dataset:
+    return mirflow.open_store(folder / "store.zarr")["chord"].to_dataset().load()
+
+
+def test_a_first_run_scores_every_cell(folder: Path) -> None:
+    report = run(folder)
+    assert counts(report) == {"new": 12}
+    assert report.evaluations[0].status == {Status.ok: 12}
+    assert report.published
+    assert report.failed == 0
+    ds = scores(folder)
+    assert ds.score.dims == ("system", "track", "metric")
+    assert ds.sizes == {"system": 2, "track": 6, "metric": 15}
+    assert not ds.score.isnull().any()
+
+
+def test_the_store_holds_what_the_pair_function_gives(folder: Path) -> None:
+    run(folder)
+    ds = scores(folder)
+    from mirflow.metrics import chord, io
+
+    reference = io.load_labeled_intervals(str(folder / "ref" / "t03.lab"))
+    estimate = io.load_labeled_intervals(str(folder / "est" / "bob" / "t03.lab"))
+    expected = chord.evaluate(*reference, *estimate)
+    found = ds.score.sel(system="bob", track="t03")
+    np.testing.assert_array_equal(found.values, [expected[name] for name in found.metric.values])
+
+
+def test_a_second_run_reuses_everything_and_writes_nothing(folder: Path) -> None:
+    run(folder)
+    before = (folder / "store.zarr").resolve()
+    report = run(folder)
+    assert counts(report) == {"reused": 12}
+    assert not report.published
+    assert (folder / "store.zarr").resolve() == before
+
+
+def test_a_changed_estimate_recomputes_its_cell_only(folder: Path) -> None:
+    run(folder)
+    before = scores(folder)
+    write_lab(folder / "est" / "ada" / "t02.lab", np.random.default_rng(99))
+    report = run(folder)
+    assert counts(report) == {"changed": 1, "reused": 11}
+    after = scores(folder)
+    differs = (before.score != after.score).any("metric")
+    assert differs.values.nonzero() == (np.array([0]), np.array([2]))
+
+
+def test_a_changed_reference_recomputes_its_track_only(folder: Path) -> None:
+    run(folder)
+    write_lab(folder / "ref" / "t02.lab", np.random.default_rng(99))
+    assert counts(run(folder)) == {"changed": 2, "reused": 10}
+
+
+def test_an_added_track_or_system_is_all_that_is_computed(folder: Path) -> None:
+    run(folder)
+    rng = np.random.default_rng(5)
+    write_lab(folder / "ref" / "t0x.lab", rng)
+    write_lab(folder / "est" / "ada" / "t0x.lab", rng)
+    write_lab(folder / "est" / "bob" / "t0x.lab", rng)
+    assert counts(run(folder)) == {"new": 2, "reused": 12}
+    for track in sorted((folder / "ref").iterdir()):
+        write_lab(folder / "est" / "cy" / track.name, rng)
+    assert counts(run(folder)) == {"new": 7, "reused": 14}
+    assert scores(folder).system.values.tolist() == ["ada", "bob", "cy"]
+
+
+def test_what_left_the_folder_leaves_the_store(folder: Path) -> None:
+    run(folder)
+    for path in [folder / "ref" / "t05.lab", *folder.glob("est/*/t05.lab")]:
+        path.unlink()
+    report = run(folder)
+    assert counts(report) == {"reused": 10, "removed": 2}
+    assert report.published
+    assert scores(folder).track.values.tolist() == ["t00", "t01", "t02", "t03", "t04"]
+
+
+def test_fewer_metrics_are_a_selection_and_other_metrics_are_computed(folder: Path) -> None:
+    run(folder)
+    whole = scores(folder)
+    write_pipeline(folder, metrics="[majmin, root]")
+    assert counts(run(folder)) == {"reused": 12}
+    fewer = scores(folder)
+    assert fewer.metric.values.tolist() == ["majmin", "root"]
+    np.testing.assert_array_equal(fewer.score.values, whole.score.sel(metric=["majmin", "root"]).values)
+    write_pipeline(folder, metrics="[majmin, 'csr@root']")
+    assert counts(run(folder)) == {"changed": 12}
+
+
+def test_another_grid_or_convention_recomputes_everything(folder: Path) -> None:
+    run(folder)
+    write_pipeline(folder, grid="{hop: 0.1}", metrics="[majmin]")
+    assert counts(run(folder)) == {"changed": 12}
+    write_pipeline(folder, convention="mirex2013")
+    assert counts(run(folder)) == {"changed": 12}
+
+
+def test_force_recomputes_everything(folder: Path) -> None:
+    run(folder)
+    assert counts(run(folder, force=True)) == {"changed": 12}
+
+
+def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    undisturbed = folder / "undisturbed.zarr"
+    run(folder, store=undisturbed)
+    original = execution.score_block
+    scored: list[int] = []
+
+    def interrupted_on_the_third(work: Any) -> Cells:
+        if len(scored) == 2:
+            raise KeyboardInterrupt
+        scored.append(len(work))
+        return original(work)
+
+    monkeypatch.setattr(execution, "score_block", interrupted_on_the_third)
+    with pytest.raises(KeyboardInterrupt):
+        run(folder)
+    assert not (folder / "store.zarr").exists()
+    monkeypatch.undo()
+    report = run(folder)
+    assert report.evaluations[0].counts["resumed"] == 8
+    again = scores(folder)
+    xr.testing.assert_identical(
+        again.drop_attrs(), mirflow.open_store(undisturbed)["chord"].to_dataset().load().drop_attrs()
+    )
+
+
+def test_a_failed_track_does_not_stop_the_run(folder: Path) -> None:
+    (folder / "est" / "ada" / "t01.lab").write_text("0 1 C:maj\n1 2 C:major\n")
+    (folder / "est" / "bob" / "t03.lab").unlink()
+    report = run(folder)
+    assert report.failed == 2
+    assert report.evaluations[0].status == {Status.ok: 10, Status.invalid: 1, Status.missing_estimate: 1}
+    ds = scores(folder)
+    cell = ds.sel(system="ada", track="t01")
+    assert cell.score.isnull().all()
+    assert "est/ada/t01.lab:2: not a chord: 'C:major'" in cell.message.item()
+    # As if the estimate had been empty: the cell can still be counted as zero. The sums are over other segments.
+    np.testing.assert_allclose(cell.weight, ds.sel(system="bob", track="t01").weight, rtol=1e-12)
+
+
+def test_on_error_raise_stops_and_keeps_what_was_done(folder: Path) -> None:
+    (folder / "est" / "ada" / "t04.lab").write_text("0 1 nonsense\n")
+    write_pipeline(folder, on_error="raise")
+    with pytest.raises(
+        RunError, match=r"system 'ada', track 't04': invalid: est/ada/t04\.lab:1: not a chord: 'nonsense'"
+    ):
+        run(folder)
+    (folder / "est" / "ada" / "t04.lab").write_text("0 1 C:maj\n")
+    assert run(folder).evaluations[0].counts["resumed"] == 11
+
+
+def test_on_error_ignore_counts_no_failure(folder: Path) -> None:
+    (folder / "est" / "ada" / "t04.lab").write_text("0 1 nonsense\n")
+    write_pipeline(folder, on_error="ignore")
+    report = run(folder)
+    assert report.failed == 0
+    assert report.evaluations[0].failed == 1
+
+
+def test_a_missing_file_that_turns_up_is_scored(folder: Path) -> None:
+    text = (folder / "est" / "bob" / "t03.lab").read_text()
+    (folder / "est" / "bob" / "t03.lab").unlink()
+    run(folder)
+    (folder / "est" / "bob" / "t03.lab").write_text(text)
+    assert counts(run(folder)) == {"changed": 1, "reused": 11}
+    assert scores(folder).status.sel(system="bob", track="t03").item() == Status.ok
+
+
+def test_a_file_that_could_not_be_read_is_tried_again(folder: Path) -> None:
+    path = folder / "est" / "bob" / "t03.lab"
+    path.unlink()
+    path.symlink_to(folder / "nowhere.lab")
+    assert run(folder).evaluations[0].status[Status.unreadable] == 1
+    assert counts(run(folder)) == {"retried": 1, "reused": 11}
+
+
+def test_one_writer_at_a_time(folder: Path) -> None:
+    with StoreWriter(folder / "store.zarr"), pytest.raises(StoreLockedError, match=r"store\.zarr"):
+        run(folder)
+
+
+def test_a_wrong_pipeline_runs_nothing(folder: Path) -> None:
+    write_pipeline(folder, convention="mirex2014")
+    with pytest.raises(PipelineError, match="did you mean 'mirex2013'"):
+        run(folder)
+    assert not (folder / "store.zarr").exists()
+
+
+def test_a_preview_says_what_would_be_done_and_does_nothing(folder: Path) -> None:
+    assert "to compute 12 of 12 cells: 12 new" in preview(folder / "pipeline.yaml")
+    assert not (folder / "store.zarr").exists()
+    run(folder)
+    write_lab(folder / "est" / "ada" / "t02.lab", np.random.default_rng(99))
+    assert "to compute 1 of 12 cells" in preview(folder / "pipeline.yaml")
+
+
+def test_a_lazy_tree_computes_nothing_until_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(folder)
+    eager = scores(folder)
+    tree = mirflow.open_pipeline(folder / "pipeline.yaml")
+    lazy = tree["chord"].to_dataset()
+    assert lazy.score.chunks == ((2,), (2, 2, 2), (15,))
+    (folder / "ref" / "t00.lab").unlink()  # another block's file is never looked at
+    part = lazy.score.sel(track="t04", metric="majmin").compute()
+    np.testing.assert_array_equal(part, eager.score.sel(track="t04", metric="majmin"))
+
+
+def test_a_lazy_tree_carries_results_with_extra_dims(folder: Path) -> None:
+    write_pipeline(folder, metrics="[majmin, 'confusion@majmin']")
+    run(folder)
+    eager = scores(folder)
+    lazy = mirflow.open_pipeline(folder / "pipeline.yaml")["chord"].to_dataset()
+    np.testing.assert_array_equal(lazy.confusion_majmin.compute(), eager.confusion_majmin)
+    assert float(eager.confusion_majmin.sum()) > 0
+
+
+def test_the_store_opens_without_a_warning_and_weighted_is_pooled(folder: Path) -> None:
+    run(folder)
+    ds = xr.open_zarr(folder / "store.zarr", group="chord")
+    pooled = ds.score.weighted(ds.weight).mean("track")
+    tree = mirflow.open_store(folder / "store.zarr")
+    answer = tree.mirflow.query(metric=ds.metric.values.tolist(), aggregate="pooled")
+    np.testing.assert_array_equal(answer.value.transpose("system", "metric"), pooled.transpose("system", "metric"))
+
+
+def test_a_pack_stands_where_a_pattern_may_stand(folder: Path) -> None:
+    run(folder)
+    files = scores(folder)
+    assert mirflow.pack(folder / "ref" / "{track}.lab", folder / "refs.zarr", task="chord") == 6
+    (folder / "packs").mkdir()
+    for system in ("ada", "bob"):
+        mirflow.pack(folder / "est" / system / "{track}.lab", folder / "packs" / f"{system}.zarr", task="chord")
+    text = (folder / "pipeline.yaml").read_text()
+    text = text.replace("ref/{track}.lab", "refs.zarr").replace("est/{system}/{track}.lab", "'packs/{system}.zarr'")
+    (folder / "pipeline.yaml").write_text(text)
+    run(folder, store=folder / "packed.zarr")
+    packed = mirflow.open_store(folder / "packed.zarr")["chord"].to_dataset().load()
+    np.testing.assert_array_equal(packed.score, files.score)
+    np.testing.assert_array_equal(packed.weight, files.weight)
