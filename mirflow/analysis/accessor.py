@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .aggregate import aggregate as aggregate_group
-from .query import coverage, groups_of, query
+from .query import coverage, query
 from .selection import Names
 
 if TYPE_CHECKING:
@@ -82,7 +82,8 @@ class DataTreeAccessor:
         """How many cells of each system have each status, for every evaluation."""
         import xarray as xr
 
-        return xr.DataTree.from_dict({name: coverage(ds) for name, ds in groups_of(self._tree).items()})
+        nodes = {node.path: node for node in self._tree.subtree if "score" in node.data_vars}
+        return xr.DataTree.from_dict({path: coverage(node.to_dataset()) for path, node in nodes.items()})
 
 
 @functools.cache

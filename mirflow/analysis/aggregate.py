@@ -1,25 +1,28 @@
-"""Scores of tracks -> figures of a collection, as labelled datasets that say how they came about."""
+"""Scores of tracks -> figures of a collection, which say how they came about."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from ..errors import QueryError, UnknownNameError
-from ..ragged import Float
+from ..ragged import Bool, Float, Int
 from ..status import Status
+from .answer import Answer
 from .grouping import Grouping
 from .policies import Gaps, check_policies, find_gaps, included_scores
 from .reduction import AGGREGATES, reduce
-from .selection import Names, as_names, check_group, find_labels, find_metrics, labels_of
+from .scoreboard import Scoreboard, Status8, from_dataset
+from .selection import Names, as_names, find_labels, find_metrics
 
 if TYPE_CHECKING:
     import xarray as xr
 
 _SHOWN = 5
+_ORIGIN = ("task", "convention", "grid")
 
 
 def aggregate(
@@ -72,90 +75,108 @@ def aggregate(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    check_group(ds)
-    places = find_metrics(ds, metric)
-    kinds, left_out = _kinds(ds, places, aggregate, named=metric is not None)
-    part = _Part.of(ds, find_labels(ds, "system", system), find_labels(ds, "track", tracks), list(kinds))
+    board = from_dataset(ds)
+    return ask(
+        board, metric, aggregate, by, system=system, tracks=tracks, missing=missing, undefined=undefined
+    ).to_dataset()
+
+
+def ask(
+    board: Scoreboard,
+    metric: Names = None,
+    aggregate: str | None = None,
+    by: Names = None,
+    *,
+    system: Names = None,
+    tracks: Names = None,
+    missing: str | None = None,
+    undefined: str = "keep",
+    group: str = "",
+) -> Answer:
+    """The same for scores as plain arrays; see :func:`aggregate`. `group` is a name to carry along."""
+    places = find_metrics(board, metric)
+    kinds, left_out = _kinds(board, places, aggregate, named=metric is not None)
+    part = _Part.of(board, find_labels(board, "system", system), find_labels(board, "track", tracks), list(kinds))
     missing = missing or ("common" if len(part.systems) > 1 else "skip")
     check_policies(missing, undefined)
     part.check_missing(missing)
-    grouping = Grouping.of(part.ds, as_names(by) or [])
-    answer = _compute(part, list(kinds.values()), grouping, missing, undefined)
-    attrs = {name: ds.attrs[name] for name in ("task", "convention", "grid", "name") if name in ds.attrs}
-    return _label(part, answer, list(kinds.values()), grouping).assign_attrs(
-        attrs, missing=missing, undefined=undefined, left_out=" ".join(left_out)
+    grouping = Grouping.of(board, part.tracks, as_names(by) or [])
+    value, counts, n_tracks = _compute(part, list(kinds.values()), grouping, missing, undefined)
+    origin = {name: str(board.attrs[name]) for name in _ORIGIN if name in board.attrs}
+    policies = {"missing": missing, "undefined": undefined, "left_out": " ".join(left_out)}
+    return Answer(
+        [board.systems[place] for place in part.systems],
+        [board.metrics[place] for place in part.metrics],
+        list(kinds.values()),
+        {name: values[part.systems] for name, values in board.coords["system"].items()},
+        {name: values[part.metrics] for name, values in board.coords["metric"].items()},
+        grouping.values,
+        value,
+        counts,
+        n_tracks,
+        {**({"group": group} if group else {}), **origin, **policies},
     )
 
 
-def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
+def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
     """The aggregate of each metric, by its position, and the metrics left out."""
     if kind is not None and kind not in AGGREGATES:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
-    standard = [str(value) for value in ds["standard_aggregate"].values.tolist()]
     if kind is None:
+        standard = board.texts("standard_aggregate")
         return {place: standard[place] for place in places}, []
-    allowed = [str(value).split() for value in ds["aggregates"].values.tolist()]
-    labels = labels_of(ds, "metric")
-    refused = [labels[place] for place in places if kind not in allowed[place]]
+    allowed = [text.split() for text in board.texts("aggregates")]
+    refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
-        place = labels.index(refused[0])
-        raise QueryError(
-            f"aggregate {kind!r} is not defined for metric {refused[0]!r}; it has: {', '.join(allowed[place])}"
-        )
-    return {place: kind for place in places if kind in allowed[place]}, refused
+        name, has = board.metrics[refused[0]], ", ".join(allowed[refused[0]])
+        raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}")
+    return {place: kind for place in places if kind in allowed[place]}, [board.metrics[place] for place in refused]
 
 
 @dataclass(frozen=True)
 class _Part:
-    """The systems, tracks and metrics of a question, as arrays."""
+    """What a question is about: positions of systems, tracks and metrics, and the arrays over them."""
 
-    ds: xr.Dataset
+    board: Scoreboard
+    systems: list[int]
+    tracks: list[int]
+    metrics: list[int]
     score: Float
     weight: Float
-    status: npt.NDArray[np.int8]
+    status: Status8
     duration: Float
     gaps: Gaps
 
     @classmethod
-    def of(cls, ds: xr.Dataset, systems: list[int], tracks: list[int], metrics: list[int]) -> _Part:
+    def of(cls, board: Scoreboard, systems: list[int], tracks: list[int], metrics: list[int]) -> _Part:
         """Read what the question needs, once."""
-        part = ds[["score", "weight", "status"]].isel(system=systems, track=tracks)
-        if "duration" in ds.variables:
-            part = part.assign(duration=ds["duration"].isel(track=tracks))
-        # Everything in one call: scores, weights and statuses of a lazy group come from the same computation.
-        part = part.compute().transpose("system", "track", "metric")
-        weight = part["weight"].values
-        status = part["status"].values
-        known = "duration" in part.variables
-        duration = part["duration"].values if known else np.full(part.sizes["track"], np.nan)
-        gaps = find_gaps(part["score"].values, weight, status, duration)
+        score, weight, status, duration = board.load(systems)
+        score, weight, status, duration = score[:, tracks], weight[:, tracks], status[:, tracks], duration[tracks]
+        # Whether a track has a reference shows in the weights of all metrics, not only those of the question.
+        gaps = find_gaps(score, weight, status, duration)
         gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
-        part = part.isel(metric=metrics)
         # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
-        score, weight = (np.ascontiguousarray(part[name].values) for name in ("score", "weight"))
-        return cls(part, score, weight, status, duration, gaps)
-
-    @property
-    def systems(self) -> list[str]:
-        return labels_of(self.ds, "system")
+        score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
+        return cls(board, systems, tracks, metrics, score, weight, status, duration, gaps)
 
     def check_missing(self, policy: str) -> None:
         """Refuse a policy that what is missing does not allow."""
         if policy == "raise" and self.gaps.missing.any():
             raise QueryError(self._list_missing())
         if policy == "zero":
-            for place, orientation in enumerate(self.ds["orientation"].values.tolist()):
-                if orientation == "lower" and self.gaps.missing[..., place].any():
+            orientations = self.board.texts("orientation")
+            for column, place in enumerate(self.metrics):
+                if orientations[place] == "lower" and self.gaps.missing[..., column].any():
                     raise QueryError(
-                        f"metric {labels_of(self.ds, 'metric')[place]!r}: lower is better, so a missing score "
-                        "cannot count as 0; choose missing: skip or common"
+                        f"metric {self.board.metrics[place]!r}: lower is better, so a missing score cannot count as 0; "
+                        "choose missing: skip or common"
                     )
 
     def _list_missing(self) -> str:
         cells = np.argwhere(self.gaps.missing.any(axis=2))
-        tracks = labels_of(self.ds, "track")
         lines = [
-            f"  system {self.systems[s]!r}, track {tracks[t]!r}: {Status(int(self.status[s, t])).name}"
+            f"  system {self.board.systems[self.systems[s]]!r}, track {self.board.tracks[self.tracks[t]]!r}: "
+            f"{Status(int(self.status[s, t])).name}"
             for s, t in cells[:_SHOWN].tolist()
         ]
         if len(cells) > _SHOWN:
@@ -166,57 +187,31 @@ class _Part:
         return "\n".join([head, *lines])
 
 
-Answer = dict[str, npt.NDArray[Any]]
-
-
-def _compute(part: _Part, kinds: list[str], grouping: Grouping, missing: str, undefined: str) -> Answer:
-    """Values and counts: (systems, metrics, groups), tracks: (groups,), the groups in one flat axis."""
+def _compute(
+    part: _Part, kinds: Sequence[str], grouping: Grouping, missing: str, undefined: str
+) -> tuple[Float, dict[str, Int], Int]:
+    """Values and counts (systems, metrics, groups), and tracks (groups,)."""
     score, included = included_scores(part.score, part.weight, part.gaps, missing, undefined)
-    systems, _, metrics = score.shape
-    groups = int(np.prod(grouping.shape, dtype=np.int64))
-    value = np.full((systems, metrics, groups), np.nan)
-    counts = {name: np.zeros((systems, metrics, groups), dtype=np.int64) for name in ("n", "n_missing", "n_undefined")}
-    n_tracks = np.zeros(groups, dtype=np.int64)
+    flags = {"n": included, "n_missing": part.gaps.missing, "n_undefined": part.gaps.undefined}
+    shape = (len(part.systems), len(part.metrics), grouping.count)
+    value: Float = np.full(shape, np.nan)
+    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    n_tracks: Int = np.zeros(grouping.count, dtype=np.int64)
+    columns = {kind: [place for place, one in enumerate(kinds) if one == kind] for kind in dict.fromkeys(kinds)}
     for group, members in grouping.members().items():
-        inside = np.s_[:, members] if len(members) < score.shape[1] else np.s_[:, :]
-        for kind in dict.fromkeys(kinds):
-            chosen = np.array([place for place, one in enumerate(kinds) if one == kind])
-            columns = np.s_[..., chosen] if len(chosen) < metrics else np.s_[...]
-            value[:, chosen, group] = reduce(
-                score[inside][columns],
-                part.weight[inside][columns],
-                part.duration[members],
-                kind,
-                included[inside][columns],
-            )
-        counts["n"][..., group] = included[inside].sum(axis=1)
-        counts["n_missing"][..., group] = part.gaps.missing[inside].sum(axis=1)
-        counts["n_undefined"][..., group] = part.gaps.undefined[inside].sum(axis=1)
+        whole = len(members) == len(part.tracks)
+        three = (score, part.weight, included)
+        inside = three if whole else (score[:, members], part.weight[:, members], included[:, members])
+        for kind, chosen in columns.items():
+            scores, weights, counted = inside if len(columns) == 1 else _columns(inside, chosen)
+            value[:, chosen, group] = reduce(scores, weights, part.duration[members], kind, counted)
+        for name, flag in flags.items():
+            counts[name][..., group] = flag[:, members].sum(axis=1)
         n_tracks[group] = len(members)
-    return {"value": value, **counts, "n_tracks": n_tracks}
+    return value, counts, n_tracks
 
 
-_LONG_NAMES = {
-    "value": "aggregate over tracks",
-    "n": "number of scores that count",
-    "n_missing": "number of cells without a score",
-    "n_undefined": "number of scores with nothing to measure",
-    "n_tracks": "number of tracks asked for",
-}
-
-
-def _label(part: _Part, answer: Answer, kinds: list[str], grouping: Grouping) -> xr.Dataset:
-    """The answer as a dataset, with the coordinates of its systems and metrics."""
-    import xarray as xr
-
-    dims = ("system", "metric", *grouping.values)
-    variables = {}
-    for name, array in answer.items():
-        own = dims if name != "n_tracks" else dims[2:]
-        shape = (*array.shape[:-1], *grouping.shape)
-        variables[name] = (own, array.reshape(shape), {"long_name": _LONG_NAMES[name]})
-    kept = {name: c.variable for name, c in part.ds.coords.items() if c.dims in (("system",), ("metric",))}
-    dropped = set(grouping.values) & set(kept)
-    if dropped:
-        raise QueryError(f"by {sorted(dropped)[0]!r}: the name is taken by a coordinate of systems or metrics")
-    return xr.Dataset(variables, {**kept, "aggregate": ("metric", kinds), **grouping.values})
+def _columns(arrays: tuple[Float, Float, Bool], chosen: list[int]) -> tuple[Float, Float, Bool]:
+    """Some metrics of scores, weights and what is included, contiguous like the whole."""
+    score, weight, included = arrays
+    return np.ascontiguousarray(score[..., chosen]), np.ascontiguousarray(weight[..., chosen]), included[..., chosen]

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Int
-
-if TYPE_CHECKING:
-    import xarray as xr
+from .scoreboard import Scoreboard
 
 
 @dataclass(frozen=True)
@@ -32,8 +30,8 @@ class Grouping:
     codes: Int
 
     @classmethod
-    def of(cls, ds: xr.Dataset, names: Sequence[str]) -> Grouping:
-        """The groups that some coordinates make; without any, one group of all tracks.
+    def of(cls, board: Scoreboard, tracks: Sequence[int], names: Sequence[str]) -> Grouping:
+        """The groups that some coordinates make of some tracks; without any, one group of all.
 
         Raises
         ------
@@ -42,18 +40,18 @@ class Grouping:
         UnknownNameError
             For a name that is no coordinate.
         """
-        codes = np.zeros(ds.sizes["track"], dtype=np.int64)
+        codes = np.zeros(len(tracks), dtype=np.int64)
         values = {}
         for name in names:
-            column = _track_coordinate(ds, name)
+            column = _track_coordinate(board, name)[list(tracks)]
             values[name], inverse = np.unique(column, return_inverse=True)
             codes = codes * len(values[name]) + inverse
         return cls(values, codes)
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """How many values each coordinate has."""
-        return tuple(len(values) for values in self.values.values())
+    def count(self) -> int:
+        """How many groups the product has, those without tracks too."""
+        return int(np.prod([len(values) for values in self.values.values()], dtype=np.int64))
 
     def members(self) -> dict[int, Int]:
         """Positions of the tracks of every group that has any."""
@@ -62,12 +60,13 @@ class Grouping:
         return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
 
 
-def _track_coordinate(ds: xr.Dataset, name: str) -> npt.NDArray[Any]:
-    along = sorted(str(coord) for coord in ds.coords if ds[coord].dims == ("track",))
+def _track_coordinate(board: Scoreboard, name: str) -> npt.NDArray[Any]:
+    along = {"track": np.array(board.tracks, dtype=str), **board.coords["track"]}
     if name not in along:
-        if name in ds.coords:
-            place = ", ".join(map(str, ds[name].dims))
-            raise QueryError(f"by {name!r}: it lies along {place}; tracks can be grouped by: {', '.join(along)}")
+        for dim in ("system", "metric"):
+            if name == dim or name in board.coords[dim]:
+                known = ", ".join(sorted(along))
+                raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
         raise UnknownNameError("track coordinate", name, along)
-    column = ds[name].values
+    column = along[name]
     return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)

@@ -1,31 +1,34 @@
-"""Questions to a whole result store: which of its groups answers, and the answer."""
+"""Questions to a whole result store: which of its evaluations answers, and the answer."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..ragged import Int
 from ..status import Status
-from .aggregate import aggregate as aggregate_group
-from .selection import Names, as_names, check_group, find_metrics, labels_of
+from .aggregate import ask
+from .scoreboard import Scoreboard, from_dataset
+from .selection import Names, as_names, find_metrics
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-def groups_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
-    """The evaluations of a store, by name; the root itself, named by its attributes, if the tree is a single one."""
+def boards_of(tree: xr.DataTree) -> dict[str, Scoreboard]:
+    """The evaluations of a store, by name; of a single node, that one."""
     found = {}
     for node in tree.subtree:
         if "score" in node.data_vars:
-            name = node.path.strip("/") or str(node.attrs.get("name") or node.name or "scores")
-            found[name] = node.to_dataset()
+            name = node.path.strip("/") or str(node.name or "scores")
+            found[name] = from_dataset(node.to_dataset())
     return found
 
 
-def choose_groups(tree: xr.DataTree, metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
+def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | None = None) -> dict[str, Scoreboard]:
     """The evaluations that a question is about: the one of that name, else all that have the metrics.
 
     Raises
@@ -35,29 +38,25 @@ def choose_groups(tree: xr.DataTree, metric: Names = None, group: str | None = N
     QueryError
         If there is no evaluation at all, or none has all of the metrics.
     """
-    groups = groups_of(tree)
-    if not groups:
+    if not boards:
         raise QueryError("there are no scores in this store")
     if group is not None:
-        if group not in groups:
-            raise UnknownNameError("group", group, groups)
-        groups = {group: groups[group]}
+        if group not in boards:
+            raise UnknownNameError("group", group, boards)
+        boards = {group: boards[group]}
     wanted = as_names(metric) or []
     for name in wanted:
-        if not any(_has(ds, [name]) for ds in groups.values()):
-            raise UnknownNameError(
-                "metric", name, {label for ds in groups.values() for label in labels_of(ds, "metric")}
-            )
-    chosen = {name: ds for name, ds in groups.items() if _has(ds, wanted)}
+        if not any(_has(board, [name]) for board in boards.values()):
+            raise UnknownNameError("metric", name, {label for board in boards.values() for label in board.metrics})
+    chosen = {name: board for name, board in boards.items() if _has(board, wanted)}
     if not chosen:
-        raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(groups)}")
+        raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(boards)}")
     return chosen
 
 
-def _has(ds: xr.Dataset, metrics: list[str]) -> bool:
-    check_group(ds)
+def _has(board: Scoreboard, metrics: list[str]) -> bool:
     try:
-        find_metrics(ds, metrics)
+        find_metrics(board, metrics)
     except UnknownNameError:
         return False
     return True
@@ -99,15 +98,28 @@ def query(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    chosen = choose_groups(tree, metric, group)
+    chosen = choose(boards_of(tree), metric, group)
     if len(chosen) > 1:
-        listed = ", ".join(f"{name!r} (convention {ds.attrs.get('convention', '?')})" for name, ds in chosen.items())
+        listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
         raise QueryError(f"several groups answer this: {listed}; say group=")
-    (name, ds), *_ = chosen.items()
-    answer = aggregate_group(
-        ds, metric, aggregate, by, system=system, tracks=tracks, missing=missing, undefined=undefined
-    )
-    return answer.assign_attrs(group=name)
+    (name, board), *_ = chosen.items()
+    return ask(
+        board,
+        metric,
+        aggregate,
+        by,
+        system=system,
+        tracks=tracks,
+        missing=missing,
+        undefined=undefined,
+        group=name,
+    ).to_dataset()
+
+
+def count_statuses(board: Scoreboard) -> Int:
+    """How many cells of each system have each status: int64 (systems, statuses)."""
+    _, _, status, _ = board.load(range(len(board.systems)))
+    return np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
 
 
 def coverage(ds: xr.Dataset) -> xr.Dataset:
@@ -125,20 +137,14 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     """
     import xarray as xr
 
-    check_group(ds)
-    status = ds["status"].transpose("system", "track").values
-    counts = np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
-    names = [one.name for one in Status]
-    return xr.Dataset(
-        {"cells": (("system", "status"), counts, {"long_name": "number of cells"})},
-        {"system": labels_of(ds, "system"), "status": names},
-    )
+    board = from_dataset(ds)
+    cells = (("system", "status"), count_statuses(board), {"long_name": "number of cells"})
+    return xr.Dataset({"cells": cells}, {"system": board.systems, "status": [one.name for one in Status]})
 
 
-def headline_metrics(ds: xr.Dataset, most: int = 12) -> list[str]:
-    """The metrics of a group that a short table shows: the recalls that its field ranks by, else the first ones."""
-    labels = labels_of(ds, "metric")
-    standard = ds["standard_aggregate"].values.tolist()
-    recalls = [label for label, kind in zip(labels, standard, strict=True) if kind == "wcsr"]
-    plain = [label for label in recalls or labels if "@" not in label and "(" not in label]
-    return (plain or recalls or labels)[:most]
+def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:
+    """The metrics that a short table shows: the recalls that the field ranks by, else the first ones."""
+    standard = board.texts("standard_aggregate")
+    recalls = [label for label, kind in zip(board.metrics, standard, strict=True) if kind == "wcsr"]
+    plain = [label for label in recalls or board.metrics if "@" not in label and "(" not in label]
+    return (plain or recalls or board.metrics)[:most]

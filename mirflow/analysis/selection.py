@@ -1,38 +1,14 @@
-"""Names in a question -> positions in a group of a result store."""
+"""Names in a question -> positions among the systems, tracks and metrics of an evaluation."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
-from ..errors import MetricError, QueryError, UnknownNameError
+from ..errors import MetricError, UnknownNameError
 from ..metrics.base import get_task, parse, tasks
-
-if TYPE_CHECKING:
-    import xarray as xr
+from .scoreboard import Scoreboard
 
 Names = str | Sequence[str] | None
-
-_COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
-_VARIABLES = ("score", "weight", "status")
-
-
-def check_group(ds: xr.Dataset) -> None:
-    """Refuse a dataset that is not a group of scores.
-
-    Raises
-    ------
-    QueryError
-        Naming the variables and coordinates that it lacks.
-    """
-    lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables]
-    if lacking:
-        raise QueryError(f"not the scores of an evaluation: no {', '.join(lacking)} in this dataset")
-
-
-def labels_of(ds: xr.Dataset, dim: str) -> list[str]:
-    """The names along a dim."""
-    return [str(label) for label in ds[dim].values.tolist()]
 
 
 def as_names(names: Names) -> list[str] | None:
@@ -42,7 +18,7 @@ def as_names(names: Names) -> list[str] | None:
     return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
-def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
+def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 
     Raises
@@ -50,7 +26,7 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    known = {label: place for place, label in enumerate(labels_of(ds, dim))}
+    known = {label: place for place, label in enumerate(board.names(dim))}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
@@ -60,13 +36,12 @@ def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     return [known[name] for name in chosen]
 
 
-def find_metrics(ds: xr.Dataset, names: Names) -> list[int]:
+def find_metrics(board: Scoreboard, names: Names) -> list[int]:
     """Positions of metrics along ``metric``; all of them for None.
 
     Parameters
     ----------
-    ds : xr.Dataset
-        A group of scores.
+    board : Scoreboard
     names : str, sequence of str or None
         Identities as they are stored, other spellings of them (an alias, parameters that are the defaults), or a
         metric's bare name, which stands for all its stored parameters.
@@ -76,17 +51,17 @@ def find_metrics(ds: xr.Dataset, names: Names) -> list[int]:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    known = {label: place for place, label in enumerate(labels_of(ds, "metric"))}
+    known = {label: place for place, label in enumerate(board.metrics)}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, known)))
+    return list(dict.fromkeys(place for name in chosen for place in _places(board, name, known)))
 
 
-def _places(ds: xr.Dataset, name: str, known: dict[str, int]) -> Iterable[int]:
+def _places(board: Scoreboard, name: str, known: dict[str, int]) -> Iterable[int]:
     if name in known:
         return [known[name]]
-    identity = _identity(ds, name)
+    identity = _identity(board, name)
     if identity in known:
         return [known[identity]]
     family = [place for label, place in known.items() if label.startswith((f"{name}@", f"{name}("))]
@@ -95,13 +70,13 @@ def _places(ds: xr.Dataset, name: str, known: dict[str, int]) -> Iterable[int]:
     return family
 
 
-def _identity(ds: xr.Dataset, name: str) -> str | None:
-    """The identity that a name means under the group's convention; None where it means nothing there."""
-    task = str(ds.attrs.get("task", ""))
+def _identity(board: Scoreboard, name: str) -> str | None:
+    """The identity that a name means under the evaluation's convention; None where it means nothing there."""
+    task = str(board.attrs.get("task", ""))
     if task not in tasks():
         return None
     try:
-        convention = get_task(task).convention(ds.attrs.get("convention"))
+        convention = get_task(task).convention(board.attrs.get("convention"))
         return str(parse(name, convention.metrics))
     except (UnknownNameError, MetricError):
         return None

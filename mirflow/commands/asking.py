@@ -55,24 +55,25 @@ def query_command(
     Every answer says which aggregate it is, over how many tracks (n), how many cells had no score (missing) or
     nothing to measure (undefined), and what was done about them.
     """
-    from ..analysis.aggregate import aggregate as aggregate_group
-    from ..analysis.query import choose_groups
+    from ..analysis.aggregate import ask
+    from ..analysis.query import choose
+    from ..analysis.scoreboard import read_store
     from ..report.answers import long_table
     from ..report.layouts import readable_table
-    from ..store.open import open_store
 
     style = choose_format(style, output)
     answers = [
-        aggregate_group(
-            ds,
+        ask(
+            board,
             metrics or None,
             aggregate,
             by or None,
             system=systems or None,
             missing=missing,
             undefined=undefined,
-        ).assign_attrs(group=name)
-        for name, ds in choose_groups(open_store(store), metrics or None, group).items()
+            group=name,
+        )
+        for name, board in choose(read_store(store), metrics or None, group).items()
     ]
     if for_people(style):
         tables = [readable_table(answer, percent=percent, width=terminal_width()) for answer in answers]
@@ -88,18 +89,17 @@ def query_command(
 @output_options
 def show_command(store: Path, group: str | None, pipeline: bool, style: str | None, output: Path | None) -> None:
     """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
-    from ..analysis.query import choose_groups
+    from ..analysis.query import choose
+    from ..analysis.scoreboard import read_store
     from ..report.contents import contents_table, coverage_table
-    from ..store.open import open_store
 
-    tree = open_store(store)
-    groups = choose_groups(tree, None, group)
+    boards = choose(read_store(store), None, group)
     if pipeline:
-        click.echo(str(tree.attrs.get("pipeline", "")), nl=False)
+        click.echo(next(iter(boards.values())).attrs.get("pipeline", ""), nl=False)
         return
     style = choose_format(style, output)
-    coverage = [coverage_table(name, ds) for name, ds in groups.items()]
+    coverage = [coverage_table(name, board) for name, board in boards.items()]
     if for_people(style):
-        contents = [contents_table(name, ds) for name, ds in groups.items()]
+        contents = [contents_table(name, board) for name, board in boards.items()]
         coverage = [table for pair in zip(contents, coverage, strict=True) for table in pair]
     emit(coverage, style, output)

@@ -74,14 +74,14 @@ def run_command(
 
 def _print_results(report: RunReport) -> None:
     """The figures that each evaluation is about."""
-    from ..analysis.aggregate import aggregate
-    from ..analysis.query import choose_groups, headline_metrics
+    from ..analysis.aggregate import ask
+    from ..analysis.query import headline_metrics
+    from ..analysis.scoreboard import read_store
     from ..report.layouts import readable_table
-    from ..store.open import open_store
 
     tables = []
-    for name, ds in choose_groups(open_store(report.store)).items():
-        answer = aggregate(ds, headline_metrics(ds)).assign_attrs(group=name)
+    for name, board in read_store(report.store).items():
+        answer = ask(board, headline_metrics(board), group=name)
         tables.append(readable_table(answer, width=terminal_width()))
     emit(tables, "table")
 
@@ -123,7 +123,8 @@ def evaluate_command(
     output: Path | None,
 ) -> None:
     """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names."""
-    from ..analysis.aggregate import aggregate
+    from ..analysis.aggregate import ask
+    from ..analysis.scoreboard import from_dataset
     from ..paths import evaluate_paths
     from ..report.answers import long_table
     from ..report.layouts import readable_table
@@ -137,9 +138,9 @@ def evaluate_command(
     if ds.sizes["track"] == ds.sizes["system"] == 1:
         table = pair_table(ds, percent=percent and for_people(style))
     elif for_people(style):
-        table = readable_table(aggregate(ds), percent=percent, width=terminal_width())
+        table = readable_table(ask(from_dataset(ds)), percent=percent, width=terminal_width())
     else:
-        table = long_table(aggregate(ds))
+        table = long_table(ask(from_dataset(ds)))
     emit([table], style, output)
     if failed:
         context.exit(FAILED)

@@ -3,56 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
-from ..analysis.query import coverage
-from ..analysis.selection import labels_of
+from ..analysis.query import count_statuses
+from ..analysis.scoreboard import Scoreboard
+from ..status import Status
 from .tables import Entry, Table
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _SOME = 12
 
 
-def contents_table(name: str, ds: xr.Dataset) -> Table:
+def contents_table(name: str, board: Scoreboard) -> Table:
     """What one evaluation is: its systems, tracks, metrics, coordinates, siblings and provenance.
 
     Parameters
     ----------
     name : str
         Of the group.
-    ds : xr.Dataset
-        A group of scores.
+    board : Scoreboard
     """
-    attrs = ds.attrs
-    versions = attrs.get("versions", {})
+    attrs = board.attrs
     rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine") if attrs.get(key)]
     for dim in ("system", "track", "metric"):
-        labels = labels_of(ds, dim)
+        labels = board.names(dim)
         rows.append((f"{dim}s ({len(labels)})", _some(labels)))
-        along = [str(coord) for coord in ds.coords if ds[coord].dims == (dim,) and coord != dim]
-        if along and dim != "metric":
-            rows.append((f"{dim} coordinates", ", ".join(along)))
-    siblings = [f"{key}({', '.join(map(str, ds[key].dims))})" for key in ds.data_vars if ds[key].ndim > 3]
-    if siblings:
-        rows.append(("more than scalars", ", ".join(siblings)))
+        if board.coords[dim] and dim != "metric":
+            rows.append((f"{dim} coordinates", ", ".join(board.coords[dim])))
+    if board.siblings:
+        named = (f"{key}({', '.join(dims)})" for key, dims in board.siblings.items())
+        rows.append(("more than scalars", ", ".join(named)))
     if attrs.get("created"):
         rows.append(("created", str(attrs["created"])))
+    versions = attrs.get("versions")
     if isinstance(versions, Mapping):
-        rows += [("versions", ", ".join(f"{key} {value}" for key, value in versions.items()))] if versions else []
+        rows.append(("versions", ", ".join(f"{key} {value}" for key, value in versions.items())))
     return Table(("group", name), tuple(rows), folds=(name,))
 
 
-def coverage_table(name: str, ds: xr.Dataset) -> Table:
+def coverage_table(name: str, board: Scoreboard) -> Table:
     """How many cells of each system have each status, without the statuses that do not occur."""
-    cells = coverage(ds)["cells"]
-    occurring = [str(status) for status in cells["status"].values.tolist() if int(cells.sel(status=status).sum())]
-    rows: list[tuple[Entry, ...]] = []
-    for system in cells["system"].values.tolist():
-        counts = cells.sel(system=system, status=occurring).values.tolist()
-        rows.append((name, str(system), *map(int, counts)))
-    return Table(("group", "system", *occurring), tuple(rows))
+    counts = count_statuses(board)
+    occurring = [(place, status.name) for place, status in enumerate(Status) if counts[:, place].any()]
+    rows: list[tuple[Entry, ...]] = [
+        (name, system, *(int(own[place]) for place, _ in occurring))
+        for system, own in zip(board.systems, counts, strict=True)
+    ]
+    return Table(("group", "system", *(status for _, status in occurring)), tuple(rows))
 
 
 def _some(names: Sequence[str]) -> str:

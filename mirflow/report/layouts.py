@@ -2,43 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from ..analysis.answer import COUNTS, Answer
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.reduction import AGGREGATES
 from ..ragged import Int
-from .answers import COUNTS, Answer
+from .answers import plain_entry
 from .tables import Entry, Table, text_width, to_text
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
 
-def readable_table(answer: xr.Dataset, *, percent: bool = False, width: int = 120) -> Table:
+def readable_table(answer: Answer, *, percent: bool = False, width: int = 120) -> Table:
     """A table for people: systems down and metrics across, or turned round where that is too wide.
 
     Parameters
     ----------
-    answer : xr.Dataset
-        What :func:`mirflow.analysis.aggregate.aggregate` gives.
+    answer : Answer
     percent : bool
         Ratios as percentages with two decimals, instead of four decimals.
     width : int
         Columns of the terminal.
     """
-    one = Answer.of(answer)
     layouts = [_metrics_across, _metrics_down, _one_value_a_row]
-    if one.groupings:
+    if answer.groupings:
         layouts.remove(_metrics_down)
     for layout in layouts:
-        table = layout(one, percent)
+        table = layout(answer, percent)
         if text_width(to_text(table)) <= width:
             break
-    return Table(table.columns, table.rows, _title(one), _notes(one, percent))
+    return Table(table.columns, table.rows, _title(answer), _notes(answer, percent))
 
 
 def _show(one: Answer, percent: bool, cell: tuple[int, int, int]) -> str:
@@ -49,7 +43,8 @@ def _show(one: Answer, percent: bool, cell: tuple[int, int, int]) -> str:
 
 
 def _labels(one: Answer, group: int) -> list[str]:
-    return ["(none)" if value in ("", None) or value != value else str(value) for value in one.groups[group]]
+    plain = (plain_entry(value) for value in one.group(group))
+    return ["(none)" if value in ("", None) or value != value else str(value) for value in plain]
 
 
 def _metric_heads(one: Answer) -> list[str]:
@@ -78,7 +73,7 @@ def _metrics_across(one: Answer, percent: bool) -> Table:
             *(_span(one.counts[count][system, :, group]) for count in counted),
         )
         for system, name in enumerate(one.systems)
-        for group in range(len(one.groups))
+        for group in one.filled
     ]
     return Table(("system", *one.groupings, *_metric_heads(one), *(_HEADS[name] for name in counted)), tuple(rows))
 
@@ -108,8 +103,9 @@ def _one_value_a_row(one: Answer, percent: bool) -> Table:
 
 
 def _title(one: Answer) -> str:
-    described = ", ".join(f"{name} {one.attrs[name]}" for name in ("task", "convention", "grid") if one.attrs[name])
-    return f"{one.attrs['group']}: {described}" if one.attrs["group"] else described
+    parts = ("task", "convention", "grid")
+    described = ", ".join(f"{name} {one.attrs[name]}" for name in parts if one.attrs.get(name))
+    return f"{one.attrs['group']}: {described}" if one.attrs.get("group") else described
 
 
 def _notes(one: Answer, percent: bool) -> tuple[str, ...]:

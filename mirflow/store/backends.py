@@ -8,19 +8,20 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import zarr
-from zarr.abc.store import ByteRequest
 from zarr.codecs import ZstdCodec
-from zarr.core.buffer import Buffer, BufferPrototype
-from zarr.errors import ZarrUserWarning
 from zarr.storage import LocalStore
 
 from ..errors import StoreError
 from .files import write_synced
+
+if TYPE_CHECKING:
+    from zarr.abc.store import ByteRequest
+    from zarr.core.buffer import Buffer, BufferPrototype
 
 
 class BuildingStore(LocalStore):
@@ -121,7 +122,7 @@ def consolidate(root: zarr.Group) -> None:
     """Gather all metadata in the root, so that plain readers open it fast and without a warning."""
     with warnings.catch_warnings():
         # Zarr warns that other implementations may not know consolidated metadata; they read the store without it.
-        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part", ZarrUserWarning)
+        warnings.filterwarnings("ignore", "Consolidated metadata is currently not part", UserWarning)
         zarr.consolidate_metadata(root.store)
 
 

@@ -6,8 +6,9 @@ import xarray as xr
 
 import mirflow
 from mirflow.analysis.accessor import CHECKS, register
-from mirflow.analysis.aggregate import aggregate
-from mirflow.analysis.query import choose_groups, coverage, headline_metrics, query
+from mirflow.analysis.aggregate import aggregate, ask
+from mirflow.analysis.query import boards_of, choose, coverage, headline_metrics, query
+from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.status import Status
 from mirflow.store.open import open_store
@@ -42,8 +43,8 @@ class TestGroups:
         assert query(tree, "majmin", group="chord").attrs["convention"] == "mir_eval"
 
     def test_all_that_have_the_metrics_can_be_listed(self, tree):
-        assert list(choose_groups(tree, "majmin")) == ["chord", "chord_mirex2013"]
-        assert list(choose_groups(tree, ["majmin", "root"])) == ["chord"]
+        assert list(choose(boards_of(tree), "majmin")) == ["chord", "chord_mirex2013"]
+        assert list(choose(boards_of(tree), ["majmin", "root"])) == ["chord"]
 
     def test_no_group_has_all_of_them(self, tree):
         with pytest.raises(QueryError, match="no group has all of these metrics: root, only; groups: chord, chord_m"):
@@ -80,6 +81,14 @@ class TestStore:
         expected = ds["score"].weighted(ds["weight"]).mean("track").transpose("system", "metric").values
         np.testing.assert_array_equal(query(open_store(path), aggregate="pooled", group="chord")["value"], expected)
 
+    def test_plain_arrays_from_disk_answer_the_same(self, tmp_path, groups):
+        path = write_store(tmp_path / "x.zarr", groups)
+        tree = open_store(path)
+        for name, board in read_store(path).items():
+            for question in ({"aggregate": "wcsr_tn"}, {"system": "S1", "by": "track"}, {"tracks": ["t3", "t1"]}):
+                plain = ask(board, group=name, **question).to_dataset()
+                xr.testing.assert_identical(plain, query(tree, group=name, **question))
+
     def test_no_store(self, tmp_path):
         with pytest.raises(StoreError):
             query(open_store(tmp_path / "nothing.zarr"))
@@ -98,14 +107,14 @@ class TestCoverage:
 class TestHeadline:
     def test_recalls_come_before_the_rest(self):
         ds = random_group(1, 2, 3, standard=["mean", "wcsr", "wcsr"], metrics=["seg", "root", "csr@root"])
-        assert headline_metrics(ds) == ["root"]
+        assert headline_metrics(from_dataset(ds)) == ["root"]
 
     def test_without_recalls_the_first_ones(self):
         ds = random_group(1, 2, 3, standard=["mean"] * 3)
-        assert headline_metrics(ds, most=2) == ["majmin", "root"]
+        assert headline_metrics(from_dataset(ds), most=2) == ["majmin", "root"]
 
     def test_only_metrics_with_parameters(self):
-        assert headline_metrics(random_group(1, 2, 1, metrics=["f@0.5"], standard=["mean"])) == ["f@0.5"]
+        assert headline_metrics(from_dataset(random_group(1, 2, 1, metrics=["f@0.5"], standard=["mean"]))) == ["f@0.5"]
 
 
 class TestAccessor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -51,7 +52,7 @@ def chord_sequences(draw: st.DrawFn, min_size: int = 0, labels: Sequence[str] = 
     """A sequence with late starts, gaps, repeated labels, and times that often coincide with another's."""
     times = st.sampled_from([number / 4 for number in range(60)]) | st.floats(0, 15).map(lambda t: round(t, 9) + 0.0)
     bounds = sorted(draw(st.lists(times, min_size=min_size + 1 if min_size else 0, max_size=12, unique=True)))
-    spans = list(zip(bounds, bounds[1:], strict=False))
+    spans = list(itertools.pairwise(bounds))
     if len(spans) > 1:
         gaps = draw(st.sets(st.integers(0, len(spans) - 1), max_size=min(2, len(spans) - 1)))
         spans = [span for place, span in enumerate(spans) if place not in gaps]
@@ -84,6 +85,6 @@ def _mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:
 
 def read_lab(path: Path) -> Sequence_:
     """The rows of a lab file, without those that have no length."""
-    rows = [line.split(None, 2) for line in path.read_text().splitlines() if line.strip()]
+    rows = [line.split(None, 2) for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     kept = [(float(start), float(end), label.strip()) for start, end, label in rows if float(end) > float(start)]
     return [row[0] for row in kept], [row[1] for row in kept], [row[2] for row in kept]

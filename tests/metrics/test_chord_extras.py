@@ -91,7 +91,7 @@ class TestChordSymbolRecall:
         assert one("csr_framewise", *pair) == one("csr_framewise", *pair, grid=0.5)
 
     def test_frame_wise_refuses_a_hop_of_nothing(self) -> None:
-        with pytest.raises(MetricError, match="0.0"):
+        with pytest.raises(MetricError, match=r"grid 0\.0"):
             one("csr_framewise@majmin(hop=0.0)", chords((0.0, 1.0, "C")), chords())
 
 
@@ -183,7 +183,7 @@ class TestConfusion:
         assert len(found) == len(sparse.value)
         assert sparse.coords == (VOCABULARIES[name].classes,) * 2
 
-    @given(reference_sequence, sequence, st.sampled_from(["root", "majmin", "sevenths"]))
+    @given(reference_sequence, sequence, st.sampled_from(["majmin", "sevenths"]))
     @settings(max_examples=60, deadline=None)
     def test_its_diagonal_is_what_the_rule_calls_right(self, reference, estimate, name) -> None:
         found = score_pairs([(reference, estimate)], CONVENTION.select([name, f"confusion@{name}"]))

@@ -96,11 +96,11 @@ def merged(side: list[Segment]) -> list[tuple[float, float]]:
     return [(group[0][0], max(end for _, end, _ in group)) for group in groups]
 
 
-def outside_best(side: list[tuple[float, float]], other: list[tuple[float, float]]) -> float:
-    """Time that the segments share with the other side's, but for the largest share of each."""
+def outside_best(side: list[tuple[float, float]], other: list[tuple[float, float]], last: float) -> float:
+    """Time up to `last` that the segments share with the other side's, but for the largest share of each."""
     total = 0.0
     for start, end in side:
-        shares = [max(0.0, min(end, stop) - max(start, begin)) for begin, stop in other]
+        shares = [max(0.0, min(end, stop, last) - max(start, begin)) for begin, stop in other]
         total += sum(shares) - max(shares, default=0.0)
     return total
 
@@ -145,7 +145,7 @@ def test_segmentation_equals_comparing_every_segment_with_every_other(
     scores, weights = score([(reference, estimate)])
     end = reference[-1][1] if reference else 0.0
     sides = [merged(side) or [(0.0, end)] for side in (reference, estimate)]
-    expected = np.array([outside_best(sides[1], sides[0]), outside_best(sides[0], sides[1])])
+    expected = np.array([outside_best(sides[1], sides[0], end), outside_best(sides[0], sides[1], end)])
     assert weights[0, -3:].tolist() == [end, end, end]
     if end > 0:
         np.testing.assert_allclose(scores[0, -3:-1], expected / end, rtol=1e-12, atol=1e-12)

@@ -149,7 +149,7 @@ def test_broken_observations_are_invalid_with_their_place(tmp_path: Path, data: 
     [
         (b'{\n"annotations": [\n{"namespace": "cho', r"a\.jams:3: is not JSON: it ends in the middle"),
         (b'{\n"annotations": \n x}', r"a\.jams:3: is not JSON: JSON is malformed"),
-        (b'{"annotations": [{"data": ' + b"[" * 100_000, "nested too deeply|ends in the middle"),
+        (b'{"annotations": [{"data": ' + b"[" * 100_000, "nested too deeply"),
         (b'{"sandbox": NaN, "annotations": [{"data": ' + b"[" * 100_000, "nested too deeply"),
         (b"", "is empty"),
         (b"[1, 2]", "is not a JAMS file: Expected `object`"),

@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregate import aggregate
+from mirflow.analysis.aggregate import aggregate, ask
+from mirflow.analysis.scoreboard import from_dataset
 from mirflow.report.answers import long_table
 from mirflow.report.contents import contents_table, coverage_table
 from mirflow.report.layouts import readable_table
@@ -23,9 +24,13 @@ def dirty_group(**keywords):
     return make_group(score, weight, status=[[1, 1, 1], [Status.missing_estimate, 1, 1]], **keywords)
 
 
+def answer_to(ds, *question, **more):
+    return ask(from_dataset(ds), *question, **more)
+
+
 class TestLong:
     def test_every_row_can_be_read_alone(self):
-        table = long_table(aggregate(dirty_group(), "majmin", "mean").assign_attrs(group="g"))
+        table = long_table(answer_to(dirty_group(), "majmin", "mean", group="g"))
         first, second = (dict(zip(table.columns, row, strict=True)) for row in table.rows)
         assert second == {
             "group": "g",
@@ -48,7 +53,7 @@ class TestLong:
 
     def test_groups_become_columns(self):
         ds = random_group(1, 3, 1, track_meta={"genre": ["a", "b", "b"], "year": [1963.0, NAN, 1964.0]})
-        table = long_table(aggregate(ds, "majmin", "mean", ["genre", "year"]))
+        table = long_table(answer_to(ds, "majmin", "mean", ["genre", "year"]))
         place = table.columns.index("genre")
         assert table.columns[place : place + 2] == ("genre", "year")
         assert [row[place] for row in table.rows] == ["a", "b", "b"]
@@ -56,85 +61,86 @@ class TestLong:
 
     def test_a_coordinate_with_the_name_of_a_column_is_renamed(self):
         ds = random_group(1, 2, 1, track_meta={"group": ["a", "b"]})
-        assert "track_group" in long_table(aggregate(ds, by="group")).columns
+        assert "track_group" in long_table(answer_to(ds, by="group")).columns
 
     def test_values_are_those_of_the_answer(self):
-        answer = aggregate(random_group(3, 6, 2, track_meta={"genre": list("aabbcc")}), by="genre")
+        ds = random_group(3, 6, 2, track_meta={"genre": list("aabbcc")})
+        answer, labelled = answer_to(ds, by="genre"), aggregate(ds, by="genre")
         rows = [dict(zip(long_table(answer).columns, row, strict=True)) for row in long_table(answer).rows]
         assert len(rows) == 3 * 2 * 3
         for row in rows:
-            cell = answer.sel(system=row["system"], metric=row["metric"], genre=row["genre"])
+            cell = labelled.sel(system=row["system"], metric=row["metric"], genre=row["genre"])
             assert row["value"] == cell["value"].item()
 
 
 class TestReadable:
     def test_systems_down_and_metrics_across(self):
-        table = readable_table(aggregate(random_group(2, 3, 2)))
+        table = readable_table(answer_to(random_group(2, 3, 2)))
         assert table.columns == ("system", "majmin", "root", "n")
         assert [row[0] for row in table.rows] == ["S0", "S1"]
 
     def test_turned_round_where_there_are_many_metrics(self):
         ds = random_group(2, 3, 20, metrics=[f"metric{i}" for i in range(20)])
-        table = readable_table(aggregate(ds), width=80)
+        table = readable_table(answer_to(ds), width=80)
         assert table.columns == ("metric", "S0", "S1", "n")
         assert text_width(to_text(table)) <= 100
 
     def test_one_value_a_row_where_there_is_too_much_of_both(self):
         ds = random_group(20, 3, 20, metrics=[f"metric{i}" for i in range(20)])
-        table = readable_table(aggregate(ds), width=80)
+        table = readable_table(answer_to(ds), width=80)
         assert table.columns == ("metric", "system", "value", "n")
         assert len(table.rows) == 400
 
     def test_different_aggregates_stand_beside_the_names(self):
-        table = readable_table(aggregate(random_group(1, 3, 2, standard=["wcsr", "mean"])))
+        table = readable_table(answer_to(random_group(1, 3, 2, standard=["wcsr", "mean"])))
         assert table.columns == ("system", "majmin [wcsr]", "root [mean]", "n")
 
     def test_numbers_have_four_decimals_and_percentages_two(self):
         ds = make_group([[[0.123456, 3.5]]], unit=["", "chords"], standard=["mean", "mean"])
-        assert readable_table(aggregate(ds)).rows == (("S0", "0.1235", "3.5000", "1"),)
-        percent = readable_table(aggregate(ds), percent=True)
+        assert readable_table(answer_to(ds)).rows == (("S0", "0.1235", "3.5000", "1"),)
+        percent = readable_table(answer_to(ds), percent=True)
         assert percent.rows == (("S0", "12.35", "3.5000", "1"),)
         assert "ratios in percent" in percent.notes
 
     def test_what_was_missing_and_undefined_is_said(self):
-        table = readable_table(aggregate(dirty_group(), "majmin", "mean"))
+        table = readable_table(answer_to(dirty_group(), "majmin", "mean"))
         assert table.columns == ("system", "majmin", "n", "missing", "undefined")
         assert table.rows[1] == ("S1", "0.1250", "2", "1", "1")
         assert "missing (common): 1 of 6 cells; only the tracks that every system has" in table.notes
         assert "undefined (keep): 2 of 6 cells; scores with nothing to measure count as they are" in table.notes
 
     def test_that_nothing_was_missing_is_said_too(self):
-        notes = readable_table(aggregate(random_group(2, 3, 1))).notes
+        notes = readable_table(answer_to(random_group(2, 3, 1))).notes
         assert notes[1:] == ("missing (common): none of 6 cells", "undefined (keep): none of 6 cells")
 
     def test_a_system_without_scores_is_named(self):
         ds = make_group([[[1.0]], [[NAN]]], status=[[1], [Status.missing_estimate]])
-        table = readable_table(aggregate(ds))
+        table = readable_table(answer_to(ds))
         assert table.rows[0][1] == "-"
         assert any(note.startswith("no score at all: S1;") for note in table.notes)
 
     def test_metrics_without_the_aggregate_are_named(self):
         ds = random_group(1, 2, 2, aggregates=["wcsr", "mean"])
-        assert "not defined for: root" in readable_table(aggregate(ds, aggregate="wcsr")).notes
+        assert "not defined for: root" in readable_table(answer_to(ds, aggregate="wcsr")).notes
 
     def test_title_says_where_the_numbers_come_from(self):
-        title = readable_table(aggregate(random_group(1, 2, 1)).assign_attrs(group="g")).title
+        title = readable_table(answer_to(random_group(1, 2, 1), group="g")).title
         assert title == "g: task chord, convention mir_eval, grid union"
 
     def test_tracks_without_a_value_have_a_name(self):
         ds = random_group(1, 2, 1, track_meta={"genre": ["", "rock"]})
-        assert [row[1] for row in readable_table(aggregate(ds, by="genre")).rows] == ["(none)", "rock"]
+        assert [row[1] for row in readable_table(answer_to(ds, by="genre")).rows] == ["(none)", "rock"]
 
     def test_empty_groups_of_a_product_are_left_out(self):
         ds = random_group(1, 2, 1, track_meta={"genre": ["a", "b"], "key": ["x", "y"]})
-        assert len(readable_table(aggregate(ds, by=["genre", "key"])).rows) == 2
+        assert len(readable_table(answer_to(ds, by=["genre", "key"])).rows) == 2
 
 
 class TestContents:
     def test_what_an_evaluation_is(self):
         ds = random_group(2, 30, 2, track_meta={"genre": ["a"] * 30}, versions={"mirflow": "0.1.0"})
         ds["confusion"] = (("system", "track", "ref_class", "est_class"), np.zeros((2, 30, 2, 2)))
-        rows = dict(contents_table("chord", ds).rows)
+        rows = dict(contents_table("chord", from_dataset(ds)).rows)
         assert rows["systems (2)"] == "S0, S1"
         assert rows["tracks (30)"] == "t0, t1, t2, t3, t4, t5, ..., t29"
         assert rows["track coordinates"] == "genre"
@@ -142,7 +148,7 @@ class TestContents:
         assert rows["versions"] == "mirflow 0.1.0"
 
     def test_coverage_shows_what_occurs(self):
-        table = coverage_table("chord", dirty_group())
+        table = coverage_table("chord", from_dataset(dirty_group()))
         assert table.columns == ("group", "system", "ok", "missing_estimate")
         assert table.rows == (("chord", "S0", 3, 0), ("chord", "S1", 2, 1))
 

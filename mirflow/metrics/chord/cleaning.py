@@ -65,16 +65,15 @@ def _clean(rows: Ragged, merging: bool) -> Cleaned:
     item = np.arange(len(owner))
     if "zero_length" in findings:
         item = item[~findings["zero_length"].items]
+    item = flaws.spare(item, owner)
     if "unsorted" in findings:
         item = item[np.lexsort((rows.columns["start"][item], owner[item]))]
     if findings.keys() & {"overlap", "unsorted"}:
         _find_overlaps(flaws, rows, item, merging)
-    if flaws.of_row:
-        unusable = list(flaws.of_row)
-        item = item[~np.isin(owner[item], unusable)]
-        irregular[np.isin(owner, unusable)] = False
-    repairs = np.bincount(owner[irregular], minlength=len(rows))
-    return Cleaned(rows if len(item) == len(owner) else _only(rows, item), repairs, flaws.of_row)
+        item = flaws.spare(item, owner)
+    repairs = np.bincount(owner[flaws.spare(np.flatnonzero(irregular), owner)], minlength=len(rows))
+    as_read = len(item) == len(owner) and "unsorted" not in findings
+    return Cleaned(rows if as_read else _only(rows, item), repairs, flaws.of_row)
 
 
 class _Flaws:
@@ -89,6 +88,10 @@ class _Flaws:
         flaw = Flaw(item - int(self._offsets[row]), message)
         if row not in self.of_row or flaw.item < self.of_row[row].item:
             self.of_row[row] = flaw
+
+    def spare(self, item: Int, owner: Int) -> Int:
+        """The items whose rows, their owners, have no flaw."""
+        return item[~np.isin(owner[item], list(self.of_row))] if self.of_row else item
 
 
 def _find_overlaps(flaws: _Flaws, rows: Ragged, item: Int, merging: bool) -> None:

@@ -58,7 +58,8 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
 def encode_runs(labels: Sequence[str]) -> Int:
     """Equal numbers for labels that are the same chord once extended chords are reduced: int64 (labels,)."""
     packed = _packed(encode_vocabulary(labels, reduce_extended=True))
-    return np.unique(packed, return_inverse=True)[1].astype(np.int64)
+    _, runs = np.unique(packed, return_inverse=True)
+    return np.asarray(runs, dtype=np.int64)
 
 
 def _packed(table: ChordTable) -> Int:

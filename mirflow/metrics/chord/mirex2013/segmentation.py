@@ -68,8 +68,8 @@ def distances(times: Float, reference: Side, estimate: Side) -> Distances:
     """Under- and over-segmentation of each pair.
 
     Under-segmentation is the time that estimated segments share with reference segments, but for the largest share of
-    each estimated segment; over-segmentation the same with the roles swapped; both over the end of the reference. A
-    side without segments counts as one up to that end.
+    each estimated segment; over-segmentation the same with the roles swapped; both up to the end of the last reference
+    segment, and over it. A side without segments counts as one up to that end.
 
     Parameters
     ----------
@@ -81,10 +81,11 @@ def distances(times: Float, reference: Side, estimate: Side) -> Distances:
     end = times[last]
     reference, estimate = (silence_where_empty(merge_equal(side), last) for side in (reference, estimate))
     here, there = _neighbours(len(times).bit_length(), reference, estimate)
+    pair = rows_of(estimate.counts)[here]
     starts = np.maximum(estimate.start[here], reference.start[there])
-    stops = np.minimum(estimate.end[here], reference.end[there])
+    stops = np.minimum(np.minimum(estimate.end[here], reference.end[there]), last[pair])
     shared = np.maximum(times[stops] - times[starts], 0.0)
-    total = seconds_by(rows_of(estimate.counts)[here], shared, len(end))
+    total = seconds_by(pair, shared, len(end))
     # Both sums round, so that their difference may fall below 0 by a unit in the last place.
     under = share_of(np.maximum(total - _largest(estimate, here, shared), 0.0), end)
     over = share_of(np.maximum(total - _largest(reference, there, shared), 0.0), end)

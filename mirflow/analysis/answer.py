@@ -1,0 +1,109 @@
+"""The answer to a question, as plain arrays and as a labelled dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import QueryError
+from ..ragged import Float, Int
+from .scoreboard import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+COUNTS = ("n", "n_missing", "n_undefined")
+_LONG_NAMES = {
+    "value": "aggregate over tracks",
+    "n": "number of scores that count",
+    "n_missing": "number of cells without a score",
+    "n_undefined": "number of scores with nothing to measure",
+    "n_tracks": "number of tracks asked for",
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Figures over tracks.
+
+    Parameters
+    ----------
+    systems, metrics, aggregates : list of str
+        ``aggregates`` is along the metrics.
+    system_coords, metric_coords : mapping of str to array
+    groupings : mapping of str to array
+        The distinct values of each coordinate that groups the tracks; the groups are their product.
+    value : float64 (systems, metrics, groups)
+    counts : mapping of str to int64 (systems, metrics, groups)
+        ``n``, ``n_missing`` and ``n_undefined``.
+    n_tracks : int64 (groups,)
+    attrs : mapping of str to str
+        Where the numbers come from (``group``, ``task``, ``convention``, ``grid``), the policies (``missing``,
+        ``undefined``), and ``left_out``, the metrics that have no such aggregate.
+    """
+
+    systems: list[str]
+    metrics: list[str]
+    aggregates: list[str]
+    system_coords: Mapping[str, Array]
+    metric_coords: Mapping[str, Array]
+    groupings: Mapping[str, Array]
+    value: Float
+    counts: Mapping[str, Int]
+    n_tracks: Int
+    attrs: Mapping[str, str]
+
+    @property
+    def units(self) -> list[str]:
+        """Units of the metrics; empty for ratios."""
+        return [str(unit) for unit in self.metric_coords["unit"].tolist()]
+
+    @property
+    def filled(self) -> list[int]:
+        """The groups that have tracks; the only one where nothing is grouped."""
+        return np.flatnonzero(self.n_tracks).tolist() if self.groupings else [0]
+
+    def group(self, group: int) -> tuple[object, ...]:
+        """The values that make a group."""
+        shape = [len(values) for values in self.groupings.values()]
+        places = np.unravel_index(group, shape) if shape else ()
+        return tuple(values[place].item() for values, place in zip(self.groupings.values(), places, strict=True))
+
+    def cells(self) -> Iterator[tuple[int, int, int]]:
+        """Every (system, metric, group) whose group has tracks, metric by metric."""
+        filled = self.filled
+        for metric in range(len(self.metrics)):
+            for system in range(len(self.systems)):
+                for group in filled:
+                    yield system, metric, group
+
+    def to_dataset(self) -> xr.Dataset:
+        """The answer over (system, metric, and a dim for each grouping).
+
+        Raises
+        ------
+        QueryError
+            If a grouping has the name of another coordinate.
+        """
+        import xarray as xr
+
+        names: dict[str, Array] = {
+            "system": np.array(self.systems, dtype=str),
+            "metric": np.array(self.metrics, dtype=str),
+        }
+        coords = {name: ("system", values) for name, values in self.system_coords.items()}
+        coords |= {name: ("metric", values) for name, values in self.metric_coords.items()}
+        coords["aggregate"] = ("metric", np.array(self.aggregates, dtype=str))
+        for name in self.groupings:
+            if name in coords:
+                raise QueryError(f"by {name!r}: the name is taken by a coordinate of systems or metrics")
+        dims = ("system", "metric", *self.groupings)
+        sizes = tuple(len(values) for values in self.groupings.values())
+        variables = {}
+        for name, array in {"value": self.value, **self.counts, "n_tracks": self.n_tracks}.items():
+            own = dims[2:] if name == "n_tracks" else dims
+            variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": _LONG_NAMES[name]})
+        return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))

@@ -1,0 +1,131 @@
+"""The scores of one evaluation as plain arrays: what every question is asked of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import QueryError
+from ..ragged import Float
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[Any]
+Status8 = npt.NDArray[np.int8]
+Systems = Sequence[int]
+Loaded = tuple[Float, Float, Status8, Float]
+
+_COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
+_VARIABLES = ("score", "weight", "status")
+
+
+@dataclass(frozen=True)
+class Scoreboard:
+    """The scores of one evaluation.
+
+    Parameters
+    ----------
+    systems, tracks, metrics : list of str
+    coords : mapping of str to mapping
+        For each dim (``system``, ``track``, ``metric``) its further coordinates; those of ``metric`` hold at least
+        ``aggregates``, ``standard_aggregate``, ``orientation`` and ``unit``.
+    attrs : mapping
+        ``task``, ``convention``, ``grid``, ...
+    load : callable
+        Positions of systems -> score and weight float64 (systems, tracks, metrics), status int8 (systems, tracks), and
+        duration float64 (tracks,) in seconds, NaN where it is not known.
+    siblings : mapping of str to tuple of str
+        Dims of results with extra dims.
+    """
+
+    systems: list[str]
+    tracks: list[str]
+    metrics: list[str]
+    coords: Mapping[str, Mapping[str, Array]]
+    attrs: Mapping[str, Any]
+    load: Callable[[Systems], Loaded]
+    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def names(self, dim: str) -> list[str]:
+        """The names along ``system``, ``track`` or ``metric``."""
+        return {"system": self.systems, "track": self.tracks, "metric": self.metrics}[dim]
+
+    def texts(self, name: str) -> list[str]:
+        """A coordinate of the metrics as text."""
+        return [str(value) for value in self.coords["metric"][name].tolist()]
+
+
+def from_dataset(ds: xr.Dataset) -> Scoreboard:
+    """The scores in a labelled dataset, which is read when a question is asked.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
+        track), perhaps ``duration`` over (track), and the metrics' coordinates.
+
+    Raises
+    ------
+    QueryError
+        If it lacks some of them.
+    """
+    lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables]
+    if lacking:
+        raise QueryError(f"not the scores of an evaluation: no {', '.join(lacking)} in this dataset")
+
+    def load(systems: Systems) -> Loaded:
+        names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
+        # All in one call: scores, weights and statuses of a lazy dataset come from the same computation.
+        part = ds[names].isel(system=list(systems)).compute().transpose("system", "track", "metric")
+        known = "duration" in part.data_vars
+        duration = part["duration"].values if known else np.full(part.sizes["track"], np.nan)
+        return part["score"].values, part["weight"].values, part["status"].values, duration
+
+    dims = ("system", "track", "metric")
+    coords: dict[str, dict[str, Array]] = {dim: {} for dim in dims}
+    for name, coord in ds.coords.items():
+        if len(coord.dims) == 1 and coord.dims[0] in coords and name not in dims:
+            coords[str(coord.dims[0])][str(name)] = coord.values
+    extra = {str(name): tuple(map(str, array.dims)) for name, array in ds.data_vars.items()}
+    return Scoreboard(
+        _names(ds, "system"),
+        _names(ds, "track"),
+        _names(ds, "metric"),
+        coords,
+        ds.attrs,
+        load,
+        {name: along for name, along in extra.items() if len(along) > 2 and set(along) != set(dims)},
+    )
+
+
+def _names(ds: xr.Dataset, dim: str) -> list[str]:
+    return [str(name) for name in ds[dim].values.tolist()]
+
+
+def read_store(path: str | Path) -> dict[str, Scoreboard]:
+    """The evaluations of a store, by name, without xarray, whose import takes longer than most questions.
+
+    Raises
+    ------
+    StoreError
+        If there is no such store, or it cannot be read.
+    """
+    from ..store.scores import StoredScores, read_scores
+
+    def board(stored: StoredScores) -> Scoreboard:
+        score, weight, status, duration = (stored.arrays[name] for name in (*_VARIABLES, "duration"))
+
+        def load(systems: Systems) -> Loaded:
+            chosen = list(systems)
+            return score[chosen], weight[chosen], status[chosen], duration
+
+        names = (list(stored.systems), list(stored.tracks), list(stored.metrics))
+        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings)
+
+    return {name: board(stored) for name, stored in read_scores(path).items()}

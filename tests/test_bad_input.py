@@ -1,0 +1,253 @@
+"""Bad input as a user meets it: every kind of it through the command line, none with a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+import mirflow
+from mirflow.cli import cli
+from mirflow.status import Status
+from tests.datasets import write_dataset, write_pipeline
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_dataset(tmp_path, tracks=3)
+    return tmp_path
+
+
+def run(folder: Path, *options: str) -> Result:
+    result = CliRunner().invoke(cli, ["run", str(folder / "pipeline.yaml"), *options])
+    assert "Traceback" not in result.output
+    return result
+
+
+def cell(folder: Path, system: str = "ada", track: str = "t01") -> tuple[Status, str, int, float]:
+    """Status, message, repairs and majmin of one cell."""
+    ds = mirflow.open_store(folder / "store.zarr")["chord"].to_dataset().sel(system=system, track=track).load()
+    score = ds.score.sel(metric="majmin").item() if "majmin" in ds.metric else ds.score[0].item()
+    return Status(ds.status.item()), ds.message.item(), ds.repairs.item(), score
+
+
+def estimate(folder: Path, text: str | bytes) -> None:
+    path = folder / "est" / "ada" / "t01.lab"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+
+
+def test_zero_length_intervals_are_dropped_and_counted(folder: Path) -> None:
+    estimate(folder, "0 0 N\n0 5 C:maj\n5 30 G:maj\n30 30 N\n")
+    assert run(folder).exit_code == 0
+    status, message, repairs, with_them = cell(folder)
+    assert (status, message) == (Status.ok, "")
+    estimate(folder, "0 5 C:maj\n5 30 G:maj\n")
+    run(folder)
+    _, _, fewer, without_them = cell(folder)
+    assert repairs - fewer == 2
+    assert with_them == without_them
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["0 5 C:maj\n6 30 G:maj\n", "6 30 G:maj\n0 5 C:maj\n", "0 5 C:maj\n", "0 5 C:maj\n5 400 G:maj\n"],
+    ids=["gap", "unsorted", "ends early", "ends late"],
+)
+def test_irregular_but_acceptable_estimates_are_scored(folder: Path, text: str) -> None:
+    estimate(folder, text)
+    assert run(folder).exit_code == 0
+    status, message, _, score = cell(folder)
+    assert (status, message) == (Status.ok, "")
+    assert np.isfinite(score)
+
+
+def test_gaps_unsorted_rows_and_early_ends_are_counted(folder: Path) -> None:
+    estimate(folder, "0 400 C:maj\n")
+    run(folder)
+    regular = cell(folder)[2]
+    for text in ("0 5 C:maj\n6 400 G:maj\n", "5 400 G:maj\n0 5 C:maj\n", "0 5 C:maj\n"):
+        estimate(folder, text)
+        run(folder)
+        assert cell(folder)[2] == regular + 1
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "message"),
+    [
+        ("0 5 C:maj\n4 30 G:maj\n", Status.invalid, "overlap"),
+        ("0 5 C:maj\n9 7 G:maj\n", Status.invalid, r"est/ada/t01.lab:2: "),
+        ("-1 5 C:maj\n5 30 G:maj\n", Status.invalid, "est/ada/t01.lab:1: time is negative"),
+        ("0 5 C:maj\n5 nan G:maj\n", Status.invalid, "est/ada/t01.lab:2: "),
+        ("0 5 C:maj\n5 inf G:maj\n", Status.invalid, "est/ada/t01.lab:2: "),
+        ("0 5 C:maj\n5 30 Cmaj\n", Status.invalid, "est/ada/t01.lab:2: not a chord: 'Cmaj'"),
+        ("0 5 C:maj\nfive 30 G:maj\n", Status.invalid, "est/ada/t01.lab:2: "),
+        (b"\x00\x01\x02\x03 binary \x00", Status.unreadable, "est/ada/t01.lab"),
+        ("0 5 C:maj\n5 9 Gé\n".encode("utf-16"), Status.unreadable, "UTF-16"),
+        (b"0 5 C:maj\n5 9 \xff\xfe\n", Status.unreadable, "line 2"),
+        ("", Status.empty_estimate, ""),
+        ("# nothing was found\n\n", Status.empty_estimate, ""),
+    ],
+    ids=[
+        "overlap", "reversed", "negative", "nan", "infinite", "label", "no number",
+        "binary", "utf-16", "encoding", "empty", "comments only",
+    ],
+)  # fmt: skip
+def test_each_bad_estimate_has_its_status_and_reason(
+    folder: Path, text: str | bytes, status: Status, message: str
+) -> None:
+    estimate(folder, text)
+    result = run(folder)
+    found, reason, _, score = cell(folder)
+    assert found == status
+    assert message in reason
+    scored = status == Status.empty_estimate
+    assert np.isnan(score) != scored
+    assert result.exit_code == (0 if scored else 3)
+    others = mirflow.open_store(folder / "store.zarr")["chord"].to_dataset().status
+    assert int((others == Status.ok).sum()) == 5
+
+
+def test_mirex2013_takes_overlaps(folder: Path) -> None:
+    write_pipeline(folder, convention="mirex2013")
+    estimate(folder, "0 5 C:maj\n4 30 G:maj\n")
+    assert run(folder).exit_code == 0
+    assert cell(folder)[0] == Status.ok
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ('{"annotations": [{"namespace": "chord", "data": [{"time": 0.0, "dur', "t01.jams"),
+        ("[" * 100_000, "t01.jams"),
+        ('{"annotations": []}', "t01.jams"),
+    ],
+    ids=["truncated", "deeply nested", "no annotation"],
+)
+def test_broken_jams_files_are_told_apart(folder: Path, text: str, reason: str) -> None:
+    for path in sorted(folder.glob("est/*/*.lab")):
+        path.rename(path.with_suffix(".jams"))
+        path.with_suffix(".jams").write_text('{"annotations": [{"namespace": "chord", "data": []}]}')
+    (folder / "est" / "ada" / "t01.jams").write_text(text)
+    pipeline = folder / "pipeline.yaml"
+    pipeline.write_text(pipeline.read_text().replace("est/{system}/{track}.lab", "est/{system}/{track}.jams"))
+    assert run(folder).exit_code == 3
+    status, message, _, _ = cell(folder)
+    assert status in (Status.unreadable, Status.invalid)
+    assert reason in message
+
+
+def test_a_file_over_the_size_limit_is_unreadable(folder: Path) -> None:
+    write_pipeline(folder)
+    pipeline = folder / "pipeline.yaml"
+    pattern = "est/{system}/{track}.lab"
+    pipeline.write_text(pipeline.read_text().replace(pattern, f'{{path: "{pattern}", max_bytes: 1000}}'))
+    estimate(folder, "0 1 C:maj\n" + "# a long comment\n" * 100)
+    assert run(folder).exit_code == 3
+    status, message, _, _ = cell(folder)
+    assert status == Status.unreadable
+    assert "too large" in message
+
+
+def test_an_empty_reference_is_scored_with_no_weight(folder: Path) -> None:
+    (folder / "ref" / "t01.lab").write_text("")
+    assert run(folder).exit_code == 0
+    ds = mirflow.open_store(folder / "store.zarr")["chord"].to_dataset().sel(track="t01").load()
+    assert (ds.status == Status.empty_reference).all()
+    assert (ds.weight == 0).all()
+    assert (ds.score == 0).all()
+
+
+def test_missing_files_are_listed_and_never_averaged_away_in_silence(folder: Path) -> None:
+    (folder / "est" / "ada" / "t01.lab").unlink()
+    (folder / "ref" / "t02.lab").unlink()
+    result = run(folder)
+    assert result.exit_code == 3
+    assert "system 'ada' has no estimate of track 't01'" in result.output
+    assert "track 't02' has no reference" in result.output
+    assert cell(folder)[0] == Status.missing_estimate
+    assert cell(folder, track="t02")[0] == Status.missing_reference
+    answer = CliRunner().invoke(cli, ["query", str(folder / "store.zarr"), "--metric", "majmin"])
+    assert answer.exit_code == 0
+    assert "missing (common): 3 of 6 cells" in answer.output
+
+
+def pipeline_error(folder: Path, text: str) -> str:
+    (folder / "pipeline.yaml").write_text(text)
+    result = run(folder)
+    assert result.exit_code == 2
+    assert not (folder / "store.zarr").exists()
+    return result.output
+
+
+def test_all_problems_of_a_pipeline_are_told_at_once(folder: Path) -> None:
+    output = pipeline_error(
+        folder,
+        "name: 3\n"
+        "evaluations:\n"
+        "  - tsk: chord\n"
+        "    reference: ref/{track}.lab\n"
+        "    estimates: est/{system}/{track}.lab\n"
+        "  - task: chord\n"
+        "    metrics: [majmim]\n"
+        "    reference: refs/{track}.lab\n"
+        "    estimates: est/{system}/{track}.lab\n"
+        "  - task: chord\n"
+        "    reference: ref/{track}.txt\n"
+        "    estimates: est/{system}/{track}.lab\n"
+        "stor: x.zarr\n",
+    )
+    for part in (
+        "did you mean 'task'",
+        "did you mean 'store'",
+        "did you mean 'majmin'",
+        "needs text, not 3",
+        "evaluations[2]",
+        "matches nothing: 'ref/{track}.txt'",
+        "another evaluation has the name 'chord'",
+    ):
+        assert part in output
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("name: !!python/object/apply:os.system ['true']", "tag"),
+        ("name: ${MIRFLOW_SURELY_UNSET}", "MIRFLOW_SURELY_UNSET"),
+        ("a: &a [x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+         "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
+         "e: &e [*d, *d, *d, *d, *d, *d, *d, *d, *d]\nf: [*e, *e, *e, *e, *e, *e, *e, *e, *e]", "alias"),
+        ("name: x\nname: y", "name"),
+        ("name: [", "pipeline.yaml"),
+    ],
+    ids=["tag", "unset variable", "exploding aliases", "duplicate key", "no yaml"],
+)  # fmt: skip
+def test_dangerous_or_broken_yaml_is_refused(folder: Path, line: str, message: str) -> None:
+    rest = (folder / "pipeline.yaml").read_text().replace("name: test\n", "")
+    assert message in pipeline_error(folder, f"{line}\n{rest}")
+
+
+def test_a_path_that_leaves_the_root_through_a_placeholder_is_refused(folder: Path) -> None:
+    inner = folder / "inner"
+    inner.mkdir()
+    (inner / "pipeline.yaml").write_text(
+        (folder / "pipeline.yaml").read_text().replace("ref/{track}.lab", "'{x}/ref/{track}.lab'")
+    )
+    result = CliRunner().invoke(cli, ["run", str(inner / "pipeline.yaml")])
+    assert result.exit_code == 2
+    assert "matches nothing" in result.output
+
+
+def test_an_unknown_store_or_name_is_one_line(folder: Path) -> None:
+    run(folder)
+    ask = CliRunner()
+    absent = ask.invoke(cli, ["query", str(folder / "stor.zarr")])
+    assert absent.exit_code in (2, 4)
+    assert "stor.zarr" in absent.output
+    unknown = ask.invoke(cli, ["query", str(folder / "store.zarr"), "--metric", "majmim"])
+    assert unknown.exit_code == 2
+    assert "did you mean 'majmin'" in unknown.output
+    senseless = ask.invoke(cli, ["query", str(folder / "store.zarr"), "--metric", "seg", "--aggregate", "wcsr"])
+    assert senseless.exit_code == 2
+    assert "wcsr" in senseless.output
