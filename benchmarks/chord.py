@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import os
 
-for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"  # read when numpy is imported
+os.environ["OMP_NUM_THREADS"] = os.environ["OPENBLAS_NUM_THREADS"] = "1"  # read when numpy is imported
 
 import argparse
 import itertools
@@ -33,7 +32,9 @@ Pairs = tuple[list[Rows], list[Rows], np.ndarray, np.ndarray]
 
 def read_lab(path: Path) -> Rows:
     """A lab file without the intervals that mir_eval refuses because they have no length."""
-    intervals, labels = mir_eval.io.load_labeled_intervals(str(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        intervals, labels = mir_eval.io.load_labeled_intervals(str(path))
     lasting = intervals[:, 1] > intervals[:, 0]
     return intervals[lasting], list(itertools.compress(labels, lasting))
 
@@ -147,7 +148,7 @@ def show_parts(references: Ragged, estimates: Ragged, pairs: Pairs, whole: float
         "encode the distinct labels": lambda: encoding.encode_sides(references, estimates),
         "look for overlaps": lambda: refusals.refuse(references, estimates, runs, *pairs[2:]),
         "steps and ranks of all rows": lambda: cutting.lay_out(sides, *pairs[2:], chords.merged),
-        "fit, merge and cut all pairs": lambda: list(cutting.cut(axis)),
+        "fit, merge and cut all pairs": lambda: sum(len(one) for one in cutting.cut(axis)),
         "12 rules": rules,
         "overseg, underseg, seg": lambda: [cutting.fragmented(one) for one in batches],
         "(not a default: confusion_majmin)": lambda: [

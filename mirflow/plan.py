@@ -314,9 +314,9 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
     if plan.annotators:
         lines.append(f"  references by {len(plan.annotators)} annotators ({plan.combine}): {_some(plan.annotators)}")
     if without_reference:
-        lines.append(f"  {len(without_reference)} tracks without a reference: {_some(without_reference)}")
+        lines.append(f"  tracks without a reference: {len(without_reference)} ({_some(without_reference)})")
     if missing:
-        lines.append(f"  {missing} estimates missing")
+        lines.append(f"  estimates missing: {missing}")
     return "\n".join(lines)
 
 

@@ -46,14 +46,14 @@ def spawn(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess[str
 @pytest.fixture(scope="module")
 def store(tmp_path_factory) -> Path:
     """Two systems under two conventions; `only` is a metric of the second, KO1 lacks a track in the first."""
-    first = random_group(2, 4, 2, systems=["KO1", "NG1"], track_meta={"genre": ["a", "b", "b", "a"]})
+    genres = {"genre": ["a", "b", "b", "a"]}
+    first = random_group(2, 4, 2, systems=["KO1", "NG1"], track_meta=genres, pipeline="name: x\n")
     first["status"][0, 3] = Status.missing_estimate
     first["score"][0, 3] = np.nan
     second = random_group(2, 4, 2, 1, systems=["KO1", "NG1"], metrics=["majmin", "only"], convention="mirex2013")
     return write_store(
         tmp_path_factory.mktemp("stores") / "a store.zarr",
         {"chord": first, "chord_mirex2013": second},
-        pipeline="name: x\n",
     )
 
 

@@ -27,9 +27,10 @@ def test_every_chord_file_of_mirex_2013(shared_data: Path) -> None:
 
 def test_chord_files_read_as_mir_eval_reads_them(shared_data: Path) -> None:
     for file in sorted((shared_data / "mirex2013-ace").glob("**/*.lab"))[::40]:
-        intervals, labels = mir_eval.io.load_labeled_intervals(str(file))
+        starts, ends, labels = mir_eval.io.load_delimited(str(file), [float, float, str])
         ours = read(file, task="chord")
-        assert np.array_equal(np.column_stack([ours.columns["start"], ours.columns["end"]]), intervals)
+        assert ours.columns["start"].tolist() == starts
+        assert ours.columns["end"].tolist() == ends
         assert ours.labels == labels
 
 
@@ -67,7 +68,9 @@ def test_harmonix_segments_start_where_their_text_says(shared_data: Path) -> Non
     folder = shared_data / "harmonix" / "reference"
     columns = {"start": 0, "label": 1}
     annotations = read_folder(folder / "segments", "*.txt", 250, task="segment", columns=columns)
-    assert all("end" not in (one.labels or ()) for one in annotations)
+    # Two files close with two rows called end; everywhere else the last row only gives an end.
+    doubled = [Path(str(one.attrs["source"])).stem for one in annotations if "end" in (one.labels or ())]
+    assert doubled == ["0287_therewasatime", "0292_timeslikethese"]
     with pytest.raises(InvalidAnnotationError, match=r"0001_12step\.txt:1: end is not a number: 'intro'; .*declare"):
         read(folder / "segments" / "0001_12step.txt", task="segment")
 

@@ -49,7 +49,7 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
     chord = chord.reshape(-1).astype(np.int64)
 
     def of(side: Ragged) -> Int:
-        codes = chord[[place[label] for label in side.labels] + [place[NO_CHORD]]]
+        codes: Int = chord[[place[label] for label in side.labels] + [place[NO_CHORD]]]
         return codes[np.append(side.columns["label"], -1)]
 
     return Chords(full.take(row), merged, of(references), of(estimates))

@@ -1,0 +1,117 @@
+"""The xarray door: annotations in memory, in files and in folders."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jams
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.collection import collect
+from mirflow.errors import AnnotationError, MetricError, UnknownNameError
+from mirflow.metrics import chord
+from tests.datasets import write_dataset
+
+
+def chords(*rows: tuple[float, float, str]) -> Annotation:
+    start, end = np.array([[a, b] for a, b, _ in rows], dtype=np.float64).reshape(-1, 2).T
+    return Annotation("intervals", {"start": start, "end": end}, [label for _, _, label in rows])
+
+
+REFERENCE = chords((0, 1, "C:maj"), (1, 3, "G:7"), (3, 4, "N"))
+ESTIMATE = chords((0, 2, "C:maj"), (2, 4, "G:maj"))
+
+
+def test_the_three_doors_give_the_same_numbers() -> None:
+    one = mirflow.evaluate(REFERENCE, ESTIMATE, "chord")
+    plain = [np.column_stack([a.columns["start"], a.columns["end"]]) for a in (REFERENCE, ESTIMATE)]
+    expected = chord.evaluate(plain[0], REFERENCE.labels, plain[1], ESTIMATE.labels)
+    assert one.metric.values.tolist() == list(expected)
+    np.testing.assert_array_equal(one.score.values, list(expected.values()))
+    assert one.attrs == {"task": "chord", "convention": "mir_eval", "grid": "union"}
+
+
+def test_datasets_jams_objects_and_metrics_are_taken() -> None:
+    jam = mirflow.to_jams([REFERENCE, ESTIMATE], task="chord")
+    assert isinstance(jam, jams.JAMS)
+    reference, estimate = mirflow.load(jam, task="chord", annotator="all")
+    one = mirflow.evaluate(reference, estimate, metrics=["majmin", "csr@root"])
+    assert one.score.values.tolist() == [0.5, 0.5]
+    assert one.weight.values.tolist() == [4.0, 4.0]
+
+
+def test_collections_are_scored_track_by_track() -> None:
+    references = collect({"a": REFERENCE, "b": REFERENCE})
+    estimates = collect({"b": ESTIMATE, "c": ESTIMATE, "a": chords((0, 4, "H"))})
+    table = mirflow.evaluate(references, estimates, "chord", metrics=["majmin"])
+    assert table.score.dims == ("track", "metric")
+    assert table.score.sel(track="b").item() == 0.5
+    assert table.status.sel(track="c").item() == 3
+    assert "not a chord: 'H'" in table.message.sel(track="a").item()
+    ragged = mirflow.evaluate(references.to_dataset(), estimates.to_dataset(), "chord", metrics=["majmin"])
+    xr.testing.assert_equal(ragged.score, table.score)
+
+
+def test_a_single_annotation_that_cannot_be_scored_is_an_error() -> None:
+    with pytest.raises(AnnotationError, match="estimate:2: not a chord: 'H'"):
+        mirflow.evaluate(REFERENCE, chords((0, 2, "C"), (2, 4, "H")), "chord")
+
+
+def test_names_that_nothing_answers_to_are_errors() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'majmin'"):
+        mirflow.evaluate(REFERENCE, ESTIMATE, "chord", metrics=["majmim"])
+    with pytest.raises(UnknownNameError, match="did you mean 'mirex2013'"):
+        mirflow.evaluate(REFERENCE, ESTIMATE, "chord", convention="mirex2012")
+    with pytest.raises(AnnotationError, match="two annotations or two collections"):
+        mirflow.evaluate(REFERENCE, collect({"a": ESTIMATE}), "chord")
+    with pytest.raises(AnnotationError, match="not an annotation: list"):
+        mirflow.evaluate([], ESTIMATE, "chord")
+    with pytest.raises(MetricError, match="say which task"):
+        mirflow.evaluate(Annotation("events", {"time": np.zeros(1)}), Annotation("events", {"time": np.zeros(1)}))
+
+
+def test_extra_dims_come_along() -> None:
+    one = mirflow.evaluate(REFERENCE, ESTIMATE, "chord", metrics=["majmin", "confusion@majmin"])
+    assert float(one.confusion_majmin.sum()) == pytest.approx(4.0, abs=1e-12)
+
+
+def test_evidence_adds_up_to_the_score() -> None:
+    evidence = mirflow.explain(REFERENCE, ESTIMATE, "majmin", "chord")
+    seconds = (evidence.end - evidence.start).groupby(evidence.verdict).sum()
+    assert seconds.sel(verdict="right").item() == 2.0
+    assert seconds.sel(verdict="wrong").item() == 2.0
+    with pytest.raises(AnnotationError, match="single annotations"):
+        mirflow.explain(collect({"a": REFERENCE}), ESTIMATE, "majmin", "chord")
+
+
+def test_two_folders_are_scored_by_name_of_file(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=3)
+    (tmp_path / "est" / "ada" / "t01.lab").unlink()
+    ds = mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "est" / "ada", "chord")
+    assert ds.system.values.tolist() == ["ada"]
+    assert ds.status.values.tolist() == [[1, 2, 1]]
+    alone = mirflow.evaluate_paths(tmp_path / "ref" / "t02.lab", tmp_path / "est" / "ada" / "t02.lab", "chord")
+    np.testing.assert_array_equal(alone.score.values[0, 0], ds.score.sel(track="t02").values[0])
+
+
+def test_a_file_against_itself_is_perfect(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=1)
+    path = tmp_path / "ref" / "t00.lab"
+    ds = mirflow.evaluate_paths(path, path, "chord")
+    np.testing.assert_allclose(ds.score, 1.0, atol=1e-12)
+
+
+def test_paths_that_do_not_fit_are_errors(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=1)
+    with pytest.raises(AnnotationError, match="not one of each"):
+        mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "ref" / "t00.lab", "chord")
+    (tmp_path / "nothing").mkdir()
+    with pytest.raises(AnnotationError, match="no annotation files"):
+        mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "nothing", "chord")
+    (tmp_path / "ref" / "t00.csv").write_text("0,1,C\n")
+    with pytest.raises(AnnotationError, match="two files of track 't00'"):
+        mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "est" / "ada", "chord")
