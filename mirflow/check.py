@@ -19,6 +19,8 @@ from .paths import annotation_files
 from .plan import Reference
 from .ragged import Ragged
 from .readers.held import HeldSource
+from .readers.namespaces import NAMESPACES
+from .readers.options import READABLE
 from .readers.read import read_all
 
 Severity = Literal["error", "warning", "note"]
@@ -79,8 +81,8 @@ def check_paths(
     ----------
     paths : iterable of path
     task : str or None
-        What the files hold. None: what the namespaces of a JAMS file say; text files then count as chords in
-        ``.lab`` files and are refused otherwise.
+        What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, and
+        other text files are skipped with a note.
     convention : str or None
         Whose rules decide what is an error; None: the task's default.
     schema : bool
@@ -114,11 +116,11 @@ def _check_file(path: Path, task: str | None, convention: str | None, schema: bo
     is_jams = path.suffix.lower() == ".jams"
     if task is None and not is_jams:
         if path.suffix.lower() != ".lab":
-            yield Found("error", "unknown_task", "say what the file holds, for example --task chord")
+            yield Found("note", "skipped", "not checked; say what the file holds, for example --task chord")
             return
         task = "chord"
     try:
-        annotations = read_all(path, task=task)
+        annotations = _annotations(path, task)
     except AnnotationError as error:
         yield Found("error", "unreadable", error.message, error.line)
         return
@@ -126,6 +128,13 @@ def _check_file(path: Path, task: str | None, convention: str | None, schema: bo
         yield from _check_schema(path)
     for annotation in annotations:
         yield from _check_annotation(annotation, task, convention)
+
+
+def _annotations(path: Path, task: str | None) -> list[Annotation]:
+    """Every annotation of a file that is for the task, or that can be read at all."""
+    if task is not None:
+        return read_all(path, task=task)
+    return [annotation for kind in READABLE for annotation in read_all(path, kind=kind)]
 
 
 def _check_schema(path: Path) -> Iterator[Found]:
@@ -159,7 +168,9 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
 
 
 def _task_of(annotation: Annotation) -> str | None:
-    return next((name for name in annotation.schema.tasks if name in tasks()), None)
+    """The task that the namespace serves, if it has metrics."""
+    namespace = NAMESPACES.get(str(annotation.attrs.get("namespace", "")))
+    return next((name for name in namespace.tasks if name in tasks()), None) if namespace else None
 
 
 def _flaws(rules: Convention, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:

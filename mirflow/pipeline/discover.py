@@ -91,16 +91,8 @@ def _renamed(values: Mapping[str, str], old: str, new: str) -> dict[str, str]:
     return {new if name == old else name: value for name, value in values.items()}
 
 
-def _side(
-    side: Estimates,
-    key: str,
-    reading: Reading,
-    root: str,
-    open_pack: OpenPack | None,
-    annotators: bool,
-    troubles: list[Trouble],
-) -> list[_Found]:
-    """Everything that one side's pattern finds."""
+def find_matches(side: Estimates, key: str, root: str, troubles: list[Trouble]) -> list[Match]:
+    """What one side's pattern finds; if that is nothing, the reason is added to `troubles`."""
     pattern = Pattern(side.path)
     if not pattern.is_pack and "track" not in pattern.names:
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
@@ -112,13 +104,27 @@ def _side(
         return []
     if not matches:
         troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
-        return []
     odd = next((match.name for match in matches if not _is_text(match.name)), None)
     if odd is not None:
         troubles.append(((key, "path"), f"finds a file name that is not UTF-8: {odd!r}; rename the file"))
         return []
+    return matches
+
+
+def _side(
+    side: Estimates,
+    key: str,
+    reading: Reading,
+    root: str,
+    open_pack: OpenPack | None,
+    annotators: bool,
+    troubles: list[Trouble],
+) -> list[_Found]:
+    """Everything that one side's pattern finds."""
+    pattern = Pattern(side.path)
+    matches = find_matches(side, key, root, troubles)
     if pattern.is_pack:
-        return _packed(pattern, matches, key, open_pack, troubles)
+        return _packed(pattern, matches, key, open_pack, troubles) if matches else []
     names = pattern.names
     if annotators:
         return _annotated(matches, names, reading)
@@ -195,9 +201,11 @@ def _place_estimates(
 ) -> None:
     names = [name for name in (found[0].values if found else ()) if name not in ("track", "system", *shared)]
     of_track = [n for n in names if not _follows(found, n, "system") and _follows(found, n, "track")]
-    of_system = [name for name in names if name not in of_track]
-    # What the system's own name does not tell becomes part of it: KO1/run2 is scored as a system of its own.
-    added = [name for name in of_system if not _follows(found, name, "system")]
+    of_system = [name for name in names if _follows(found, name, "system")]
+    # Where one system has several estimates of a track, what tells them apart makes systems of them: KO1/run2.
+    places = {(one.values.get("system"), one.values["track"]) for one in found}
+    added = [] if len(places) == len(found) else [n for n in names if n not in of_system and n not in of_track]
+    of_system += added
     of_track += shared
     for one in found:
         system = "/".join([one.values.get("system", LONE_SYSTEM), *(one.values[name] for name in added)])

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from ..errors import PipelineError, Problem
 from ..plan import EvaluationPlan, cell_stamps, fingerprint
-from .discover import Discovery, OpenPack, absolute, discover
+from .discover import Discovery, OpenPack, absolute, discover, find_matches
 from .document import Document, Place, read_document
 from .forms import form_problems
 from .metadata import MetadataError, read_tracks, tabulate
@@ -191,9 +191,11 @@ def _duplicates(document: Document) -> list[Problem]:
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
     """The plan of an evaluation, or all that is wrong with it."""
     resolved = resolve(evaluation)
-    if not isinstance(resolved, Resolved):
-        return resolved
     troubles: list[Trouble] = []
+    if not isinstance(resolved, Resolved):
+        for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
+            find_matches(side, key, root, troubles)
+        return [*resolved, *troubles]
     found = discover(evaluation, resolved, root, open_pack, troubles)
     track_meta = dict(tabulate(found.tracks, found.track_meta))
     if evaluation.tracks is not None and not troubles:

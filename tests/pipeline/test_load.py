@@ -118,7 +118,7 @@ def test_systems_are_chosen_ordered_and_described(data: Path) -> None:
     assert plan(data, systems=["S2"]).tracks == ("a", "b", "c")
     described = plan(data, systems={"S2": {"year": 2013}, "S1": None})
     assert (described.systems, described.system_meta) == (("S2", "S1"), {"year": (2013, None)})
-    assert problems_of(data, systems=["S1", "S3"]) == ["systems.S3: no estimates of this system; did you mean 'S1'?"]
+    assert problems_of(data, systems=["S1", "S3"]) == ["systems.S3: no estimates of this system; known: S1, S2"]
     assert problems_of(data, systems=["S1", False]) == ["systems: needs names of systems, not False; put it in quotes"]
     assert problems_of(data, systems=["S1", "S1"]) == ["systems: names a system twice"]
 
@@ -141,6 +141,13 @@ def test_other_placeholders_name_what_would_be_ambiguous(tmp_path: Path) -> None
     found = plan(tmp_path, reference="ref/{fold}/{track}.lab", estimates="est/{system}/{run}/{fold}/{track}.lab")
     assert (found.tracks, found.track_meta) == (("f1/a", "f2/a"), {"fold": ("f1", "f2")})
     assert (found.systems, found.system_meta) == (("S1/r1", "S1/r2"), {"run": ("r1", "r2")})
+
+
+def test_a_placeholder_that_tells_nothing_of_track_or_system_is_only_a_path(tmp_path: Path) -> None:
+    make(tmp_path, "ref/a.lab", "est/S1/a.lab", "est/S1/b.csv", "est/S2/a.csv", "est/S2/b.csv")
+    found = plan(tmp_path, estimates="est/{system}/{track}.{format}")
+    assert (found.systems, found.system_meta, found.track_meta) == (("S1", "S2"), {}, {})
+    assert found.estimates[0][1] is not None
 
 
 def test_a_placeholder_may_name_the_annotator(tmp_path: Path) -> None:
@@ -169,7 +176,7 @@ def test_annotators_of_jams_files_are_systems_and_references(tmp_path: Path) -> 
     assert [one.annotator for one in found.references_for(0, 0)] == ["A2"]
     assert [one.annotator for one in found.references_for(1, 1)] == ["A3"]
     one = plan(tmp_path, reference={"path": "{track}.jams", "annotator": "A2"}, estimates="{track}.jams")
-    assert [[reference.source.label for reference in row] for row in one.references][0] == ["x.jams [A2]"]
+    assert [reference.source.label for reference in one.references[0]] == ["x.jams [A2]"]
 
 
 class Packed:
@@ -304,6 +311,8 @@ store: b.zarr
         "execution.scheduler:",
         "execution.block:",
         "evaluations[1].metrics[0]:",
+        "evaluations[1].reference:",
+        "evaluations[1].estimates:",
         "evaluations[2].reference:",
     ]
     assert "evaluations[0].tsk: unknown key; did you mean 'task'? (line 3)" in found

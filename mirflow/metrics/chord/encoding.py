@@ -50,7 +50,8 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
 
     def of(side: Ragged) -> Int:
         codes: Int = chord[[place[label] for label in side.labels] + [place[NO_CHORD]]]
-        return codes[np.append(side.columns["label"], -1)]
+        items: Int = codes[np.append(side.columns["label"], -1)]
+        return items
 
     return Chords(full.take(row), merged, of(references), of(estimates))
 

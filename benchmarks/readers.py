@@ -1,0 +1,128 @@
+"""Reading files: mirflow against a bare split-and-float loop, mir_eval.io, json and jams, on the same warm files.
+
+Run it with the folder of data sets: ``python benchmarks/readers.py ../shared/data``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import jams
+import mir_eval
+import numpy as np
+
+from mirflow.readers import FileSource, Reading
+from mirflow.readers.jams import annotators_of
+
+Row = tuple[float, float, str]
+
+
+def bare_loop(path: Path) -> tuple[list[float], list[float], list[str]]:
+    """The least that anyone can do."""
+    starts, ends, labels = [], [], []
+    with path.open() as file:
+        for line in file:
+            start, end, label = line.split(None, 2)
+            starts.append(float(start))
+            ends.append(float(end))
+            labels.append(label.rstrip())
+    return starts, ends, labels
+
+
+def ours(reading: Reading) -> Callable[[Path], Any]:
+    return lambda path: FileSource(str(path), reading).read()
+
+
+def every_annotator(reading: Reading) -> Callable[[Path], Any]:
+    def read(path: Path) -> list[Any]:
+        name = str(path)
+        return [FileSource(name, reading, annotator).read() for annotator in annotators_of(name, reading, name)]
+
+    return read
+
+
+def best_time(read: Callable[[Path], Any], files: list[Path], rounds: int) -> float:
+    """Milliseconds a file, the best of several rounds."""
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        for path in files:
+            read(path)
+        times.append(time.perf_counter() - start)
+    return min(times) / len(files) * 1000
+
+
+def compare(title: str, files: list[Path], readers: dict[str, Callable[[Path], Any]], rounds: int) -> None:
+    print(
+        f"\n{title}: {len(files)} files, {sum(path.stat().st_size for path in files) / len(files) / 1000:.1f} kB each"
+    )
+    base = None
+    for name, read in readers.items():
+        took = best_time(read, files, rounds)
+        base = base or took
+        print(f"  {name:28} {took:8.3f} ms a file   {took / base:6.2f} times the first")
+
+
+def check_lab(files: Iterable[Path]) -> None:
+    """The same numbers and labels from every reader, before any is timed."""
+    reading = Reading.of(task="chord")
+    for path in files:
+        annotation, _ = FileSource(str(path), reading).read()
+        starts, ends, labels = bare_loop(path)
+        assert annotation.labels == labels
+        assert np.array_equal(annotation.columns["start"], starts)
+        assert np.array_equal(annotation.columns["end"], ends)
+        assert mir_eval.io.load_delimited(str(path), [float, float, str]) == (starts, ends, labels)
+
+
+def check_jams(files: Iterable[Path]) -> None:
+    reading = Reading.of(task="chord")
+    for path in files:
+        document = json.loads(path.read_bytes())
+        for (annotation, _), theirs in zip(every_annotator(reading)(path), document["annotations"], strict=True):
+            assert annotation.labels == [row["value"] for row in theirs["data"]]
+            assert annotation.columns["start"].tolist() == [row["time"] for row in theirs["data"]]
+
+
+def uncached(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
+    """Without what stays decoded from the round before."""
+    from mirflow.readers.jams import _open
+
+    def cold(path: Path) -> Any:
+        _open.cache_clear()
+        return read(path)
+
+    return cold
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder of data sets")
+    parser.add_argument("--rounds", type=int, default=5)
+    asked = parser.parse_args()
+    labs = sorted((asked.data / "mirex2013-ace").glob("**/*.lab"))[::4]
+    casd = sorted((asked.data / "casd").glob("*.jams"))
+    chord = Reading.of(task="chord")
+    check_lab(labs)
+    check_jams(casd)
+    lab_readers: dict[str, Callable[[Path], Any]] = {
+        "bare split-and-float loop": bare_loop,
+        "mirflow (with digest)": ours(chord),
+        "mir_eval.io.load_delimited": lambda path: mir_eval.io.load_delimited(str(path), [float, float, str]),
+    }
+    compare("lab", labs, lab_readers, asked.rounds)
+    jams_readers: dict[str, Callable[[Path], Any]] = {
+        "json.loads": lambda path: json.loads(path.read_bytes()),
+        "mirflow (4 annotators)": uncached(every_annotator(chord)),
+        "jams.load, not validated": lambda path: jams.load(str(path), validate=False),
+    }
+    compare("jams", casd, jams_readers, asked.rounds)
+
+
+if __name__ == "__main__":
+    main()
