@@ -188,6 +188,81 @@ class TestMetrics:
         assert "did you mean 'mirex2013'?" in result.stderr
 
 
+LAB = "0.0 2.0 C:maj\n2.0 4.0 G:7\n"
+
+
+class TestFiles:
+    @pytest.fixture
+    def folders(self, tmp_path) -> tuple[Path, Path]:
+        """Two references; the estimate of the second is missing."""
+        for name, tracks in (("ref", "ab"), ("est", "a")):
+            (tmp_path / name).mkdir()
+            for track in tracks:
+                (tmp_path / name / f"{track}.lab").write_text(LAB)
+        return tmp_path / "ref", tmp_path / "est"
+
+    def test_two_files(self, folders):
+        reference, estimate = folders
+        result = invoke("evaluate", reference / "a.lab", estimate / "a.lab", "--task", "chord", "-m", "majmin")
+        assert result.exit_code == 0
+        lines = [line.split() for line in result.stdout.splitlines()]
+        assert lines[0][:4] == ["task", "chord,", "convention", "mir_eval,"]
+        assert lines[-1] == ["majmin", "1.0000", "4.0000", "s"]
+
+    def test_two_folders_and_what_is_missing(self, folders):
+        result = invoke("evaluate", *folders, "--task", "chord", "-m", "majmin", "--format", "json")
+        assert result.exit_code == exits.FAILED
+        assert result.stderr.startswith("track 'b': missing_estimate")
+        (row,) = json.loads(result.stdout)
+        assert (row["value"], row["n"], row["n_missing"], row["missing"]) == (1.0, 1, 1, "skip")
+
+    def test_check_lists_problems_with_file_and_line(self, folders):
+        path = folders[0] / "c.lab"
+        path.write_text("0.0 2.0 C:maj\n2.0 4.0 H:maj\n")
+        result = invoke("check", folders[0])
+        assert result.exit_code == exits.FAILED
+        assert result.stdout.startswith(f"{path}:2: error: ")
+        assert "'H:maj'" in result.stdout
+        assert result.stderr.startswith("3 files: 1 error, ")
+
+    def test_check_of_clean_files_says_so(self, folders):
+        result = invoke("check", folders[1], "--format", "csv")
+        assert (result.exit_code, result.stdout) == (0, "file,line,severity,rule,message,annotator\n")
+        assert result.stderr == "1 file: 0 errors, 0 warnings, 0 notes\n"
+
+    def test_pack_and_its_refusal_to_replace(self, folders, tmp_path):
+        arguments = ("pack", folders[0] / "{track}.lab", tmp_path / "refs.zarr", "--task", "chord")
+        assert invoke(*arguments).stderr == f"{tmp_path / 'refs.zarr'}: 2 tracks\n"
+        assert invoke(*arguments).exit_code == exits.STORE
+        assert invoke(*arguments, "--overwrite").exit_code == exits.OK
+
+    def test_run_ends_with_the_results_and_says_what_failed(self, folders, tmp_path):
+        pipeline = tmp_path / "p.yaml"
+        pipeline.write_text(
+            "name: p\nevaluations:\n  - {task: chord, reference: 'ref/{track}.lab', estimates: '{system}/{track}.lab', "
+            "systems: [est]}\nstore: unused.zarr\n"
+        )
+        store = tmp_path / "p.zarr"
+        dry = invoke("run", pipeline, "--store", store, "--dry-run")
+        assert (dry.exit_code, dry.stderr) == (0, "")
+        assert not store.exists()
+        result = invoke("run", pipeline, "--store", store)
+        assert result.exit_code == exits.FAILED
+        assert "majmin" in result.stdout
+        assert "1 missing_estimate" in result.stderr
+        assert f"{store} written" in result.stderr
+        again = invoke("run", pipeline, "--store", store, "--on-error", "ignore", "--quiet")
+        assert (again.exit_code, again.stdout) == (0, "")
+        assert invoke("query", store, "-m", "majmin", "--format", "json").exit_code == 0
+
+    @pytest.mark.parametrize("command", ["evaluate", "check", "run"])
+    def test_paths_that_do_not_exist(self, command, tmp_path):
+        missing = [tmp_path / "nothing"] * (2 if command == "evaluate" else 1)
+        result = invoke(command, *missing)
+        assert result.exit_code == exits.BAD_INPUT
+        assert "nothing' does not exist" in result.stderr
+
+
 def test_schema_is_json():
     assert "properties" in json.loads(invoke("schema").stdout)
 
@@ -295,6 +370,16 @@ class TestHelp:
 
 
 class TestProcess:
+    def test_a_query_needs_no_xarray(self, store):
+        script = (
+            "import sys\n"
+            "from mirflow.cli import main\n"
+            f"try: main(['query', {str(store)!r}])\n"
+            "except SystemExit as end: print([name for name in ('xarray', 'dask') if name in sys.modules], end.code)"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        assert done.stdout.splitlines()[-1] == "[] 0"
+
     def test_a_query_makes_no_noise(self, store):
         done = spawn("query", store, "-m", "only")
         assert (done.returncode, done.stderr) == (0, "")

@@ -74,6 +74,22 @@ def aggregate(
         ``raise``, a lower-is-better metric under ``zero``.
     UnknownNameError
         For a name that is not there, with a suggestion.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> names = {"system": ["A"], "track": ["x", "y"], "metric": ["majmin"]}
+    >>> about = {"aggregates": "mean wcsr", "standard_aggregate": "wcsr", "orientation": "higher", "unit": ""}
+    >>> ds = xr.Dataset(
+    ...     {
+    ...         "score": (("system", "track", "metric"), [[[1.0], [0.5]]]),
+    ...         "weight": (("system", "track", "metric"), [[[30.0], [10.0]]]),
+    ...         "status": (("system", "track"), [[1, 1]]),
+    ...     },
+    ...     names | {name: ("metric", [value]) for name, value in about.items()},
+    ... )
+    >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
+    (0.875, 0.75)
     """
     board = from_dataset(ds)
     return ask(

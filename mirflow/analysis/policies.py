@@ -56,6 +56,14 @@ def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duratio
         Values of :class:`mirflow.status.Status`.
     duration : float64 (tracks,), seconds
         Durations of the references; 0 or NaN where there is none.
+
+    Examples
+    --------
+    >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
+    >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
+    >>> gaps = find_gaps(score, weight, status, np.array([9.0, 9.0, 9.0]))
+    >>> gaps.missing.ravel().tolist(), gaps.undefined.ravel().tolist()
+    ([False, True, False], [False, False, True])
     """
     scored = np.isin(status, [int(one) for one in SCORED])
     nothing = weight == 0

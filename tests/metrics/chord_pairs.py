@@ -61,17 +61,28 @@ def chord_sequences(draw: st.DrawFn, min_size: int = 0, labels: Sequence[str] = 
 
 
 def mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:
-    """mir_eval's 15 scores; where only an instant of an estimated chord lies in the reference's span, without it."""
-    starts, ends, labels = estimate
-    try:
-        return _mir_eval_scores(reference, estimate)
-    except ValueError as error:
-        if "strictly positive" not in str(error):
-            raise
+    """mir_eval's 15 scores.
+
+    It refuses an estimated interval of which only an instant lies in the reference's span, unless its neighbour
+    continues the chord. Then the scores are those without that interval: without the one that touches the start of
+    the span, the one that touches its end, or both, whatever is enough.
+    """
     low, high = min(reference[0]), max(reference[1])
-    inside = [place for place in range(len(labels)) if ends[place] > low and starts[place] < high]
-    kept = [starts[i] for i in inside], [ends[i] for i in inside], [labels[i] for i in inside]
-    return _mir_eval_scores(reference, kept)
+    rows = list(zip(*estimate, strict=True))
+    after = [row for row in rows if row[1] > low]
+    candidates = [
+        rows,
+        after,
+        [row for row in rows if row[0] < high],
+        [row for row in after if row[0] < high],
+    ]
+    for kept in candidates:
+        try:
+            return _mir_eval_scores(reference, ([r[0] for r in kept], [r[1] for r in kept], [r[2] for r in kept]))
+        except ValueError as error:
+            if "strictly positive" not in str(error) or kept is candidates[-1]:
+                raise
+    raise AssertionError("one of the candidates is always scored or refused")
 
 
 def _mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:

@@ -177,3 +177,13 @@ def test_other_grids_are_refused(grid) -> None:
     one = chords((0.0, 1.0, "C"))
     with pytest.raises(MetricError, match="chords are not scored on grid"):
         score_pairs([(one, one)], grid=grid)
+
+
+@given(st.lists(st.tuples(chord_sequences(), chord_sequences()), min_size=1, max_size=4))
+@settings(max_examples=30, deadline=None)
+def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> None:
+    expected = score_pairs(pairs, ALL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mirflow.metrics.chord.recall._LARGEST_TABLE", 0)
+        found = score_pairs(pairs, ALL)
+    assert found.score.tobytes() == expected.score.tobytes()

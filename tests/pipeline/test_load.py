@@ -362,3 +362,10 @@ def test_all_pairs_of_casd(shared_data: Path) -> None:
     )
     assert (found.shape, found.annotators) == ((4, 25), ("A1", "A2", "A3", "A4"))
     assert {len(found.references_for(system, track)) for system in range(4) for track in range(25)} == {3}
+
+
+def test_the_documented_file_has_the_right_form(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "pipeline.md").read_text()
+    example = text.split("```yaml\n")[1].split("```")[0]
+    loaded = load_pipeline(write(tmp_path, example))
+    assert [evaluation.name for evaluation in loaded.evaluations] == ["chord", "casd"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,13 +16,13 @@ from mirflow.readers import DelimitedOptions, FileSource, Reading, read
 from mirflow.readers.delimited import parse_delimited
 
 
-def intervals(text: str | bytes, format: str = "lab", **options: object) -> Annotation:
+def intervals(text: str | bytes, format: str = "lab", **options: Any) -> Annotation:
     data = text if isinstance(text, bytes) else text.encode()
-    return parse_delimited(data, "intervals", format, DelimitedOptions(**options), "a." + format)  # type: ignore[arg-type]
+    return parse_delimited(data, "intervals", format, DelimitedOptions(**options), "a." + format)
 
 
-def events(text: str, format: str = "txt", **options: object) -> Annotation:
-    return parse_delimited(text.encode(), "events", format, DelimitedOptions(**options), "a." + format)  # type: ignore[arg-type]
+def events(text: str, format: str = "txt", **options: Any) -> Annotation:
+    return parse_delimited(text.encode(), "events", format, DelimitedOptions(**options), "a." + format)
 
 
 def rows(annotation: Annotation) -> list[tuple[float, float, str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from typing import Any
 
 import pytest
 
@@ -15,8 +16,8 @@ from mirflow.readers.namespaces import default_namespace
     ("asked", "kind"),
     [({"task": "chord"}, "intervals"), ({"task": "beat"}, "events"), ({"namespace": "key_mode"}, "intervals")],
 )
-def test_the_kind_follows(asked: dict[str, str], kind: str) -> None:
-    assert Reading.of(**asked).kind == kind  # type: ignore[arg-type]
+def test_the_kind_follows(asked: dict[str, Any], kind: str) -> None:
+    assert Reading.of(**asked).kind == kind
 
 
 @pytest.mark.parametrize(
@@ -30,9 +31,9 @@ def test_the_kind_follows(asked: dict[str, str], kind: str) -> None:
         ({"task": "chord", "namespace": "beat"}, AnnotationError, "'beat' holds events, but chord needs intervals"),
     ],
 )
-def test_what_does_not_fit_is_refused(asked: dict[str, str], error: type[Exception], message: str) -> None:
+def test_what_does_not_fit_is_refused(asked: dict[str, Any], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        Reading.of(**asked)  # type: ignore[arg-type]
+        Reading.of(**asked)
 
 
 def test_sources_can_be_sent_and_compared() -> None:
