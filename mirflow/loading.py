@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from .analysis.accessor import register
 from .annotations import collection as collections
 from .annotations.annotation import Annotation, from_dataset, to_dataset
 from .annotations.collection import Collection
@@ -121,6 +122,7 @@ def load_collection(
     """
     reading = _reading(task, namespace, format, options)
     sources = _sources(pattern, reading, annotator)
+    register()
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     return collection if lazy else collection.compute(scheduler="synchronous")
 
@@ -167,6 +169,7 @@ def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | 
 
     Examples
     --------
+    >>> import numpy as np
     >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([0.03])}, ["C"])
     >>> align([chords, chords], {"hop": 0.01}).sizes["time"]
     3
@@ -208,5 +211,5 @@ def pack(
     assert isinstance(whole, Collection)
     attrs = {} if annotator is None else {"annotator": annotator}
     metadata = {name: values.tolist() for name, values in whole.metadata.items()}
-    write_pack(out, whole.kind, whole.tracks, whole.rows, attrs, metadata, overwrite=overwrite)
+    write_pack(Path(out), whole.kind, whole.tracks, whole.rows, attrs, metadata, overwrite=overwrite)
     return len(whole)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..annotations.collection import Collection, from_dataset
 from .aggregate import aggregate as aggregate_group
 from .query import coverage, query
 from .selection import Names
@@ -14,17 +15,28 @@ from .selection import Names
 if TYPE_CHECKING:
     import xarray as xr
 
-CHECKS: list[Callable[[xr.Dataset], None]] = []
-"""Called with every dataset whose accessor is used; they raise for what must not be used, a mutilated collection."""
-
 
 class DatasetAccessor:
-    """``ds.mirflow``: questions to one evaluation of a store."""
+    """``ds.mirflow``: questions to one evaluation of a store, or a collection of annotations with its own selection.
+
+    Raises
+    ------
+    AnnotationError
+        For a collection that was cut so that its counts and its values do not fit.
+    """
 
     def __init__(self, ds: xr.Dataset) -> None:
-        for check in CHECKS:
-            check(ds)
         self._ds = ds
+        self._collection = from_dataset(ds) if "row_size" in ds.variables else None
+
+    @property
+    def collection(self) -> Collection:
+        """The collection of annotations that the dataset holds."""
+        return from_dataset(self._ds) if self._collection is None else self._collection
+
+    def sel(self, *, track: str | Sequence[str]) -> xr.Dataset:
+        """The named tracks of a collection with their values, which xarray's own ``sel`` would leave behind."""
+        return self.collection.sel(track=track).to_dataset()
 
     def query(
         self,

@@ -5,11 +5,13 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.accessor import CHECKS, register
+from mirflow.analysis.accessor import register
 from mirflow.analysis.aggregate import aggregate, ask
 from mirflow.analysis.query import boards_of, choose, coverage, headline_metrics, query
 from mirflow.analysis.scoreboard import from_dataset, read_store
-from mirflow.errors import QueryError, StoreError, UnknownNameError
+from mirflow.annotations.collection import Collection
+from mirflow.errors import AnnotationError, QueryError, StoreError, UnknownNameError
+from mirflow.ragged import Ragged
 from mirflow.status import Status
 from mirflow.store.open import open_store
 
@@ -137,10 +139,10 @@ class TestAccessor:
         tree = mirflow.open_store(write_store(tmp_path / "x.zarr", groups))
         np.testing.assert_array_equal(tree.mirflow.query("only")["value"], query(tree, "only")["value"])
 
-    def test_a_check_may_refuse_a_dataset(self, groups, monkeypatch):
-        def refuse(ds):
-            raise QueryError("mutilated")
-
-        monkeypatch.setattr("mirflow.analysis.accessor.CHECKS", [*CHECKS, refuse])
-        with pytest.raises(QueryError, match="mutilated"):
-            groups["chord"].isel(track=[0]).mirflow.coverage()
+    def test_a_collection_is_selected_with_its_values_and_refused_without(self):
+        start = np.array([0.0, 1.0, 0.0])
+        rows = Ragged({"start": start, "end": start + 1, "label": np.zeros(3, int)}, (np.array([2, 1]),), ("C",))
+        ds = Collection("intervals", ("a", "b"), rows).to_dataset()
+        assert ds.mirflow.sel(track="b").sizes == {"track": 1, "segment": 1, "code": 1}
+        with pytest.raises(AnnotationError, match="the counts say 1"):
+            ds.sel(track=["b"]).mirflow.sel(track="b")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.kernels.timeline import batches, merge, rank, steps_between
@@ -14,6 +14,7 @@ pairs = st.lists(st.tuples(st.lists(st.integers(1, 20)), st.lists(st.integers(1,
 
 
 @given(st.lists(times, max_size=4))
+@settings(deadline=None)
 def test_ranks_are_in_the_order_of_the_times_and_give_them_back(columns) -> None:
     arrays = [np.array(column, dtype=np.float64) for column in columns]
     distinct, ranks = rank(*arrays)
@@ -33,6 +34,7 @@ def sides(pairs):
 
 
 @given(pairs)
+@settings(deadline=None)
 def test_a_timeline_has_the_points_of_both_sides_in_order(pairs) -> None:
     left, right, line, _ = sides(pairs)
     expected = [sorted(a + b) for a, b in zip(left, right, strict=True)]
@@ -42,6 +44,7 @@ def test_a_timeline_has_the_points_of_both_sides_in_order(pairs) -> None:
 
 
 @given(pairs)
+@settings(deadline=None)
 def test_both_sides_are_in_force_wherever_a_stretch_has_a_length(pairs) -> None:
     left, right, line, flat = sides(pairs)
     lasting = line.durations(np.arange(100.0)) > 0
@@ -55,6 +58,7 @@ def test_both_sides_are_in_force_wherever_a_stretch_has_a_length(pairs) -> None:
 
 
 @given(pairs)
+@settings(deadline=None)
 def test_points_of_a_side_keep_their_order(pairs) -> None:
     _, _, line, flat = sides(pairs)
     assert line.rank[~line.is_right].tolist() == flat[0].tolist()
@@ -83,6 +87,7 @@ def test_sides_must_start_together() -> None:
 
 
 @given(st.lists(st.integers(0, 30), max_size=20), st.integers(1, 40))
+@settings(deadline=None)
 def test_batches_cover_everything_once_and_keep_the_limit(sizes, limit) -> None:
     found = list(batches(np.array(sizes, dtype=np.int64), limit))
     assert [place for one in found for place in range(one.start, one.stop)] == list(range(len(sizes)))

@@ -60,29 +60,39 @@ def chord_sequences(draw: st.DrawFn, min_size: int = 0, labels: Sequence[str] = 
     return [start for start, _ in spans], [end for _, end in spans], chosen
 
 
-def mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:
-    """mir_eval's 15 scores.
+def without_instants(reference: Sequence_, estimate: Sequence_) -> Sequence_:
+    """The estimate without intervals of which at most an instant lies in the reference's span."""
+    low, high = min(reference[0]), max(reference[1])
+    return _columns([row for row in zip(*estimate, strict=True) if row[1] > low and row[0] < high])
 
-    It refuses an estimated interval of which only an instant lies in the reference's span, unless its neighbour
-    continues the chord. Then the scores are those without that interval: without the one that touches the start of
-    the span, the one that touches its end, or both, whatever is enough.
+
+def accepted(reference: Sequence_, estimate: Sequence_) -> Sequence_:
+    """The estimate as mir_eval takes it.
+
+    It refuses an interval of which only an instant lies in the reference's span, unless its neighbour continues the
+    chord. Then it gets the estimate without the one that touches the start of the span, or its end, or both.
     """
     low, high = min(reference[0]), max(reference[1])
     rows = list(zip(*estimate, strict=True))
-    after = [row for row in rows if row[1] > low]
-    candidates = [
-        rows,
-        after,
-        [row for row in rows if row[0] < high],
-        [row for row in after if row[0] < high],
-    ]
-    for kept in candidates:
+    after, before = [row for row in rows if row[1] > low], [row for row in rows if row[0] < high]
+    for kept in (rows, after, before):
         try:
-            return _mir_eval_scores(reference, ([r[0] for r in kept], [r[1] for r in kept], [r[2] for r in kept]))
+            _mir_eval_scores(reference, _columns(kept))
         except ValueError as error:
-            if "strictly positive" not in str(error) or kept is candidates[-1]:
+            if "strictly positive" not in str(error):
                 raise
-    raise AssertionError("one of the candidates is always scored or refused")
+        else:
+            return _columns(kept)
+    return without_instants(reference, estimate)
+
+
+def _columns(rows: list[tuple[float, float, str]]) -> Sequence_:
+    return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
+
+
+def mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:
+    """mir_eval's 15 scores of the estimate as it takes it."""
+    return _mir_eval_scores(reference, accepted(reference, estimate))
 
 
 def _mir_eval_scores(reference: Sequence_, estimate: Sequence_) -> list[float]:

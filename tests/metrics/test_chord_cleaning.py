@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 
 from mirflow.metrics.chord.cleaning import clean, clean_unmerged
 
@@ -80,6 +80,7 @@ def test_neighbours_of_one_chord_may_overlap_unless_one_lies_within_the_other() 
 
 
 @given(chord_sequences())
+@settings(deadline=None)
 def test_sequences_without_overlap_have_no_flaws(sequence) -> None:
     cleaned = clean(to_rows([sequence]))
     assert not cleaned.flaws

@@ -16,7 +16,7 @@ from mirflow.metrics.chord.evidence import evidence
 from mirflow.metrics.chord.vocabularies import VOCABULARIES, get_vocabulary, to_25
 from mirflow.theory.chords import encode_vocabulary
 
-from .chord_pairs import ODD_LABELS, Sequence_, chord_sequences, to_rows
+from .chord_pairs import ODD_LABELS, Sequence_, accepted, chord_sequences, to_rows, without_instants
 from .test_chord_scoring import CONVENTION, chords, score_pairs
 
 DECIBEL = get_task("chord").convention("decibel")
@@ -32,16 +32,14 @@ def one(name: str, reference: Sequence_, estimate: Sequence_, grid="union") -> t
 
 
 def fitted(reference: Sequence_, estimate: Sequence_) -> tuple[np.ndarray, list[str]]:
-    """The estimate over the reference's span, by mir_eval, without what only touches that span."""
-    low, high = min(reference[0]), max(reference[1])
-    inside = [row for row in zip(*estimate, strict=True) if row[1] > low and row[0] < high]
-    intervals = np.array([row[:2] for row in inside], dtype=np.float64).reshape(-1, 2)
-    return mir_eval.util.adjust_intervals(intervals, [row[2] for row in inside], low, high, "N", "N")
+    """The estimate over the reference's span, by mir_eval."""
+    intervals = np.array(estimate[:2], dtype=np.float64).T
+    return mir_eval.util.adjust_intervals(intervals, list(estimate[2]), min(reference[0]), max(reference[1]), "N", "N")
 
 
 def segments(reference: Sequence_, estimate: Sequence_) -> list[tuple[float, str, str]]:
     """Duration and both labels of each segment, by mir_eval."""
-    intervals, labels = fitted(reference, estimate)
+    intervals, labels = fitted(reference, accepted(reference, estimate))
     spans = np.array(reference[:2]).T
     merged, ours, theirs = mir_eval.util.merge_labeled_intervals(spans, reference[2], intervals, labels)
     return list(zip((merged[:, 1] - merged[:, 0]).tolist(), ours, theirs, strict=True))
@@ -217,6 +215,7 @@ class TestDecibel:
     def test_does_not_merge_neighbours(self, reference, estimate) -> None:
         rows = to_rows([reference]), to_rows([estimate])
         found = DECIBEL.score(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int), DECIBEL.select(), "union")
+        estimate = without_instants(reference, estimate)
         intervals, _ = fitted(reference, estimate)
         spans = np.array(reference[:2]).T
         under, over = mir_eval.chord.underseg(spans, intervals), mir_eval.chord.overseg(spans, intervals)
