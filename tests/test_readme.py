@@ -1,0 +1,66 @@
+"""The README says what happens: its examples run, its outputs are what the commands print."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mirflow.cli import cli
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+OUTPUTS = re.findall(r"<!-- output: mirflow (.*?) -->\n```\n(.*?)```", README, re.DOTALL)
+COMMANDS = re.findall(r"<!-- command: (.*?) -->\n```sh\n(.*?)\n```", README)
+
+
+@pytest.fixture(autouse=True)
+def fresh_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A folder like a checkout, in which the demonstration was run."""
+    (tmp_path / "pipelines").symlink_to(ROOT / "pipelines")
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(cli, ["run", "pipelines/demo.yaml"]).exit_code == 0
+    yield
+    os.chdir(ROOT)
+
+
+def test_python_examples_give_what_they_show(monkeypatch: pytest.MonkeyPatch) -> None:
+    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, globs={"np": np})
+    assert results.attempted > 15
+    assert results.failed == 0
+
+
+@pytest.mark.parametrize(("command", "shown"), OUTPUTS, ids=[command.split()[0] for command, _ in OUTPUTS])
+def test_outputs_are_what_the_commands_print(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(OUTPUTS) == 3
+    if command.startswith("run"):
+        command += " --force"
+    monkeypatch.setenv("COLUMNS", "120")
+    output = CliRunner().invoke(cli, shlex.split(command)).output
+    assert without_times(shown).strip() == without_times(output).strip()
+
+
+def without_times(text: str) -> str:
+    """The same text whatever the machine's speed and folders."""
+    text = re.sub(r"\S*stores/demo\.zarr written \(.*?, serial\)", "stores/demo.zarr written", text)
+    return re.sub(r"cells: 21 (new|changed)", "cells: 21 new", text)
+
+
+def test_set_up_is_two_single_line_commands() -> None:
+    names = [name for name, _ in COMMANDS]
+    assert names == ["main job", "tests"]
+    assert all("\n" not in command for _, command in COMMANDS)
+
+
+def test_links_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]
+    for page in pages:
+        for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
