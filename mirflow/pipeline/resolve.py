@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
-from ..metrics.base.identity import Measure, parse
+from ..metrics.base.identity import Measure, expand, parse
 from ..metrics.base.record import Value
 from ..metrics.base.task import Convention, Grid, get_task
 from ..readers.options import Reading
@@ -74,14 +74,15 @@ def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Tro
     for position, text in enumerate(texts):
         place: Place = ("metrics",) if evaluation.metrics is None else ("metrics", position)
         try:
-            measure = parse(text, convention.metrics)
+            measures = [parse(one, convention.metrics) for one in expand(text)]
         except (MetricError, UnknownNameError) as error:
             troubles.append((place, str(error)))
             continue
-        names = [p.name for p in measure.metric.parameters if p.name in evaluation.parameters]
+        names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
         unused -= set(names)
         try:
-            yield _with_parameters(measure, {name: evaluation.parameters[name] for name in names}, convention)
+            for measure in measures:
+                yield _with_parameters(measure, {name: evaluation.parameters[name] for name in names}, convention)
         except (MetricError, UnknownNameError) as error:
             troubles.append((("parameters", names[0]), str(error)))
     known = {parameter.name for metric in convention.metrics for parameter in metric.parameters}

@@ -76,6 +76,22 @@ def test_no_choice_means_the_default_metrics_and_repetitions_count_once() -> Non
     assert [str(measure) for measure in select(["majmin", "F", "f_measure"], METRICS)] == ["majmin", "f_measure"]
 
 
+def test_a_sweep_is_one_metric_for_each_value_with_both_ends() -> None:
+    swept = select(["f_measure@[0.01:0.1:0.01](trim=true)", "f_measure@[0.025, 0.05]"], METRICS)
+    assert len(swept) == 12
+    assert [measure["window"] for measure in swept[:10]] == [0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07, 0.08, 0.09, 0.1]
+    assert str(swept[2]) == "f_measure@0.03(trim=true)"
+    np.testing.assert_array_equal(describe(swept)["window"][10:], [0.025, 0.05])
+
+
+@pytest.mark.parametrize(
+    "text", ["f_measure@[0.1]x", "f_measure@[1:0:1]", "f_measure@[0:1:0]", "f_measure@[a:b:c]", "f_measure@[0:1:1e-9]"]
+)
+def test_a_sweep_that_cannot_be_is_explained(text: str) -> None:
+    with pytest.raises(MetricError, match=r"sweep|not a metric|needs a float"):
+        select([text], METRICS)
+
+
 def test_parameters_stand_as_coordinates_along_metric() -> None:
     coords = describe(select(["f_measure@0.1", "majmin"], METRICS))
     assert coords["metric"].tolist() == ["f_measure@0.1", "majmin"]

@@ -5,11 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from types import MappingProxyType
 
 from ...errors import MetricError, UnknownNameError
 from .record import Metric, Parameter, Value
 
+_SWEEP = re.compile(r"^(?P<name>[^@()\s]+)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
+_MOST_STEPS = 1000
 _FORM = re.compile(r"^(?P<name>[^@()\s]+)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
 
 
@@ -136,8 +139,49 @@ def defaults(metrics: Iterable[Metric]) -> tuple[Measure, ...]:
     return tuple(Measure(m, tuple(p.default for p in m.parameters)) for m in metrics if m.default)
 
 
+def expand(text: str) -> list[str]:
+    """The identity strings of a sweep over a metric's primary parameter; any other text is itself.
+
+    Parameters
+    ----------
+    text : str
+        ``name@[first:last:step]``, both ends included, or ``name@[value,value,...]``, perhaps followed by other
+        parameters in brackets.
+
+    Raises
+    ------
+    MetricError
+        For a sweep that does not parse, has no steps or more than 1000.
+
+    Examples
+    --------
+    >>> expand("f_measure@[0.05:0.2:0.05](trim=true)")[::3]
+    ['f_measure@0.05(trim=true)', 'f_measure@0.20(trim=true)']
+    >>> expand("csr@[root,majmin]")
+    ['csr@root', 'csr@majmin']
+    """
+    sweep = _SWEEP.match(text.strip())
+    if sweep is None:
+        return [text]
+    inner = sweep["values"]
+    values = [value.strip() for value in inner.split(",")] if ":" not in inner else _steps(inner, text)
+    return [f"{sweep['name']}@{value}{sweep['rest']}" for value in values]
+
+
+def _steps(inner: str, text: str) -> list[str]:
+    """The values of ``first:last:step``, in decimal arithmetic, so that they print as people write them."""
+    try:
+        first, last, step = (Decimal(part.strip()) for part in inner.split(":"))
+        count = int((last - first) / step) + 1
+    except (ValueError, ArithmeticError):
+        raise MetricError(f"{text}: write a sweep as [first:last:step], with a step above 0") from None
+    if step <= 0 or not 1 <= count <= _MOST_STEPS:
+        raise MetricError(f"{text}: a sweep has 1 to {_MOST_STEPS} values, with a step above 0")
+    return [str(first + number * step) for number in range(count)]
+
+
 def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    """The measures that a list of identity strings names; None: the default ones. Repeated ones count once."""
+    """The measures that identity strings and sweeps name, repeated ones once; None: the default ones."""
     if texts is None:
         return defaults(metrics)
-    return tuple(dict.fromkeys(parse(text, metrics) for text in texts))
+    return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))

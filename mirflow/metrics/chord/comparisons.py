@@ -8,6 +8,7 @@ are in `rules`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from ...ragged import Float
 from .accuracy import validate
@@ -15,38 +16,14 @@ from .labels import encode_table
 from .rules import compare
 
 
-def _compared(reference_labels: Sequence[str], estimated_labels: Sequence[str], rule: str) -> Float:
-    validate(reference_labels, estimated_labels)
-    return compare(encode_table(reference_labels), encode_table(estimated_labels), rule)
+class Comparison(Protocol):
+    """A rule over two aligned sequences of labels."""
+
+    def __call__(self, reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
+        """Compare the labels of each stretch of time: float64 (n,)."""
 
 
-def thirds(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root and third are right: minor thirds against all others.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> thirds(["A:7", "C:min"], ["A:aug", "C"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "thirds")
-
-
-def thirds_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root, third and bass are right.
+_DOCSTRING = """{summary}
 
     Parameters
     ----------
@@ -55,7 +32,7 @@ def thirds_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str])
     Returns
     -------
     float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
+        1 right, 0 wrong, -1 not comparable: {left_out}.
 
     Raises
     ------
@@ -64,257 +41,88 @@ def thirds_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str])
 
     Examples
     --------
-    >>> thirds_inv(["A:7/3", "C:min"], ["A/3", "C:min/5"]).tolist()
-    [1.0, 0.0]
+    >>> {rule}({reference}, {estimate}).tolist()
+    {verdicts}
     """
-    return _compared(reference_labels, estimated_labels, "thirds_inv")
 
 
-def triads(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root and all semitones up to the fifth are right.
+def _comparison(
+    rule: str, summary: str, left_out: str, reference: list[str], estimate: list[str], verdicts: list[float]
+) -> Comparison:
+    """The public function of a rule; its docstring, with an executed example, comes from its row below."""
 
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
+    def compared(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
+        validate(reference_labels, estimated_labels)
+        return compare(encode_table(reference_labels), encode_table(estimated_labels), rule)
 
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> triads(["A:7", "C"], ["A", "C:aug"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "triads")
+    compared.__name__ = compared.__qualname__ = rule
+    compared.__doc__ = _DOCSTRING.format(
+        rule=rule, summary=summary, left_out=left_out, reference=reference, estimate=estimate, verdicts=verdicts
+    )
+    return compared
 
 
-def triads_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root, all semitones up to the fifth and bass are right.
+_X = "references of X"
+_MAJMIN = "references other than major, minor and N up to the fifth"
+_SEVENTHS = "references other than maj, min, maj7, 7, min7 and N"
 
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> triads_inv(["A:7/3", "C"], ["A/3", "C/5"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "triads_inv")
-
-
-def tetrads(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root and all semitones within the octave are right.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> tetrads(["A:7", "A:7"], ["A:9", "A:maj7"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "tetrads")
-
-
-def tetrads_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root, all semitones within the octave and bass are right.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> tetrads_inv(["A:7/3", "A:7"], ["A:9/3", "A:7/3"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "tetrads_inv")
-
-
-def root(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether the root is right.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> root(["A:7", "N", "X"], ["A:dim", "C", "N"]).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    return _compared(reference_labels, estimated_labels, "root")
-
-
-def mirex(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether at least three pitch classes are right, whatever the root.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references of X and of one or two pitch classes.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> mirex(["C:maj6", "C:min", "C:5"], ["A:min7", "C", "C"]).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    return _compared(reference_labels, estimated_labels, "mirex")
-
-
-def majmin(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root and triad are right, where the reference is a major or minor one.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references other than major, minor and N up to the fifth.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> majmin(["C:7", "C:aug"], ["C", "C:aug"]).tolist()
-    [1.0, -1.0]
-    """
-    return _compared(reference_labels, estimated_labels, "majmin")
-
-
-def majmin_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root, triad and bass are right, where the reference is a major or minor one.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references other than major, minor and N up to the fifth.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> majmin_inv(["C:7/5", "C"], ["C/5", "C/3"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "majmin_inv")
-
-
-def sevenths(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root and chord are right, where the reference is a triad or seventh chord of a short list.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references other than maj, min, maj7, 7, min7 and N.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> sevenths(["C:7", "C:min7", "C:maj6"], ["C:9", "C:min", "C"]).tolist()
-    [1.0, 0.0, -1.0]
-    """
-    return _compared(reference_labels, estimated_labels, "sevenths")
-
-
-def sevenths_inv(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
-    """Whether root, chord and bass are right, where the reference is of that short list.
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: references other than maj, min, maj7, 7, min7 and N.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> sevenths_inv(["C:7/b7", "C:7"], ["C:9/b7", "C:7/3"]).tolist()
-    [1.0, 0.0]
-    """
-    return _compared(reference_labels, estimated_labels, "sevenths_inv")
+thirds = _comparison(
+    "thirds",
+    "Whether root and third are right: minor thirds against all others.",
+    *(_X, ["A:7", "C:min"], ["A:aug", "C"], [1.0, 0.0]),
+)
+thirds_inv = _comparison(
+    "thirds_inv",
+    "Whether root, third and bass are right.",
+    *(_X, ["A:7/3", "C:min"], ["A/3", "C:min/5"], [1.0, 0.0]),
+)
+triads = _comparison(
+    "triads",
+    "Whether root and all semitones up to the fifth are right.",
+    *(_X, ["A:7", "C"], ["A", "C:aug"], [1.0, 0.0]),
+)
+triads_inv = _comparison(
+    "triads_inv",
+    "Whether root, all semitones up to the fifth and bass are right.",
+    *(_X, ["A:7/3", "C"], ["A/3", "C/5"], [1.0, 0.0]),
+)
+tetrads = _comparison(
+    "tetrads",
+    "Whether root and all semitones within the octave are right.",
+    *(_X, ["A:7", "A:7"], ["A:9", "A:maj7"], [1.0, 0.0]),
+)
+tetrads_inv = _comparison(
+    "tetrads_inv",
+    "Whether root, all semitones within the octave and bass are right.",
+    *(_X, ["A:7/3", "A:7"], ["A:9/3", "A:7/3"], [1.0, 0.0]),
+)
+root = _comparison(
+    "root",
+    "Whether the root is right.",
+    *(_X, ["A:7", "N", "X"], ["A:dim", "C", "N"], [1.0, 0.0, -1.0]),
+)
+mirex = _comparison(
+    "mirex",
+    "Whether at least three pitch classes are right, whatever the root.",
+    *(f"{_X} and of one or two pitch classes", ["C:maj6", "C:min", "C:5"], ["A:min7", "C", "C"], [1.0, 0.0, -1.0]),
+)
+majmin = _comparison(
+    "majmin",
+    "Whether root and triad are right, where the reference is a major or minor one.",
+    *(_MAJMIN, ["C:7", "C:aug"], ["C", "C:aug"], [1.0, -1.0]),
+)
+majmin_inv = _comparison(
+    "majmin_inv",
+    "Whether root, triad and bass are right, where the reference is a major or minor one.",
+    *(_MAJMIN, ["C:7/5", "C"], ["C/5", "C/3"], [1.0, 0.0]),
+)
+sevenths = _comparison(
+    "sevenths",
+    "Whether root and chord are right, where the reference is a triad or seventh chord of a short list.",
+    *(_SEVENTHS, ["C:7", "C:min7", "C:maj6"], ["C:9", "C:min", "C"], [1.0, 0.0, -1.0]),
+)
+sevenths_inv = _comparison(
+    "sevenths_inv",
+    "Whether root, chord and bass are right, where the reference is of that short list.",
+    *(_SEVENTHS, ["C:7/b7", "C:7"], ["C:9/b7", "C:7/3"], [1.0, 0.0]),
+)
