@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidAnnotationError
+from .harte import not_a_chord
 
 _NATURALS = MappingProxyType({1: 0, 2: 2, 3: 4, 4: -1, 5: 1, 6: 3, 7: 5})
 _ROOTS = MappingProxyType({"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11})
@@ -118,7 +119,7 @@ def parse_spelled(label: str) -> SpelledChord:
         return SpelledChord(UNDEFINED)
     form = _CHORD.fullmatch(label)
     if form is None:
-        raise InvalidAnnotationError(f"not a chord: {label!r}; chords are written like C, A:min7/b3, F#:(1,5) or N")
+        raise InvalidAnnotationError(not_a_chord(label))
     accidentals = form["accidentals"]
     root = (_ROOTS[form["letter"]] + accidentals.count("#") - accidentals.count("b")) % 12
     shorthand = form["shorthand"] or ("" if form["list"] else "maj")

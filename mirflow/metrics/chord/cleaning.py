@@ -8,6 +8,7 @@ from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
 from ...ragged import Int, Ragged, rows_of
 from ...theory.chords import encode_vocabulary
+from ...theory.harte import not_a_chord
 from ..base.task import Cleaned, Flaw
 from .encoding import encode_runs
 from .refusals import disordered, overlapping
@@ -38,7 +39,7 @@ def clean(rows: Ragged) -> Cleaned:
     ...                "label": np.array([0, 0, 1])}, (np.array([2, 1]),), ("C:maj", "H:maj"))
     >>> cleaned = clean(rows)
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([1, 0], [1, 0], "not a chord: 'H:maj'")
+    ([1, 0], [1, 0], "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N")
     """
     return _clean(rows, merging=True)
 
@@ -58,7 +59,7 @@ def _clean(rows: Ragged, merging: bool) -> Cleaned:
     invalid = encode_vocabulary(rows.labels).invalid
     if invalid:
         for place in np.flatnonzero(np.isin(rows.columns["label"], list(invalid))).tolist():
-            flaws.add(place, f"not a chord: {rows.labels[int(rows.columns['label'][place])]!r}")
+            flaws.add(place, not_a_chord(rows.labels[int(rows.columns["label"][place])]))
     irregular = np.zeros(len(owner), dtype=np.bool_)
     for name in _MENDED & findings.keys():
         irregular |= findings[name].items
