@@ -8,12 +8,14 @@ Writes tracks x (systems + 1) lab files of about 80 chords each below the folder
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import tempfile
 import time
 from pathlib import Path
 
 import numpy as np
+import psutil
 
 import mirflow
 from mirflow.progress import Progress
@@ -46,15 +48,19 @@ def write_tracks(folder: Path, tracks: int, systems: int) -> None:
 
 
 class Clock(Progress):
-    """Notes when each block came back."""
+    """Notes when each block came back, and the largest worker so far."""
 
     def __init__(self) -> None:
         super().__init__()
         self.notes: list[tuple[float, int]] = []
+        self.worker = 0
 
     def show(self, seconds: float) -> None:
         """Note the state after so many seconds."""
         self.notes.append((seconds, self.done))
+        for child in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.NoSuchProcess):
+                self.worker = max(self.worker, child.memory_info().rss)
 
 
 def main(folder: Path, tracks: int, systems: int, scheduler: str) -> None:
@@ -77,8 +83,8 @@ def main(folder: Path, tracks: int, systems: int, scheduler: str) -> None:
     at = np.interp(edges, done, [moment for moment, _ in clock.notes])
     rates = np.diff(edges) / np.diff(at)
     print("tracks/s in each eighth of the run: " + " ".join(f"{rate:.0f}" for rate in rates))
-    for who, whom in (("this process", resource.RUSAGE_SELF), ("largest worker", resource.RUSAGE_CHILDREN)):
-        print(f"peak memory, {who}: {resource.getrusage(whom).ru_maxrss / 1024:.0f} MB")
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(f"peak memory: this process {own:.0f} MB, largest worker {clock.worker / 2**20:.0f} MB")
 
 
 if __name__ == "__main__":

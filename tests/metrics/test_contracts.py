@@ -1,0 +1,147 @@
+"""What every metric of every task must obey, run over all records."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mirflow.annotations.annotation import to_ragged
+from mirflow.metrics.base import Convention, Measure, Scores, describe, get_task, parse, tasks
+from mirflow.ragged import Int, Ragged, concatenate
+from tests.samples import empty, sample_rows
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+CONVENTIONS = [(task, name) for task in tasks() for name in get_task(task).conventions]
+each_convention = pytest.mark.parametrize(("task", "name"), CONVENTIONS)
+
+
+def convention(task: str, name: str) -> Convention:
+    return get_task(task).convention(name)
+
+
+def all_measures(rules: Convention) -> tuple[Measure, ...]:
+    """The default measures and one of every metric that is not among them."""
+    defaults = rules.select()
+    named = {measure.metric.name for measure in defaults}
+    return (*defaults, *rules.select([metric.name for metric in rules.metrics if metric.name not in named]))
+
+
+def score(rules: Convention, ref: Ragged, est: Ragged, pairs: list[tuple[int, int]]) -> Scores:
+    rows: Int = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return rules.score(ref, est, rows[:, 0], rows[:, 1], all_measures(rules), rules.grids[0])
+
+
+def sides(task: str, rules: Convention, count: int = 6) -> tuple[Ragged, Ragged]:
+    ref, est = (rules.clean(sample_rows(task, count, seed)) for seed in (1, 2))
+    assert not ref.flaws
+    assert not est.flaws
+    return ref.rows, est.rows
+
+
+@each_convention
+def test_records_are_complete(task: str, name: str) -> None:
+    rules = convention(task, name)
+    names = [metric.name for metric in rules.metrics]
+    assert len(set(names)) == len(names)
+    assert rules.summary
+    for metric in rules.metrics:
+        assert metric.name.isidentifier()
+        assert metric.title
+        assert metric.summary
+        assert metric.weight
+        assert metric.literature
+        assert metric.range[0] < metric.range[1]
+        assert metric.standard_aggregate in metric.aggregates
+        others = {other for one in rules.metrics if one is not metric for other in (one.name, *one.aliases)}
+        assert not others & {metric.name, *metric.aliases}
+    for measure in all_measures(rules):
+        assert parse(str(measure), rules.metrics) == measure
+    describe(all_measures(rules))
+
+
+@each_convention
+def test_scores_lie_in_their_range_and_weights_are_never_nan(task: str, name: str) -> None:
+    rules = convention(task, name)
+    ref, est = sides(task, rules)
+    scores = score(rules, ref, est, [(i, j) for i in range(6) for j in range(6)])
+    scalars = [measure for measure in all_measures(rules) if not measure.metric.dims]
+    assert scores.score.shape == scores.weight.shape == (36, len(scalars))
+    assert np.isfinite(scores.weight).all()
+    assert (scores.weight >= 0).all()
+    for column, measure in enumerate(scalars):
+        low, high = measure.metric.range
+        values = scores.score[:, column]
+        values = values[np.isfinite(values)]
+        assert ((values >= low - 1e-12) & (values <= high + 1e-12)).all(), measure
+
+
+@each_convention
+def test_a_pair_alone_gives_what_it_gives_in_any_batch_to_the_bit(task: str, name: str) -> None:
+    rules = convention(task, name)
+    ref, est = sides(task, rules)
+    pairs = [(i, j) for i in range(6) for j in range(6)]
+    order = np.random.default_rng(0).permutation(len(pairs))
+    together = score(rules, ref, est, pairs)
+    shuffled = score(rules, ref, est, [pairs[i] for i in order])
+    np.testing.assert_array_equal(shuffled.score, together.score[order])
+    np.testing.assert_array_equal(shuffled.weight, together.weight[order])
+    for number in (0, 17, 35):
+        alone = score(rules, ref, est, [pairs[number]])
+        np.testing.assert_array_equal(alone.score[0], together.score[number])
+        np.testing.assert_array_equal(alone.weight[0], together.weight[number])
+
+
+@each_convention
+def test_a_reference_against_itself_is_perfect(task: str, name: str) -> None:
+    rules = convention(task, name)
+    ref, _ = sides(task, rules)
+    scores = score(rules, ref, ref, [(i, i) for i in range(6)])
+    scalars = [measure for measure in all_measures(rules) if not measure.metric.dims]
+    for column, measure in enumerate(scalars):
+        if measure.metric.perfect is None or measure.metric.perfect_exceptions:
+            continue
+        defined = scores.weight[:, column] > 0
+        np.testing.assert_allclose(
+            scores.score[defined, column], measure.metric.perfect, atol=1e-9, err_msg=str(measure)
+        )
+
+
+@each_convention
+def test_empty_sides_have_a_score_and_no_pairs_have_none(task: str, name: str) -> None:
+    rules = convention(task, name)
+    ref, est = sides(task, rules)
+    nothing = rules.clean(to_ragged([empty(task)])).rows
+    ref, est = concatenate([ref, nothing]), concatenate([est, nothing])
+    scores = score(rules, ref, est, [(6, 0), (0, 6), (6, 6)])
+    assert np.isfinite(scores.weight).all()
+    assert score(rules, ref, est, []).score.shape[0] == 0
+
+
+@each_convention
+def test_numbers_change_only_with_the_version(task: str, name: str) -> None:
+    """The golden scores; where numbers change on purpose, raise the metric's version and write the file anew."""
+    rules = convention(task, name)
+    ref, est = sides(task, rules)
+    scores = score(rules, ref, est, [(i, i) for i in range(6)])
+    scalars = [measure for measure in all_measures(rules) if not measure.metric.dims]
+    found = {
+        str(measure): {
+            "version": measure.metric.version,
+            "score": scores.score[:, column].tolist(),
+            "weight": scores.weight[:, column].tolist(),
+        }
+        for column, measure in enumerate(scalars)
+    }
+    path = GOLDEN / f"{task}-{name}.json"
+    if not path.exists():  # a new convention: its first numbers are written, and count from the next run on
+        path.write_text(json.dumps(found, indent=1) + "\n")
+        pytest.fail(f"{path.name} was missing and has been written; look at it and commit it")
+    golden = json.loads(path.read_text())
+    assert found.keys() == golden.keys()
+    for identity, expected in golden.items():
+        assert found[identity]["version"] == expected["version"], identity
+        for key in ("score", "weight"):
+            np.testing.assert_allclose(found[identity][key], expected[key], rtol=1e-12, atol=1e-12, err_msg=identity)

@@ -1,0 +1,83 @@
+"""Random rows of every kind of annotation, for tests that run over all tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.schema import TASK_KINDS
+from mirflow.ragged import Ragged
+
+KEYS = ("C major", "A minor", "Eb major", "F# minor", "G major", "E minor")
+CHORDS = ("C:maj", "A:min", "F:maj7", "G:7", "D:min/b3", "N", "E:sus4", "X", "B:hdim7", "C:maj6", "G:maj/3")
+SECTIONS = ("intro", "verse", "chorus", "Verse", "bridge", "outro")
+
+
+def sample(task: str, rng: np.random.Generator) -> Annotation:
+    """One random annotation of the kind that a task compares."""
+    return _SAMPLES[TASK_KINDS[task]](task, rng)
+
+
+def sample_rows(task: str, count: int, seed: int) -> Ragged:
+    """Several of them as ragged rows."""
+    rng = np.random.default_rng(seed)
+    return to_ragged([sample(task, rng) for _ in range(count)])
+
+
+def empty(task: str) -> Annotation:
+    """One without any item."""
+    from mirflow.annotations.schema import KINDS
+    from mirflow.flow.side import empty_annotation
+
+    return empty_annotation(KINDS[TASK_KINDS[task]])
+
+
+def _events(task: str, rng: np.random.Generator) -> Annotation:
+    count = int(rng.integers(20, 60))
+    times = 0.3 + np.cumsum(rng.choice([0.4, 0.5, 0.5, 0.51], count) + rng.normal(0, 0.01, count))
+    return Annotation("events", {"time": np.round(times, 3)}, [""] * count)
+
+
+def _intervals(task: str, rng: np.random.Generator) -> Annotation:
+    count = int(rng.integers(4, 25))
+    bounds = np.round(np.cumsum(rng.uniform(0.5, 6.0, count + 1)) - 0.5, 3)
+    bounds[0] = 0.0
+    labels = rng.choice(CHORDS if task == "chord" else SECTIONS, count).tolist()
+    return Annotation("intervals", {"start": bounds[:-1], "end": bounds[1:]}, labels)
+
+
+def _hierarchy(task: str, rng: np.random.Generator) -> Annotation:
+    coarse = np.array([0.0, *np.sort(np.round(rng.uniform(5, 55, 3), 1)), 60.0])
+    fine = np.unique(np.concatenate([coarse, np.round(rng.uniform(1, 59, 6), 1)]))
+    starts = np.concatenate([coarse[:-1], fine[:-1]])
+    ends = np.concatenate([coarse[1:], fine[1:]])
+    labels = rng.choice(["A", "B", "C"], len(starts)).tolist()
+    counts = np.array([len(coarse) - 1, len(fine) - 1])
+    return Annotation("hierarchy", {"start": starts, "end": ends}, labels, (counts,))
+
+
+def _patterns(task: str, rng: np.random.Generator) -> Annotation:
+    occurrences = rng.integers(1, 4, int(rng.integers(1, 4)))
+    notes = rng.integers(2, 7, int(occurrences.sum()))
+    onset = np.concatenate([np.sort(rng.integers(0, 40, count)) / 2.0 for count in notes])
+    pitch = rng.integers(60, 66, int(notes.sum())).astype(np.float64)
+    return Annotation("patterns", {"onset": onset, "pitch": pitch}, None, (occurrences, notes))
+
+
+def _tempo(task: str, rng: np.random.Generator) -> Annotation:
+    slow = float(rng.uniform(50, 90))
+    return Annotation("tempo", {"tempo": np.array([slow, 2 * slow]), "salience": np.array([0.7, 0.3])})
+
+
+def _key(task: str, rng: np.random.Generator) -> Annotation:
+    return Annotation("key", {}, [str(rng.choice(KEYS))])
+
+
+_SAMPLES = {
+    "events": _events,
+    "intervals": _intervals,
+    "hierarchy": _hierarchy,
+    "patterns": _patterns,
+    "tempo": _tempo,
+    "key": _key,
+}
