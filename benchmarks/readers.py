@@ -16,7 +16,7 @@ import jams
 import mir_eval
 import numpy as np
 
-from mirflow.readers import FileSource, Reading
+from mirflow.readers import DelimitedOptions, FileSource, Reading
 from mirflow.readers.jams import annotators_of
 
 Row = tuple[float, float, str]
@@ -89,6 +89,65 @@ def check_jams(files: Iterable[Path]) -> None:
             assert annotation.columns["start"].tolist() == [row["time"] for row in theirs["data"]]
 
 
+def bare_times(path: Path) -> list[float]:
+    with path.open() as file:
+        return [float(line) for line in file]
+
+
+def bare_rows(path: Path) -> tuple[list[float], list[str]]:
+    """Times and the words after them."""
+    times, labels = [], []
+    with path.open() as file:
+        for line in file:
+            time, label, *_ = line.split("\t")
+            times.append(float(time))
+            labels.append(label.rstrip())
+    return times, labels
+
+
+def check_rows(files: Iterable[Path], reading: Reading, column: str) -> None:
+    for path in files:
+        annotation, _ = FileSource(str(path), reading).read()
+        times, labels = (
+            bare_rows(path) if reading.delimited.columns or "reference" in path.parts else (bare_times(path), None)
+        )
+        count = len(annotation)
+        assert annotation.columns[column].tolist() == times[:count]
+        assert annotation.labels is None or annotation.labels == (labels or [])[:count]
+
+
+def compare_events(data: Path, rounds: int) -> None:
+    """Beats with and without positions in the bar, and lists of boundaries."""
+    beat, downbeat = Reading.of(task="beat"), Reading.of(task="beat", select="downbeat")
+    listed = Reading.of(task="segment", delimited=DelimitedOptions(columns=(("start", 0), ("label", 1))))
+    estimates = sorted((data / "harmonix" / "estimates" / "beats").glob("*/*.txt"))
+    references = sorted((data / "harmonix" / "reference" / "beats_and_downbeats").glob("*.txt"))
+    songs = sorted((data / "salami").glob("*/*.txt"))
+    check_rows(estimates, beat, "time")
+    check_rows(references, beat, "time")
+    check_rows(songs, listed, "start")
+    theirs = {"mir_eval.io.load_events": lambda path: mir_eval.io.load_events(str(path))}
+    compare(
+        "beats",
+        estimates,
+        {"bare split-and-float loop": bare_times, "mirflow (with digest)": ours(beat), **theirs},
+        rounds,
+    )
+    readers = {
+        "bare split-and-float loop": bare_rows,
+        "mirflow (with digest)": ours(beat),
+        "mirflow, downbeats only": ours(downbeat),
+        "mir_eval.io.load_delimited": lambda path: mir_eval.io.load_delimited(str(path), [float, int, int]),
+    }
+    compare("positions in the bar", references, readers, rounds)
+    readers = {
+        "bare split-and-float loop": bare_rows,
+        "mirflow (with digest)": ours(listed),
+        "mir_eval.io.load_labeled_events": lambda path: mir_eval.io.load_labeled_events(str(path)),
+    }
+    compare("lists of boundaries", songs, readers, rounds)
+
+
 def uncached(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     """Without what stays decoded from the round before."""
     from mirflow.readers.jams import _open
@@ -122,6 +181,7 @@ def main() -> None:
         "jams.load, not validated": lambda path: jams.load(str(path), validate=False),
     }
     compare("jams", casd, jams_readers, asked.rounds)
+    compare_events(asked.data, asked.rounds)
 
 
 if __name__ == "__main__":

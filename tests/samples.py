@@ -29,11 +29,12 @@ def empty(task: str) -> Annotation:
     from mirflow.annotations.schema import KINDS
     from mirflow.flow.side import empty_annotation
 
-    return empty_annotation(KINDS[TASK_KINDS[task]])
+    return empty_annotation(KINDS[TASK_KINDS[task]], [sample(task, np.random.default_rng(0))])
 
 
 def _events(task: str, rng: np.random.Generator) -> Annotation:
-    count = int(rng.integers(20, 60))
+    # What is aligned has the same events on both sides.
+    count = 40 if task == "alignment" else int(rng.integers(20, 60))
     times = 0.3 + np.cumsum(rng.choice([0.4, 0.5, 0.5, 0.51], count) + rng.normal(0, 0.01, count))
     return Annotation("events", {"time": np.round(times, 3)}, [""] * count)
 
@@ -57,10 +58,14 @@ def _hierarchy(task: str, rng: np.random.Generator) -> Annotation:
 
 
 def _patterns(task: str, rng: np.random.Generator) -> Annotation:
+    """Occurrences of a few figures, whole or without their last note, so that two annotations have some in common."""
     occurrences = rng.integers(1, 4, int(rng.integers(1, 4)))
-    notes = rng.integers(2, 7, int(occurrences.sum()))
-    onset = np.concatenate([np.sort(rng.integers(0, 40, count)) / 2.0 for count in notes])
-    pitch = rng.integers(60, 66, int(notes.sum())).astype(np.float64)
+    figure = rng.integers(0, 4, int(occurrences.sum()))
+    notes = 4 + figure - rng.integers(0, 2, len(figure))
+    step = np.concatenate([np.arange(count) for count in notes])
+    start = 8.0 * rng.integers(0, 2, len(figure))
+    onset = np.repeat(start, notes) + step * np.repeat(1.0 + figure, notes) / 2
+    pitch = 60.0 + np.repeat(figure, notes) + 2 * (step % 3)
     return Annotation("patterns", {"onset": onset, "pitch": pitch}, None, (occurrences, notes))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -93,3 +94,41 @@ def test_real_references_have_the_problems_that_are_known(shared_data: Path) -> 
     assert rules["000120", "zero_length"] == 149
     assert rules["000061", "gap"] == 10
     assert not [found for check in checks for found in check.problems if found.severity == "error"]
+
+
+def test_keys_tempi_and_patterns_are_checked_by_their_rooms(tmp_path: Path) -> None:
+    assert problems(write(tmp_path, "C minor", "a.key")) == []
+    assert problems(write(tmp_path, "# by ear\nH minor\n", "a.key")) == [("error", "label", 2)]
+    assert problems(write(tmp_path, "60 -120 0.5\n", "a.txt"), task="tempo") == [("error", "label", 1)]
+    assert problems(write(tmp_path, "60 120 2\n", "a.txt"), task="tempo") == [("error", "unreadable", 1)]
+    assert problems(write(tmp_path, "pattern1\noccurrence1\n0, 60\n1, 62\n", "a.txt"), task="pattern") == []
+
+
+def test_files_can_be_read_as_they_are_laid_out(tmp_path: Path) -> None:
+    path = write(tmp_path, "0\tA\n4\tB\n4\tC\n9\tEnd\n", "a.txt")
+    assert problems(path, task="segment") == [("error", "unreadable", 1)]
+    (check,) = check_paths([path], "segment", columns={"start": 0, "label": 1})
+    assert [(found.severity, found.rule, found.line) for found in check.problems] == [("warning", "zero_length", 2)]
+
+
+def test_what_a_convention_takes_is_no_error(tmp_path: Path) -> None:
+    path = write(tmp_path, "0 2 C:maj\n1 3 G:maj\n")
+    assert problems(path) == [("error", "overlap", 2)]
+    assert ("warning", "overlap", 2) in problems(path, convention="mirex2013")
+
+
+def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
+    def annotation(namespace: str, *values: object) -> dict[str, object]:
+        rows = [{"time": 0.0, "duration": 9.0, "value": value, "confidence": None} for value in values]
+        return {"namespace": namespace, "data": rows}
+
+    levels = [{"label": "A", "level": 0}, {"label": "a", "level": 1}]
+    held = [annotation("key_mode", "H:minor"), annotation("tempo", 60, -1), annotation("multi_segment", *levels)]
+    path = tmp_path / "a.jams"
+    path.write_text(json.dumps({"annotations": held}))
+    (check,) = check_paths([path], schema=False)
+    assert [found.message for found in check.problems if found.severity == "error"] == [
+        "tempo is negative: -1.0 beats per minute",
+        "not a key: 'H:minor'",
+    ]
+    assert {found.rule for found in check.problems if found.severity == "note"} == {"imperfect"}

@@ -22,13 +22,15 @@ from mirflow.errors import (
     Problem,
     QueryError,
     RunError,
+    SchedulerError,
     StoreError,
     StoreLockedError,
     UnknownNameError,
 )
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import get_task, tasks
 from mirflow.status import Status
 
+from .datasets import write_dataset, write_pipeline
 from .groups import make_group, random_group, write_store
 
 HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
@@ -108,6 +110,13 @@ class TestQuery:
         assert (result.exit_code, result.stdout) == (0, "")
         assert (tmp_path / name).read_text(encoding="utf-8").startswith(start)
 
+    def test_a_file_whose_name_says_nothing_is_refused(self, store, tmp_path):
+        result = invoke("query", store, "-m", "only", "-o", tmp_path / "a.xlsx")
+        assert result.exit_code == exits.BAD_INPUT
+        assert "a.xlsx: unknown suffix '.xlsx'; known: .csv, .json, .md, .txt" in result.stderr
+        assert not (tmp_path / "a.xlsx").exists()
+        assert invoke("query", store, "-m", "only", "-o", tmp_path / "a.xlsx", "--format", "csv").exit_code == 0
+
     def test_percent(self, store):
         plain, percent = (invoke("query", store, "-m", "only", *more).stdout for more in ((), ("--percent",)))
         score = float(plain.splitlines()[3].split()[1])
@@ -179,7 +188,13 @@ class TestMetrics:
             assert metric.weight in unfolded
 
     def test_without_a_task_all_of_them(self):
-        assert invoke("metrics", "--format", "csv").stdout == invoke("metrics", "chord", "--format", "csv").stdout
+        rows = [row for task in tasks() for row in json.loads(invoke("metrics", task, "--format", "json").stdout)]
+        assert json.loads(invoke("metrics", "--format", "json").stdout) == rows
+
+    def test_a_matrix_is_added_up_and_has_no_plain_mean_as_its_standard(self):
+        rows = json.loads(invoke("metrics", "chord", "--convention", "mir_eval", "--format", "json").stdout)
+        (row,) = [row for row in rows if row["metric"] == "confusion"]
+        assert (row["standard_aggregate"], row["aggregates"]) == ("sum", "sum mean")
 
     def test_unknown_names(self):
         assert "unknown task 'cord'; did you mean 'chord'?" in invoke("metrics", "cord").stderr
@@ -255,12 +270,120 @@ class TestFiles:
         assert (again.exit_code, again.stdout) == (0, "")
         assert invoke("query", store, "-m", "majmin", "--format", "json").exit_code == 0
 
+    def test_a_pair_that_cannot_be_scored_gets_no_table_of_dashes(self, folders):
+        bad = folders[1] / "bad.lab"
+        bad.write_text("0.0 2.0 H:maj\n")
+        result = invoke("evaluate", folders[0] / "a.lab", bad, "--task", "chord")
+        assert (result.exit_code, result.stdout) == (exits.FAILED, "")
+        assert "'H:maj'" in result.stderr
+
+    def test_without_a_store_there_is_no_column_for_a_group(self, folders):
+        result = invoke("evaluate", folders[0], folders[0], "--task", "chord", "--format", "csv")
+        assert result.stdout.startswith("task,convention,grid,metric,")
+
     @pytest.mark.parametrize("command", ["evaluate", "check", "run"])
     def test_paths_that_do_not_exist(self, command, tmp_path):
         missing = [tmp_path / "nothing"] * (2 if command == "evaluate" else 1)
         result = invoke(command, *missing)
         assert result.exit_code == exits.BAD_INPUT
         assert "nothing' does not exist" in result.stderr
+
+
+class TestRun:
+    def test_a_matrix_alone(self, tmp_path):
+        """A pipeline whose only metric is no single number runs, and its store answers."""
+        write_dataset(tmp_path)
+        pipeline = write_pipeline(tmp_path, metrics="[confusion@sevenths]")
+        store = tmp_path / "store.zarr"
+        result = invoke("run", pipeline)
+        assert (result.exit_code, result.exception) == (0, None)
+        assert f"the store also holds confusion@sevenths: mirflow query {store}" in result.stdout
+        assert "system ada" in invoke("query", store).stdout
+        assert "confusion_sevenths(system, track, ref_class, est_class)" in invoke("show", store).stdout
+
+    def test_two_files_by_a_matrix_alone(self, tmp_path):
+        write_dataset(tmp_path, tracks=1)
+        files = tmp_path / "ref" / "t00.lab", tmp_path / "est" / "ada" / "t00.lab"
+        result = invoke("evaluate", *files, "-t", "chord", "-m", "confusion@sevenths")
+        assert result.exit_code == 0
+        assert result.stdout.splitlines()[1].split()[:3] == ["ref_class", "\\", "est_class"]
+        rows = json.loads(invoke("evaluate", *files, "-t", "chord", "-m", "confusion", "--format", "json").stdout)
+        assert {row["metric"] for row in rows} == {"confusion"}
+
+    def test_a_matrix_beside_numbers(self, tmp_path):
+        write_dataset(tmp_path)
+        pipeline = write_pipeline(tmp_path, metrics="[majmin, confusion]")
+        store = tmp_path / "store.zarr"
+        assert f"the store also holds confusion: mirflow query {store} --group chord --metric conf" in (
+            invoke("run", pipeline).stdout.replace("\n  ", " ")
+        )
+        both = json.loads(invoke("query", store, "-m", "majmin", "-m", "confusion@majmin", "--format", "json").stdout)
+        assert {row["metric"] for row in both} == {"majmin", "confusion"}
+        assert "confusion" not in invoke("query", store, "--format", "csv").stdout
+
+    def test_metrics_that_do_not_fit_are_counted(self, tmp_path):
+        write_dataset(tmp_path)
+        out = invoke("run", write_pipeline(tmp_path), COLUMNS="400").stdout
+        (line,) = [line for line in out.splitlines() if "are not shown" in line]
+        assert line.startswith("3 of 15 metrics are not shown (")
+        assert line.endswith(f"mirflow query {tmp_path / 'store.zarr'} --group chord")
+
+    def test_reasons_are_counted_by_kind_also_when_quiet(self, tmp_path):
+        pipeline = write_dataset(tmp_path)
+        for track in range(4):
+            (tmp_path / "est" / "ada" / f"t{track:02d}.lab").unlink()
+        (tmp_path / "est" / "bob" / "t05.lab").write_text(f"0.0 1.0 {'H' * 300}\n")
+        result = invoke("run", pipeline, "--quiet")
+        assert result.exit_code == exits.FAILED
+        first, second, last = result.stderr.splitlines()
+        assert first.startswith("  chord: 4 cells: missing_estimate: such as system 'ada' has no estimate of track 't0")
+        assert second.startswith("  chord: 1 cell: invalid: est/bob/t05.lab:1: ")
+        assert f"{'H' * 77}..." in second
+        assert "H" * 78 not in second
+        assert last == f"  all of them: mirflow show {tmp_path / 'store.zarr'} --problems"
+        rows = json.loads(invoke("show", tmp_path / "store.zarr", "--problems", "--format", "json").stdout)
+        assert [(row["group"], row["system"], row["track"], row["status"]) for row in rows] == [
+            *(("chord", "ada", f"t{track:02d}", "missing_estimate") for track in range(4)),
+            ("chord", "bob", "t05", "invalid"),
+        ]
+        assert "H" * 300 in rows[-1]["message"]
+        assert "H" * 78 not in invoke("show", tmp_path / "store.zarr", "--problems", COLUMNS="500").stdout
+
+    def test_a_store_without_problems_lists_none(self, tmp_path):
+        invoke("run", write_dataset(tmp_path))
+        listed = invoke("show", tmp_path / "store.zarr", "--problems", "--format", "csv")
+        assert (listed.exit_code, listed.stdout) == (0, "group,system,track,status,message\n")
+
+    def test_an_unusable_reference_is_no_systems_fault(self, tmp_path):
+        pipeline = write_dataset(tmp_path)
+        (tmp_path / "ref" / "t00.lab").write_text("0.0 9.0 H:maj\n")
+        (tmp_path / "est" / "ada" / "t01.lab").write_text("0.0 9.0 H:maj\n")
+        invoke("run", pipeline)
+        question = ("-m", "majmin", "-a", "mean", "--missing", "zero", "--format", "json")
+        rows = json.loads(invoke("query", tmp_path / "store.zarr", *question).stdout)
+        assert [(row["system"], row["n"], row["n_missing"]) for row in rows] == [("ada", 5, 2), ("bob", 5, 1)]
+
+    def test_an_interrupted_run_says_what_is_kept(self, tmp_path, monkeypatch):
+        def stop(*_args, **_keywords):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("mirflow.running.run", stop)
+        result = invoke("run", write_dataset(tmp_path))
+        assert result.exit_code == exits.INTERRUPTED
+        assert result.stderr == "interrupted; what was computed is kept: run the same command to go on\n"
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            (("--scheduler", "proceses"), "must be one of auto, serial, processes, threads or tcp://host:port, not"),
+            (("--scheduler", "tcp://a:1", "--workers", "2"), "--workers: the cluster at tcp://a:1 has the workers it"),
+        ],
+    )
+    def test_a_scheduler_is_checked_before_anything_runs(self, tmp_path, arguments, message):
+        result = invoke("run", write_dataset(tmp_path), *arguments)
+        assert result.exit_code == exits.BAD_INPUT
+        assert message in result.stderr
+        assert not (tmp_path / "store.zarr").exists()
 
 
 def test_schema_is_json():
@@ -294,6 +417,8 @@ class TestErrors:
             (PermissionError(13, "Permission denied", "x.csv"), 2, "error: x.csv: Permission denied"),
             (OSError(28, "No space left on device"), 2, "error: [Errno 28] No space left on device"),
             (RunError("stopped"), 3, "error: stopped"),
+            (SchedulerError("tcp://a:1: nobody answers"), 2, "error: tcp://a:1: nobody answers"),
+            (AnnotationError(f"not a chord: {'C' * 500!r}"), 2, f"error: not a chord: '{'C' * 77}...'"),
             (StoreError("torn"), 4, "error: torn"),
             (StoreLockedError("locked by 12"), 4, "error: locked by 12"),
             (KeyboardInterrupt(), 130, "interrupted"),

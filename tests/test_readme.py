@@ -6,6 +6,7 @@ import doctest
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -41,7 +42,7 @@ def test_python_examples_give_what_they_show(monkeypatch: pytest.MonkeyPatch) ->
 def test_outputs_are_what_the_commands_print(command: str, shown: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(OUTPUTS) == 3
     if command.startswith("run"):
-        command += " --force"
+        shutil.rmtree("stores")
     monkeypatch.setenv("COLUMNS", "120")
     output = CliRunner().invoke(cli, shlex.split(command)).output
     assert without_times(shown).strip() == without_times(output).strip()

@@ -241,6 +241,28 @@ def test_a_lazy_tree_computes_nothing_until_asked(folder: Path, monkeypatch: pyt
     np.testing.assert_array_equal(part, eager.score.sel(track="t04", metric="majmin"))
 
 
+def test_a_lazy_tree_has_what_a_store_has(folder: Path) -> None:
+    (folder / "est" / "bob" / "t03.lab").unlink()
+    write_pipeline(folder, metrics="[majmin, 'csr@root', 'confusion@majmin']", on_error="ignore")
+    run(folder)
+    lazy = mirflow.open_pipeline(folder / "pipeline.yaml")["chord"].to_dataset()
+    stored = mirflow.open_store(folder / "store.zarr")["chord"].to_dataset()
+    assert set(lazy.data_vars) == set(stored.data_vars)
+    assert set(lazy.coords) == set(stored.coords)
+    for name in lazy.data_vars:
+        assert lazy[name].dims == stored[name].dims
+        np.testing.assert_array_equal(lazy[name].compute().values, stored[name].values, err_msg=str(name))
+
+
+def test_two_lazy_trees_in_one_expression_keep_their_own_scores(folder: Path, tmp_path_factory: Any) -> None:
+    other = write_dataset(tmp_path_factory.mktemp("other"), seed=5)
+    one, two = (mirflow.open_pipeline(path)["chord"].score for path in (folder / "pipeline.yaml", other))
+    together = abs(one - two).max().compute()
+    apart = abs(one.compute() - two.compute()).max()
+    assert together == apart
+    assert apart > 0
+
+
 def test_a_lazy_tree_carries_results_with_extra_dims(folder: Path) -> None:
     write_pipeline(folder, metrics="[majmin, 'confusion@majmin']")
     run(folder)

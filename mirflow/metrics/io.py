@@ -2,123 +2,32 @@
 
 from __future__ import annotations
 
-import re
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from itertools import islice
-from os import PathLike
-from pathlib import Path
-from typing import IO, Any, cast
+from collections.abc import Callable
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import MirflowWarning
 from ..ragged import Float
+from . import key as _key
+from . import tempo as _tempo
 from .checks import Array, validate_events, validate_intervals
+from .delimited import BLANKS, File, load_delimited, opened, read_lines, splitter
 
-File = str | PathLike[str] | IO[str]
-
-_BLANKS = r"\s+"
-
-
-@contextmanager
-def _opened(file: File) -> Iterator[IO[str]]:
-    """The file as lines; one that is open already stays open."""
-    if hasattr(file, "read"):
-        yield cast(IO[str], file)
-        return
-    try:
-        path = Path(cast(str, file))
-    except TypeError as error:
-        raise OSError(f"Invalid file-or-path object: {file}") from error
-    with path.open(encoding="utf-8") as lines:
-        yield lines
-
-
-def _splitter(delimiter: str, cuts: int) -> Callable[[str], list[str]]:
-    """How a stripped line is cut, in at most so many places; 0: in all."""
-    if delimiter == _BLANKS:  # the same cuts as the expression makes, several times faster
-        return lambda line: line.split(maxsplit=cuts or -1) or [""]
-    split = re.compile(delimiter).split
-    return lambda line: split(line, maxsplit=cuts)
-
-
-def _lines(lines: IO[str], comment: str | None, header: bool = False) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, without the comments and the header."""
-    is_comment = (lambda line: None) if comment is None else re.compile(f"^{comment}").match
-    first = 1 + header
-    return ((number, line) for number, line in enumerate(islice(lines, first - 1, None), first) if not is_comment(line))
-
-
-def load_delimited(
-    filename: File,
-    converters: Sequence[Callable[[str], Any]],
-    delimiter: str = _BLANKS,
-    comment: str | None = "#",
-) -> Any:
-    r"""Columns of a delimited text file.
-
-    Parameters
-    ----------
-    filename : path or open file
-    converters : sequence of callables
-        One for each column. The last of several columns takes the rest of the line, delimiters included.
-    delimiter : str
-        Regular expression.
-    comment : str or None
-        Regular expression; lines that begin with it are skipped. None: no line is a comment.
-
-    Returns
-    -------
-    tuple of lists
-        One list a column; with one converter the list itself.
-
-    Raises
-    ------
-    ValueError
-        For a line with another number of columns or a value that a converter refuses, with file and line.
-    OSError
-        If the file cannot be opened.
-
-    Examples
-    --------
-    >>> from io import StringIO
-    >>> load_delimited(StringIO("# a comment\n0.5 one\n1.0 and two"), [float, str])
-    ([0.5, 1.0], ['one', 'and two'])
-    """
-    count = len(converters)
-    split = _splitter(delimiter, count - 1)
-    rows: list[list[str]] = []
-    places: list[tuple[int, str]] = []
-    with _opened(filename) as file:
-        for number, line in _lines(file, comment):
-            row = split(line.strip())
-            if len(row) != count:
-                raise ValueError(f"Expected {count} columns, got {len(row)} at {filename}:{number:d}:\n\t{line}")
-            rows.append(row)
-            places.append((number, line))
-    texts = zip(*rows, strict=True) if rows else [()] * count
-    columns = tuple(
-        _converted(column, converter, filename, places) for column, converter in zip(texts, converters, strict=True)
-    )
-    return columns[0] if count == 1 else columns
-
-
-def _converted(
-    column: Sequence[str], converter: Callable[[str], Any], filename: File, places: Sequence[tuple[int, str]]
-) -> list[Any]:
-    """A column through its converter; an error names the place."""
-    values: list[Any] = []
-    try:
-        values.extend(map(converter, column))  # what came before a failure stays in the list and tells its row
-    except Exception as error:  # the converter is the caller's and may raise anything
-        number, line = places[len(values)]
-        name = getattr(converter, "__name__", repr(converter))
-        raise ValueError(
-            f"Couldn't convert value {column[len(values)]} using {name} found at {filename}:{number:d}:\n\t{line}"
-        ) from error
-    return values
+__all__ = [
+    "load_delimited",
+    "load_events",
+    "load_intervals",
+    "load_key",
+    "load_labeled_events",
+    "load_labeled_intervals",
+    "load_patterns",
+    "load_ragged_time_series",
+    "load_tempo",
+    "load_time_series",
+    "load_valued_intervals",
+]
 
 
 def _checked(values: Array, check: Callable[[Array], None]) -> Array:
@@ -130,7 +39,7 @@ def _checked(values: Array, check: Callable[[Array], None]) -> Array:
     return values
 
 
-def load_events(filename: File, delimiter: str = _BLANKS, comment: str | None = "#") -> Float:
+def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
     r"""Event times from a file of one column.
 
     Parameters
@@ -153,7 +62,7 @@ def load_events(filename: File, delimiter: str = _BLANKS, comment: str | None = 
     return _checked(np.array(load_delimited(filename, [float], delimiter, comment)), validate_events)
 
 
-def load_labeled_events(filename: File, delimiter: str = _BLANKS, comment: str | None = "#") -> tuple[Float, list[str]]:
+def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, list[str]]:
     r"""Event times and labels from a file of two columns.
 
     Parameters
@@ -178,7 +87,7 @@ def load_labeled_events(filename: File, delimiter: str = _BLANKS, comment: str |
     return _checked(np.array(times), validate_events), labels
 
 
-def load_intervals(filename: File, delimiter: str = _BLANKS, comment: str | None = "#") -> Float:
+def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
     r"""Intervals from a file of two columns.
 
     Parameters
@@ -203,7 +112,7 @@ def load_intervals(filename: File, delimiter: str = _BLANKS, comment: str | None
 
 
 def load_labeled_intervals(
-    filename: File, delimiter: str = _BLANKS, comment: str | None = "#"
+    filename: File, delimiter: str = BLANKS, comment: str | None = "#"
 ) -> tuple[Float, list[str]]:
     r"""Intervals and labels from a file of three columns.
 
@@ -229,7 +138,7 @@ def load_labeled_intervals(
     return _checked(np.array([starts, ends]).T, validate_intervals), labels
 
 
-def load_valued_intervals(filename: File, delimiter: str = _BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
+def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
     r"""Intervals and a number for each from a file of three columns.
 
     Parameters
@@ -254,7 +163,7 @@ def load_valued_intervals(filename: File, delimiter: str = _BLANKS, comment: str
     return _checked(np.array([starts, ends]).T, validate_intervals), np.array(values)
 
 
-def load_time_series(filename: File, delimiter: str = _BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
+def load_time_series(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
     r"""Times and values from a file of two columns.
 
     Parameters
@@ -281,7 +190,7 @@ def load_time_series(filename: File, delimiter: str = _BLANKS, comment: str | No
 def load_ragged_time_series(
     filename: File,
     dtype: Callable[..., Any] = float,
-    delimiter: str = _BLANKS,
+    delimiter: str = BLANKS,
     header: bool = False,
     comment: str | None = "#",
 ) -> tuple[Float, list[Array]]:
@@ -315,11 +224,11 @@ def load_ragged_time_series(
     >>> [row.tolist() for row in values]
     [[220.0, 440.0], [], [330.0]]
     """
-    split = _splitter(delimiter, 0)
+    split = splitter(delimiter, 0)
     times: list[float] = []
     values: list[Array] = []
-    with _opened(filename) as file:
-        for number, line in _lines(file, comment, header):
+    with opened(filename) as file:
+        for number, line in read_lines(file, comment, header):
             row = split(line.strip())
             place = f"found at {filename}:{number:d}:\n\t{line}"
             try:
@@ -332,6 +241,80 @@ def load_ragged_time_series(
                 name = getattr(dtype, "__name__", repr(dtype))
                 raise ValueError(f"Couldn't convert value {row[1:]} using {name} {place}") from error
     return np.array(times), values
+
+
+def load_key(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> str:
+    r"""A key from a file of one row: tonic and mode.
+
+    Parameters
+    ----------
+    filename : path or open file
+    delimiter, comment : str
+        See `load_delimited`.
+
+    Returns
+    -------
+    str
+        Tonic and mode with a blank between them. What `mirflow.metrics.key.validate_key` refuses is a warning.
+
+    Raises
+    ------
+    ValueError
+        For another number of rows.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> load_key(StringIO("# a comment\nC#\tminor"))
+    'C# minor'
+    """
+    rows = list(zip(*load_delimited(filename, [str, str], delimiter, comment), strict=True))
+    if len(rows) != 1:
+        raise ValueError("Key file should contain only one line.")
+    label = " ".join(rows[0])
+    try:
+        _key.validate_key(label)
+    except ValueError as error:
+        warnings.warn(str(error), MirflowWarning, stacklevel=2)
+    return label
+
+
+def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, float]:
+    r"""Two tempi from a file of one row, in the format of MIREX.
+
+    Parameters
+    ----------
+    filename : path or open file
+        Two tempi and the share of the salience that the first one has.
+    delimiter, comment : str
+        See `load_delimited`.
+
+    Returns
+    -------
+    tempi : float64 (2,), beats per minute
+        What `mirflow.metrics.tempo.validate_tempi` refuses is a warning.
+    weight : float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For another number of rows and a weight outside 0 to 1.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    >>> load_tempo(StringIO("60.0 120.0 0.25"))
+    (array([ 60., 120.]), 0.25)
+    """
+    rows = np.array(load_delimited(filename, [float] * 3, delimiter, comment)).T
+    if len(rows) != 1:
+        raise ValueError("Tempo file should contain only one line.")
+    tempi, weight = rows[0, :2], float(rows[0, 2])
+    _checked(tempi, _tempo.validate_tempi)
+    if not 0 <= weight <= 1:
+        raise ValueError(f"Invalid weight: {weight}")
+    return tempi, weight
 
 
 Pattern = list[list[tuple[float, float]]]
@@ -358,7 +341,7 @@ def load_patterns(filename: File) -> list[Pattern]:
     [[[(0.5, 67.0), (1.0, 64.0)], [(4.5, 65.0)]]]
     """
     patterns: list[Pattern] = [[[]]]
-    with _opened(filename) as file:
+    with opened(filename) as file:
         for line in file:
             if "pattern" in line:
                 patterns.append([[]])

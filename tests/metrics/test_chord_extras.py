@@ -89,7 +89,7 @@ class TestChordSymbolRecall:
         assert one("csr_framewise", *pair) == one("csr_framewise", *pair, grid=0.5)
 
     def test_frame_wise_refuses_a_hop_of_nothing(self) -> None:
-        with pytest.raises(MetricError, match=r"grid 0\.0"):
+        with pytest.raises(MetricError, match="must be greater than 0 s"):
             one("csr_framewise@majmin(hop=0.0)", chords((0.0, 1.0, "C")), chords())
 
 

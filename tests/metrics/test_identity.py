@@ -18,17 +18,17 @@ HIT = Metric(
     key="F-measure",
     aliases=("F",),
     parameters=(
-        Parameter("window", 0.05, "s"),
+        Parameter("window", 0.05, "s", above=0),
         Parameter("trim", False),
         Parameter("matching", "optimal", choices=("optimal", "greedy")),
-        Parameter("levels", 3),
+        Parameter("levels", 3, least=1),
     ),
 )
 PLAIN = Metric("majmin", "MajMin", "major and minor", "seconds", default=False)
 METRICS = (HIT, PLAIN)
 
 
-@given(st.floats(0.001, 10), st.booleans(), st.sampled_from(["optimal", "greedy"]), st.integers(0, 9))
+@given(st.floats(0.001, 10), st.booleans(), st.sampled_from(["optimal", "greedy"]), st.integers(1, 9))
 def test_what_is_written_is_read_back(window: float, trim: bool, matching: str, levels: int) -> None:
     measure = Measure(HIT, (window, trim, matching, levels))
     assert parse(str(measure), METRICS) == measure
@@ -61,6 +61,11 @@ def test_an_identity_leaves_defaults_out(text: str, identity: str) -> None:
         ("f_measure(trim=perhaps)", MetricError, "parameter 'trim' needs a bool"),
         ("f_measure(matching=best)", UnknownNameError, "value of 'matching'"),
         ("f_measure(0.1)", MetricError, "write parameters as name=value"),
+        ("f_measure@nan", MetricError, "'window' needs a finite number, not 'nan'"),
+        ("f_measure@-0.1", MetricError, "'window' must be greater than 0 s"),
+        ("f_measure(levels=0)", MetricError, "'levels' must be at least 1"),
+        ("f_measure@0.1(window=0.2)", MetricError, "gives a parameter twice"),
+        ("f_measure(levels=2,levels=3)", MetricError, "gives a parameter twice"),
         ("majmin@3", MetricError, "majmin has no parameters"),
         ("f measure", MetricError, "not a metric"),
         ("", MetricError, "not a metric"),

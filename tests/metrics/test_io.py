@@ -18,6 +18,7 @@ from mirflow.metrics import io
 LOADERS = (
     *("load_delimited", "load_events", "load_labeled_events", "load_intervals", "load_labeled_intervals"),
     *("load_valued_intervals", "load_time_series", "load_ragged_time_series", "load_patterns"),
+    *("load_key", "load_tempo"),
 )
 
 
@@ -155,6 +156,57 @@ def test_the_header_of_a_ragged_series_is_skipped() -> None:
 def test_what_is_no_number_in_a_ragged_series_is_refused(text: str, header: bool, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         io.load_ragged_time_series(StringIO(text), header=header)
+
+
+def test_a_key_is_one_row() -> None:
+    assert io.load_key(StringIO("# note\nC#,minor\n"), delimiter=",") == "C# minor"
+    for text in ("C major\nG major", ""):
+        with pytest.raises(ValueError, match=r"^Key file should contain only one line\.$"):
+            io.load_key(StringIO(text))
+
+
+def test_an_odd_key_is_loaded_with_a_warning() -> None:
+    with pytest.warns(MirflowWarning, match=r"^Mode 'dorian' is invalid; must be 'major', 'minor' or 'other'$") as seen:
+        assert io.load_key(StringIO("D dorian")) == "D dorian"
+    assert seen[0].filename == __file__
+
+
+def test_tempi_are_one_row() -> None:
+    tempi, weight = io.load_tempo(StringIO("# note\n60 120 0.25\n"))
+    np.testing.assert_array_equal(tempi, [60.0, 120.0], strict=True)
+    assert weight == 0.25
+    for text in ("60 120 0.25\n60 120 0.25", ""):
+        with pytest.raises(ValueError, match=r"^Tempo file should contain only one line\.$"):
+            io.load_tempo(StringIO(text))
+
+
+@pytest.mark.parametrize("weight", ["1.5", "-0.1", "nan"])
+def test_a_salience_out_of_range_is_refused(weight: str) -> None:
+    with pytest.raises(ValueError, match=rf"^Invalid weight: {weight}$"):
+        io.load_tempo(StringIO(f"60 120 {weight}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("-60 120 1", "must be non-negative numbers$"), ("0 0 1", "must have one value greater than zero$")],
+)
+def test_odd_tempi_are_loaded_with_a_warning(text: str, message: str) -> None:
+    with pytest.warns(MirflowWarning, match=message) as seen:
+        assert io.load_tempo(StringIO(text))[0].tolist() == [float(value) for value in text.split()[:2]]
+    assert seen[0].filename == __file__
+
+
+def test_keys_and_tempi_of_the_real_data_are_mir_evals(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures"
+    keys, tempi = sorted((folder / "key").glob("*.txt")), sorted((folder / "tempo").glob("[er]*.lab"))
+    assert keys
+    assert tempi
+    for path in keys:
+        assert io.load_key(path) == mir_eval.io.load_key(path)
+    for path in tempi:
+        (found, weight), (expected, expected_weight) = io.load_tempo(path), mir_eval.io.load_tempo(path)
+        np.testing.assert_array_equal(found, expected, strict=True)
+        assert weight == expected_weight
 
 
 def test_patterns_of_the_real_data_are_mir_evals(shared_data: Path) -> None:

@@ -10,6 +10,10 @@ from ...ragged import Column
 from .identity import Measure
 
 DESCRIBED = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+STORED = frozenset(
+    {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
+)
+"""Names that a store gives to its own dims and variables."""
 
 
 def describe(measures: Sequence[Measure]) -> dict[str, Column]:
@@ -38,8 +42,8 @@ def describe(measures: Sequence[Measure]) -> dict[str, Column]:
         columns[name] = np.array([" ".join(value) if isinstance(value, tuple) else value for value in values])
     for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
         column = _parameter(name, measures)
-        # A parameter must not shadow a dim or a field of the record.
-        columns[f"parameter_{name}" if name in columns else name] = column
+        # A parameter must not shadow a dim or variable of the store, or a field of the record.
+        columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
     return columns
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -75,9 +76,21 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
     except (ValueError, KeyError):
         kind = type(parameter.default).__name__
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
+    if isinstance(value, int | float):
+        _check_bounds(parameter, value, where)
     if parameter.choices and value not in parameter.choices:
         raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
     return value
+
+
+def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    if parameter.above is not None and not value > parameter.above:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
+    if parameter.least is not None and not value >= parameter.least:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
 
 
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
@@ -113,11 +126,14 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     if form is None:
         raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")
     metric = find(form["name"], metrics)
-    given = dict(_pairs(form["rest"] or "", text))
+    pairs = list(_pairs(form["rest"] or "", text))
     if form["primary"] is not None:
         if not metric.parameters:
             raise MetricError(f"{text}: {metric.name} has no parameters")
-        given = {metric.parameters[0].name: form["primary"], **given}
+        pairs.insert(0, (metric.parameters[0].name, form["primary"]))
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise MetricError(f"{text}: gives a parameter twice")
     known = {parameter.name: parameter for parameter in metric.parameters}
     for name in given:
         if name not in known:

@@ -23,6 +23,8 @@ class Parameter:
         Empty for pure numbers and names.
     choices : tuple
         Allowed values; empty: any.
+    above, least : float or None
+        A number must be greater than `above`, and at least `least`.
     help : str
         One line.
     """
@@ -32,6 +34,8 @@ class Parameter:
     unit: str = ""
     choices: tuple[Value, ...] = ()
     help: str = ""
+    above: float | None = None
+    least: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -10,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...errors import UnknownNameError
+from ...errors import MetricError, UnknownNameError
 from ...ragged import Column, Float, Int, Ragged
 from .identity import Measure, select
 from .record import Metric
@@ -93,6 +94,7 @@ class Scores:
     repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
+FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
@@ -132,6 +134,28 @@ class Convention:
     default_measures: tuple[str, ...] = ()
     explain: Explainer | None = None
 
+    def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
+        """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
+
+        Raises
+        ------
+        MetricError
+            If the convention is not defined on it.
+        """
+        if wanted is None:
+            return self.grids[0]
+        value = wanted["hop"] if isinstance(wanted, Mapping) and set(wanted) == {"hop"} else wanted
+        try:
+            hop = float(value)  # type: ignore[arg-type]  # anything that is no number is looked up as a name
+        except (TypeError, ValueError):
+            if isinstance(value, str) and value in self.grids and value != FRAMES:
+                return value
+        else:
+            if FRAMES in self.grids and math.isfinite(hop) and hop > 0:
+                return hop
+        known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
+        raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
+
     def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
         """The measures that identity strings name; None: the default ones."""
         if texts is None and self.default_measures:
@@ -156,7 +180,20 @@ class Task:
         return self.conventions[name]
 
 
-_ROOMS: MappingProxyType[str, str] = MappingProxyType({"chord": "mirflow.metrics.chord"})
+_ROOMS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "chord": "mirflow.metrics.chord",
+        "segment": "mirflow.metrics.segment",
+        "beat": "mirflow.metrics.beat",
+        "downbeat": "mirflow.metrics.downbeat",
+        "onset": "mirflow.metrics.onset",
+        "hierarchy": "mirflow.metrics.hierarchy",
+        "pattern": "mirflow.metrics.pattern",
+        "tempo": "mirflow.metrics.tempo",
+        "key": "mirflow.metrics.key",
+        "alignment": "mirflow.metrics.alignment",
+    }
+)
 
 
 def tasks() -> tuple[str, ...]:

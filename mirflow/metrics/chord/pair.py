@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, suggest
+from ...errors import MirflowWarning
 from ...ragged import Ragged
 from ...theory.harte import NO_CHORD
+from ..base.arguments import refuse_unknown
 from ..checks import Array, validate_intervals
 from ..spans import adjust_intervals, check_aligned
 from .accuracy import NOTHING_COMPARABLE
@@ -62,8 +63,7 @@ def evaluate(
     >>> scores["majmin"], scores["sevenths"], scores["seg"]
     (1.0, 0.25, 1.0)
     """
-    for name in kwargs:
-        raise TypeError(f"evaluate() got an unexpected keyword argument {name!r}; {suggest(name, _ARGUMENTS)}")
+    refuse_unknown("evaluate", kwargs, _ARGUMENTS)
     low, high = ref_intervals.min(), ref_intervals.max()
     # The estimate may end at infinity, because it is cropped.
     if not (np.isfinite(low) and np.isfinite(high)) or np.isnan(est_intervals).any():

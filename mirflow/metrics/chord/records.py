@@ -102,7 +102,7 @@ _ON_REQUEST = (
         standard_aggregate="wcsr",
         recall=True,
         perfect=None,
-        parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames")),
+        parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
         default=False,
         literature="MIREX audio chord estimation before 2013",
     ),

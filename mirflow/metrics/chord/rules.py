@@ -12,7 +12,7 @@ from ...errors import UnknownNameError
 from ...ragged import Bool, Float
 from ...theory.chords import EVERY_SEMITONE, OCTAVE, ChordTable, encode_vocabulary
 
-RIGHT, WRONG, NOT_COMPARABLE = 1.0, 0.0, -1.0
+RIGHT, NOT_COMPARABLE = 1.0, -1.0
 
 _THIRD = np.uint16(1 << 3)  # the minor third's bit alone: a chord without any third passes for one with a major third
 _TRIAD = np.uint16((1 << 8) - 1)  # up to the fifth; the augmented fifth lies above, as in mir_eval

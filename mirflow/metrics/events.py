@@ -1,0 +1,184 @@
+"""Events of many pairs, and what makes rows of events fit to be scored: shared by the tasks on beats and onsets."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..annotations.rules import inspect
+from ..annotations.schema import KINDS
+from ..errors import MirflowWarning
+from ..kernels.greedy import match_nearest_first
+from ..kernels.matching import match, match_greedily
+from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from .base.flaws import Problem, set_aside
+from .base.task import Cleaned
+from .checks import Array, validate_events
+
+MAX_TIME = 30000.0
+"""Later events, in seconds, are taken for a wrong unit."""
+
+_ACCEPTABLE = ("negative", "unsorted", "duplicate")
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of events fit to be scored.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: column time (float64, seconds) and perhaps label.
+
+    Returns
+    -------
+    Cleaned
+        Rows in order of time. Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of
+        order, negative or at the time of the event before them are counted in `repairs`; all of them are kept.
+
+    Examples
+    --------
+    >>> cleaned = clean(Ragged({"time": np.array([2.0, 1.0, np.nan])}, (np.array([2, 1]),)))
+    >>> cleaned.rows.columns["time"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
+    ([1.0, 2.0], [1, 0], 'time is not finite: nan')
+    """
+    times = rows.columns["time"]
+    findings = inspect(KINDS["events"], rows)
+    problems: list[Problem] = [
+        (
+            times > MAX_TIME,
+            lambda item: f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds: {times[item]}",
+        )
+    ]
+    if "not_finite" in findings:
+        problems.insert(0, (findings["not_finite"].items, lambda item: findings["not_finite"].describe(rows, item)))
+    irregular = np.zeros(len(times), dtype=np.bool_)
+    for name in _ACCEPTABLE:
+        if name in findings:
+            irregular |= findings[name].items
+    cleaned = set_aside(rows, problems, irregular)
+    if "unsorted" not in findings:
+        return cleaned
+    return Cleaned(_in_order(cleaned.rows), cleaned.repairs, cleaned.flaws)
+
+
+def _in_order(rows: Ragged) -> Ragged:
+    order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
+    return Ragged({name: column[order] for name, column in rows.columns.items()}, rows.counts, rows.labels)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Event times of some pairs, one pair after the other.
+
+    Parameters
+    ----------
+    times : float64 (events,), seconds
+        Ascending within each pair.
+    counts : int64 (pairs,)
+    """
+
+    times: Float
+    counts: Int
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @cached_property
+    def offsets(self) -> Int:
+        """Where each pair's events start: int64 (pairs + 1,)."""
+        return offsets_of(self.counts)
+
+    @cached_property
+    def pair(self) -> Int:
+        """The pair of each event: int64 (events,)."""
+        return rows_of(self.counts)
+
+
+def events_of(rows: Ragged, chosen: Int) -> Events:
+    """The events of the chosen rows.
+
+    Examples
+    --------
+    >>> events_of(Ragged({"time": np.array([0.5, 1.0])}, (np.array([1, 1]),)), np.array([1, 0])).times.tolist()
+    [1.0, 0.5]
+    """
+    counts, times = rows.counts[0][chosen], rows.columns["time"]
+    starts = rows.offsets[chosen]
+    if len(chosen) and (chosen[1:] == chosen[:-1] + 1).all():  # neighbours need no copy
+        return Events(times[starts[0] : starts[-1] + counts[-1]], counts)
+    return Events(times[ranges(starts, counts)], counts)
+
+
+def one_row(times: Array) -> Ragged:
+    """A single sequence as a ragged row."""
+    return Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
+
+
+MATCHINGS = {"optimal": match, "greedy": match_greedily, "nearest": match_nearest_first}
+"""The ways of matching events: the largest matching, or that of the Beat Evaluation Toolbox."""
+
+
+def f_measure_of(hits: Int, references: Int, estimates: Int) -> Float:
+    """The F-measure of numbers of hits, 0 without hits.
+
+    Examples
+    --------
+    >>> f_measure_of(np.array([1, 0]), np.array([2, 2]), np.array([1, 0])).tolist()
+    [0.6666666666666666, 0.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        precision, recall = hits / estimates, hits / references
+        return np.where(hits > 0, 2 * precision * recall / (precision + recall), 0.0)
+
+
+def matched(references: Float, estimates: Float, window: float, matching: str) -> dict[str, Column]:
+    """The events of one pair with what became of them.
+
+    Returns
+    -------
+    dict of str to array
+        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
+        ``verdict``: ``hit``, ``missed`` or ``extra``.
+    """
+    counts = (np.array([len(side)], dtype=np.int64) for side in (references, estimates))
+    reference_count, estimate_count = counts
+    found = MATCHINGS[matching](references, reference_count, estimates, estimate_count, window)
+    missed, extra = np.delete(references, found.reference), np.delete(estimates, found.estimate)
+    reference = np.concatenate([references[found.reference], missed, np.full(len(extra), np.nan)])
+    estimate = np.concatenate([estimates[found.estimate], np.full(len(missed), np.nan), extra])
+    verdict = np.repeat(["hit", "missed", "extra"], [len(found.reference), len(missed), len(extra)])
+    order = np.argsort(np.where(np.isnan(reference), estimate, reference), kind="stable")
+    return {"reference": reference[order], "estimate": estimate[order], "verdict": verdict[order]}
+
+
+def validate_pair(reference: Array, estimate: Array, what: str, stacklevel: int) -> None:
+    """Check both sides of a pair of event sequences.
+
+    Parameters
+    ----------
+    reference, estimate : (n,) and (m,), seconds
+    what : str
+        ``beats`` or ``onsets``.
+    stacklevel : int
+        Of the warnings, as seen from the caller.
+
+    Raises
+    ------
+    ValueError
+        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
+
+    Warns
+    -----
+    MirflowWarning
+        For an empty side.
+    """
+    for side, name in ((reference, "Reference"), (estimate, "Estimated")):
+        if side.size == 0:
+            warnings.warn(f"{name} {what} are empty.", MirflowWarning, stacklevel=stacklevel + 1)
+    for side in (reference, estimate):
+        validate_events(side, MAX_TIME)
+        if not np.isfinite(side).all():
+            raise ValueError("Event times must be finite")

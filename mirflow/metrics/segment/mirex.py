@@ -1,0 +1,234 @@
+"""Convention mirex: the structural segmentation scores of MIREX, as the tool that MIREX ran computes them.
+
+The tool is J. Paulus's set of MATLAB functions of 2008 and 2009. It takes both annotations as they are, without
+padding or cutting, and samples them at a fixed number of points whatever the length of the track.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...kernels.contingency import Table, restrict, tabulate
+from ...kernels.runs import NOTHING, Runs, paint
+from ...kernels.timeline import batches
+from ...ragged import Bool, Float, Int, Ragged, rows_of
+from ..base.arguments import refuse_grid
+from ..base.identity import Measure
+from ..base.record import Value
+from ..base.task import Grid, Scores
+from .agreement import Agreement, conditional_entropy, pairwise, rand
+from .boundaries import Scored, detect, deviate, find_boundaries
+from .spans import Codes, Spans, extreme, fit_estimate, fit_reference, take
+
+SILENCE = ("sil", "silence", "silece", "si")
+"""Labels whose intervals have no boundaries; written like that, in lower case."""
+
+_AT_ONCE = 1 << 13
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs by MIREX's rules.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns start, end (float64, seconds) and label.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+        Of convention mirex.
+    grid : "union"
+        There is no other: metrics of labels have a number of points of their own.
+
+    Returns
+    -------
+    Scores
+        Where either side is empty 0, a deviation NaN.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> reference = Ragged({"start": np.array([0.0, 6.0]), "end": np.array([6.0, 10.0]), "label": np.array([0, 1])},
+    ...                    (np.array([2]),), ("verse", "chorus"))
+    >>> estimate = Ragged({"start": np.array([0.0]), "end": np.array([10.0]), "label": np.array([0])},
+    ...                   (np.array([1]),), ("A",))
+    >>> row, wanted = np.array([0]), get_task("segment").convention("mirex").select(["nce_over", "recall"])
+    >>> score(reference, estimate, row, row, wanted).score.round(3).tolist()
+    [[1.0, 0.667]]
+    """
+    refuse_grid(grid, "segments")
+    values = np.zeros((2, len(reference_row), len(measures)))
+    codes = _encode_exactly(references.labels), _encode_exactly(estimates.labels)
+    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row] + 2
+    for part in batches(sizes, _AT_ONCE):
+        given = (
+            take(references, reference_row[part], codes[0].of_label),
+            take(estimates, estimate_row[part], codes[1].of_label),
+        )
+        reader = _Reader(given, codes, (references.labels, estimates.labels))
+        for column, measure in enumerate(measures):
+            values[0, part, column], values[1, part, column] = reader.read(measure)
+    return Scores(values[0], values[1])
+
+
+def _encode_exactly(labels: tuple[str, ...]) -> Codes:
+    """Numbers of labels as they are written, in their order; 0 is that of no label."""
+    number = {label: place for place, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
+    of_label = np.array([number[label] for label in (*labels, "")], dtype=np.int64)
+    return Codes(of_label, len(number) + 1, len(number) + 2)
+
+
+class _Reader:
+    """Scores of some pairs; what several measures need is computed once."""
+
+    def __init__(
+        self, given: tuple[Spans, Spans], codes: tuple[Codes, Codes], labels: tuple[tuple[str, ...], tuple[str, ...]]
+    ) -> None:
+        self._given, self._codes, self._labels = given, codes, labels
+        self._tables: dict[tuple[str, int], tuple[Table, Float]] = {}
+
+    def read(self, measure: Measure) -> Scored:
+        """Score and weight of one measure: float64 (pairs,) each."""
+        family, place = measure.metric.name.partition("_")[0], _PLACES[measure.metric.name]
+        given = measure.parameters
+        if "points" not in given:
+            sides = [find_boundaries(side, None) for side in self._heard(str(given["extent"]), str(given["silence"]))]
+            if family == "deviation":
+                return deviate(sides[0], sides[1], str(given["median"]))[place]
+            return detect(sides[0], sides[1], float(given["window"]), 1.0, str(given["matching"]))[place]
+        table, hop = self._table(str(given["extent"]), int(given["points"]))
+        if family == "pairwise":
+            return pairwise(Agreement(table, hop), 1.0, undefined=0.0)[place]
+        if family == "rand":
+            score, weight = rand(Agreement(table, hop))
+            return np.where(table.frames > 1, score, 0.0), weight
+        return self._entropy(table, hop, given["single_label"], str(given["extent"]))[place]
+
+    def _fitted(self, extent: str) -> tuple[Spans, Spans]:
+        references, estimates = self._given
+        if extent == "given":
+            return references, estimates
+        end = references.latest()
+        silent = end <= 0
+        fitted = fit_estimate(estimates, self._codes[1], np.where(silent, np.inf, end))
+        return fit_reference(references, self._codes[0]), fitted
+
+    def _heard(self, extent: str, silence: str) -> list[Spans]:
+        """Both sides, without the intervals of silence if these are not to count."""
+        sides = []
+        for side, codes, labels in zip(self._fitted(extent), self._codes, self._labels, strict=True):
+            if silence == "ignored":
+                silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
+                kept = ~np.isin(side.code, silent)
+                counts = np.bincount(rows_of(side.counts)[kept], minlength=len(side.counts)).astype(np.int64)
+                side = Spans(side.start[kept], side.end[kept], side.code[kept], counts)
+            sides.append(side)
+        return sides
+
+    def _table(self, extent: str, points: int) -> tuple[Table, Float]:
+        """The contingency tables, in which what no interval covers is a class; and the time between points."""
+        if (extent, points) not in self._tables:
+            references, estimates = self._fitted(extent)
+            first, last = span(references, estimates)
+            sampled = (sample(side, first, last, points) for side in (references, estimates))
+            self._tables[extent, points] = tabulate(*sampled), (last - first) / (points - 1)
+        return self._tables[extent, points]
+
+    def _entropy(self, table: Table, hop: Float, single_label: Value, extent: str) -> tuple[Scored, ...]:
+        """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
+        covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
+        labels = [_count_labels(side).astype(np.float64) for side in self._fitted(extent)]
+        found = conditional_entropy(Agreement(covered, hop), 1.0, False, float(single_label), (labels[0], labels[1]))
+        empty = covered.frames == 0
+        return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
+
+
+_PLACES = {
+    "nce_over": 0,
+    "nce_under": 1,
+    "pairwise_precision": 0,
+    "pairwise_recall": 1,
+    "pairwise_f_measure": 2,
+    "rand_index": 0,
+    "precision": 0,
+    "recall": 1,
+    "f_measure": 2,
+    "deviation_ref_to_est": 0,
+    "deviation_est_to_ref": 1,
+}
+
+
+def span(references: Spans, estimates: Spans) -> tuple[Float, Float]:
+    """From the earliest to the latest time of both sides, 0 to 0 where either is empty: float64 (pairs,), seconds."""
+    heard = (references.counts > 0) & (estimates.counts > 0)
+    starts = [
+        extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in (references, estimates)
+    ]
+    ends = [extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in (references, estimates)]
+    return np.where(heard, np.minimum(*starts), 0.0), np.where(heard, np.maximum(*ends), 0.0)
+
+
+def sample(spans: Spans, first: Float, last: Float, points: int) -> Runs:
+    """The labels between equally spaced points, of which an interval has those between its nearest two.
+
+    Parameters
+    ----------
+    spans : Spans
+    first, last : float64 (pairs,), seconds
+        The first and the last point. Where they are the same there are no frames.
+    points : int
+        At least 2.
+
+    Returns
+    -------
+    Runs
+        One frame less than points. Where intervals overlap, those whose label comes up later in the row count.
+    """
+    low, high = np.repeat(first, spans.counts), np.repeat(last, spans.counts)
+    start, stop = (nearest_point(time, low, high, points) for time in (spans.start, spans.end))
+    owner = rows_of(spans.counts)
+    over = np.zeros(len(owner), dtype=np.bool_)
+    over[1:] = (start[1:] < np.maximum(stop[:-1], start[:-1])) & (owner[1:] == owner[:-1])
+    code = spans.code
+    if over.any():
+        order = _in_order_of_labels(spans, np.isin(owner, owner[over]))
+        start, stop, code = start[order], stop[order], code[order]
+    frames = np.where(last > first, points - 1, 0)
+    return paint(start, np.maximum(stop, start), code, spans.counts, frames)
+
+
+def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
+    """The nearest of equally spaced points to each time, the earlier one of two equally near: int64 (n,)."""
+    reach = last - first
+    guess = np.zeros(len(time))
+    np.divide((time - first) * (points - 1), reach, out=guess, where=reach > 0)
+    centre = np.clip(np.rint(guess), 0, points - 1)
+    candidates = np.clip(centre + np.array([[-1.0], [0.0], [1.0]]), 0, points - 1)
+    distance = np.abs(first + candidates * reach / (points - 1) - time)
+    nearest: Int = candidates[distance.argmin(axis=0), np.arange(len(time))].astype(np.int64)
+    return nearest
+
+
+def _in_order_of_labels(spans: Spans, chosen: Bool) -> Int:
+    """The order of intervals in which, in the chosen rows, all of one label come together, as labels come up."""
+    owner = rows_of(spans.counts)
+    size = int(spans.code.max(initial=0)) + 1
+    _, first, place = np.unique(owner * size + spans.code, return_index=True, return_inverse=True)
+    return np.argsort(np.where(chosen, first[place], np.arange(len(owner))), kind="stable")
+
+
+def _count_labels(spans: Spans) -> Int:
+    """The number of distinct labels of each row: int64 (rows,)."""
+    owner = rows_of(spans.counts)
+    size = int(spans.code.max(initial=0)) + 1
+    distinct = np.unique(owner * size + spans.code) // size
+    return np.bincount(distinct, minlength=len(spans.counts)).astype(np.int64)

@@ -1,0 +1,113 @@
+"""Keys of pieces: how labels such as ``C# minor``, ``Db:major`` or ``X`` are read, and how two keys are related."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from types import MappingProxyType
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+MODES: Final = ("major", "minor", "other", "dorian", "phrygian", "lydian", "mixolydian", "locrian")
+"""The modes, in the order of their codes. ``other`` is any mode that is neither major nor minor."""
+_MAJOR, _MINOR, _OTHER = range(3)
+# Ionian and aeolian have the notes of major and of natural minor: there is nothing to tell them apart by.
+_SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
+_CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
+_NATURALS = MappingProxyType({"c": 0, "d": 2, "e": 4, "f": 5, "g": 7, "a": 9, "b": 11})
+_LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
+
+RELATIONS: Final = ("same", "fifth_up", "fifth_down", "relative", "parallel", "other")
+"""How an estimated key is related to a reference; every pair of keys has exactly one relation."""
+SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER = range(6)
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A key.
+
+    Parameters
+    ----------
+    tonic : int
+        Semitones above C, 0 to 11.
+    mode : int
+        Index into `MODES`.
+    """
+
+    tonic: int
+    mode: int
+
+    @property
+    def code(self) -> int:
+        """Its row and column in `relation_table`."""
+        return self.tonic * len(MODES) + self.mode
+
+
+UNNAMED: Final = Key(12, 0)
+"""A key that cannot be named."""
+
+
+@lru_cache(maxsize=4096)
+def parse_key(label: str) -> Key | None:
+    """The key that a label names; None if it is no key.
+
+    Tonics may have any spelling, tonic and mode any case; they are parted by blanks or a colon. A tonic alone is major,
+    as in Harte's syntax. ``X`` and ``N`` are keys that cannot be named.
+
+    Examples
+    --------
+    >>> parse_key("Db minor") == parse_key("c#:min") == Key(1, 1)
+    True
+    >>> parse_key("X") is UNNAMED, parse_key("C:blues")
+    (True, None)
+    """
+    text = label.strip().lower()
+    if text in ("x", "n"):
+        return UNNAMED
+    form = _LABEL.fullmatch(text)
+    if form is None:
+        return None
+    accidentals = form["accidentals"]
+    tonic = _NATURALS[form["letter"]] + accidentals.count("#") - accidentals.count("b")
+    return Key(tonic % 12, _CODES[form["mode"] or "major"])
+
+
+@cache
+def relation_table() -> npt.NDArray[np.int8]:
+    """How every key is related to every other.
+
+    Returns
+    -------
+    int8 (97, 97)
+        Index into `RELATIONS` by the codes of reference and estimate. ``fifth_up``: the estimate's tonic lies a fifth
+        above the reference's, in the same mode. ``relative``: the reference is major and the estimate, in another mode,
+        nine semitones above it, or minor and three. ``parallel``: the same tonic in another mode. ``other`` as a
+        mode is the same as any church mode. A key that cannot be named is related only to itself.
+
+    Examples
+    --------
+    >>> codes = [parse_key(label).code for label in ("C major", "G major", "F major", "A minor", "C minor", "D major")]
+    >>> [RELATIONS[relation] for relation in relation_table()[codes[0], codes].tolist()]
+    ['same', 'fifth_up', 'fifth_down', 'relative', 'parallel', 'other']
+    """
+    tonic, mode = np.divmod(np.arange(12 * len(MODES)), len(MODES))
+    step = (tonic[np.newaxis, :] - tonic[:, np.newaxis]) % 12
+    lowest, highest = np.minimum.outer(mode, mode), np.maximum.outer(mode, mode)
+    alike = (lowest == highest) | ((lowest == _OTHER) & (highest > _OTHER))
+    reference = mode[:, np.newaxis]
+    shares_notes = ((reference == _MAJOR) & (step == 9)) | ((reference == _MINOR) & (step == 3))
+    conditions = {
+        SAME: alike & (step == 0),
+        FIFTH_UP: alike & (step == 7),
+        FIFTH_DOWN: alike & (step == 5),
+        RELATIVE: ~alike & shares_notes,
+        PARALLEL: ~alike & (step == 0),
+    }
+    table = np.full((len(tonic) + 1, len(tonic) + 1), OTHER, dtype=np.int8)
+    table[:-1, :-1] = np.select(list(conditions.values()), list(conditions), OTHER)
+    table[UNNAMED.code, UNNAMED.code] = SAME
+    table.flags.writeable = False
+    return table

@@ -1,0 +1,116 @@
+"""Contingency tables of runs of frames, and the mutual information that chance gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+from mirflow.kernels.chance import expected_mutual_information
+from mirflow.kernels.contingency import Table, cross, restrict, tabulate
+from mirflow.kernels.runs import Runs
+
+Labels = list[int]
+
+
+def to_runs(rows: list[Labels]) -> Runs:
+    """Every frame a run of its own, but for an empty row, which has one run of no frames."""
+    firsts = [list(range(len(row))) or [0] for row in rows]
+    codes = [row or [0] for row in rows]
+    flat = [np.array([value for row in one for value in row], dtype=np.int64) for one in (firsts, codes)]
+    counts = np.array([len(row) for row in firsts], dtype=np.int64)
+    return Runs(*flat, counts, np.array([len(row) for row in rows], dtype=np.int64))
+
+
+def of_labels(pairs: list[tuple[Labels, Labels]]) -> Table:
+    return tabulate(to_runs([left for left, _ in pairs]), to_runs([right for _, right in pairs]))
+
+
+pairs_of_labels = st.lists(
+    st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), max_size=30).map(
+        lambda frames: ([a for a, _ in frames], [b for _, b in frames])
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(pairs_of_labels)
+@settings(max_examples=200)
+def test_cells_and_classes_are_what_counting_gives(pairs: list[tuple[Labels, Labels]]) -> None:
+    table = of_labels(pairs)
+    found: list[dict[tuple[int, int], float]] = [{} for _ in pairs]
+    left, right = table.left.code[table.row], table.right.code[table.column]
+    for pair, a, b, count in zip(table.pair, left, right, table.count, strict=True):
+        found[pair][int(a), int(b)] = count
+    for (one, other), cells in zip(pairs, found, strict=True):
+        both = list(zip(one, other, strict=True))
+        assert cells == {cell: both.count(cell) for cell in set(both)}
+    for side, labels in ((table.left, [one for one, _ in pairs]), (table.right, [one for _, one in pairs])):
+        assert side.counts.tolist() == [len(set(row)) for row in labels]
+        assert side.frames.tolist() == [row.count(code) for row in labels for code in sorted(set(row))]
+    assert table.frames.tolist() == [len(one) for one, _ in pairs]
+
+
+@given(pairs_of_labels)
+def test_all_cells_are_the_products_of_the_classes(pairs: list[tuple[Labels, Labels]]) -> None:
+    table = of_labels(pairs)
+    pair, row, column = cross(table)
+    found = list(zip(pair.tolist(), table.left.code[row].tolist(), table.right.code[column].tolist(), strict=True))
+    assert found == [
+        (index, a, b) for index, (one, other) in enumerate(pairs) for a in sorted(set(one)) for b in sorted(set(other))
+    ]
+
+
+def test_a_table_without_some_cells_has_only_the_classes_that_are_left() -> None:
+    table = of_labels([([0, 0, 1, 2], [5, 6, 6, 6]), ([0], [5])])
+    left = restrict(table, table.left.code[table.row] != 0)
+    assert left.frames.tolist() == [2.0, 0.0]
+    assert (left.left.code.tolist(), left.right.code.tolist()) == ([1, 2], [6])
+    assert left.right.frames.tolist() == [2.0]
+
+
+def information_by_chance(left: list[int], right: list[int]) -> float:
+    """The expectation term by term, from class sizes."""
+    total = sum(left)
+    expected = 0.0
+    for a in left:
+        for b in right:
+            n = np.arange(max(1, a + b - total), min(a, b) + 1)
+            expected += float((n / total * np.log(total * n / (a * b)) * hypergeom.pmf(n, total, a, b)).sum())
+    return expected
+
+
+def with_sizes(left: list[int], right: list[int]) -> Table:
+    sides = [np.repeat(np.arange(len(sizes)), sizes).tolist() for sizes in (left, right)]
+    return of_labels([(sides[0], sides[1])])
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ([1], [1]),
+        ([1, 1], [1, 1]),
+        ([1, 1, 1], [3]),
+        ([5, 1], [2, 4]),
+        ([300, 700, 1500], [1200, 1200, 100]),
+        ([2499, 1], [1, 2499]),
+        ([1] * 40, [20, 20]),
+        ([900, 900, 200], [1000, 1000]),
+    ],
+)
+def test_information_by_chance_is_the_sum_of_all_terms(left: list[int], right: list[int]) -> None:
+    found = expected_mutual_information(with_sizes(left, right))
+    assert found[0] == pytest.approx(information_by_chance(left, right), rel=1e-9, abs=1e-13)
+
+
+@given(pairs_of_labels, st.randoms())
+@settings(max_examples=100)
+def test_information_by_chance_of_a_pair_is_the_same_to_the_bit_in_any_batch(pairs, random) -> None:
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    together = expected_mutual_information(of_labels([pairs[i] for i in order]))
+    alone = np.array([expected_mutual_information(of_labels([pairs[i]]))[0] for i in order])
+    assert together.tobytes() == alone.tobytes()

@@ -1,0 +1,126 @@
+"""Beats and downbeats of the Harmonix set: the published tables to their printed digits, and mir_eval's scores."""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import mir_eval
+import numpy as np
+import pytest
+
+from mirflow.metrics.base import Scores, get_task
+from tests.event_strategies import to_rows
+
+BEATS = ("Bock_1", "Ellis", "Krebs")
+DOWNBEATS = ("Bock_1", "Durand")
+Table = dict[str, dict[str, float]]
+
+
+def read_table(path: Path) -> Table:
+    """The scores of each track by column."""
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    return {row["Track ID"]: {name: float(row[name]) for name in row if name.endswith("F-Measure")} for row in rows}
+
+
+def read_beats(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Times, and bar numbers."""
+    rows = [line.split() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return np.array([float(row[0]) for row in rows]), np.array([int(row[2]) for row in rows])
+
+
+def read_estimate(path: Path) -> np.ndarray:
+    return np.array([float(line) for line in path.read_text(encoding="utf-8").split()])
+
+
+def last_of_bar(times: np.ndarray, bar: np.ndarray) -> np.ndarray:
+    """The reference of the published scores of Bock_1; the first beat stands in it twice where bar 1 has one beat."""
+    change = np.flatnonzero(bar[1:] != bar[:-1])
+    return times[np.append(0, change) if bar[0] == 1 else change]
+
+
+def first_of_bar(times: np.ndarray, bar: np.ndarray) -> np.ndarray:
+    """The reference of the published scores of Durand."""
+    return times[np.append(True, bar[1:] != bar[:-1])]
+
+
+def score(
+    task: str, references: list[np.ndarray], estimates: list[np.ndarray], metrics: list[str] | None = None
+) -> Scores:
+    rules, row = get_task(task).convention(), np.arange(len(references))
+    return rules.score(to_rows(*references), to_rows(*estimates), row, row, rules.select(metrics), "union")
+
+
+def load(
+    data: Path, kind: str, system: str, select: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> tuple[Table, list[np.ndarray], list[np.ndarray]]:
+    """The published table, and references and estimates in its order."""
+    folder = data / "harmonix"
+    table = read_table(folder / "published" / kind / f"{system}.csv")
+    files = [f"{track}.txt" for track in table]
+    references = [select(*read_beats(folder / "reference/beats_and_downbeats" / name)) for name in files]
+    return table, references, [read_estimate(folder / "estimates" / kind / system / name) for name in files]
+
+
+@pytest.mark.parametrize("system", BEATS)
+def test_the_published_beat_scores_of_all_tracks(shared_data: Path, system: str) -> None:
+    table, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
+    assert len(table) == 250
+    found = score("beat", references, estimates, ["f_measure(trim=0)", "f_measure_best(levels=harmonix,trim=0)"]).score
+    np.testing.assert_allclose(found[:, 0], [row["F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
+    np.testing.assert_allclose(found[:, 1], [row["Max F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
+
+
+@pytest.mark.parametrize(("system", "tracks", "select"), [("Bock_1", 250, last_of_bar), ("Durand", 247, first_of_bar)])
+def test_the_published_downbeat_scores_of_all_tracks(
+    shared_data: Path, system: str, tracks: int, select: Callable[[np.ndarray, np.ndarray], np.ndarray]
+) -> None:
+    table, references, estimates = load(shared_data, "downbeats", system, select)
+    assert len(table) == tracks
+    found = score("downbeat", references, estimates, ["f_measure(trim=0)"]).score[:, 0]
+    np.testing.assert_allclose(found, [row["F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
+
+
+def check(references: list[np.ndarray], estimates: list[np.ndarray]) -> None:
+    """Every score of every pair is mir_eval's."""
+    found = score("beat", references, estimates)
+    assert not found.refused
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = [list(mir_eval.beat.evaluate(*pair).values()) for pair in zip(references, estimates, strict=True)]
+    np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("system", BEATS)
+def test_a_sample_of_beats(shared_data: Path, system: str) -> None:
+    _, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
+    check(references[::80], estimates[::80])
+
+
+@pytest.mark.parametrize("system", DOWNBEATS)
+def test_a_sample_of_downbeats(shared_data: Path, system: str) -> None:
+    _, references, estimates = load(shared_data, "downbeats", system, first_of_bar)
+    check(references[::80], estimates[::80])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", BEATS)
+def test_all_beats(shared_data: Path, system: str) -> None:
+    check(*load(shared_data, "beats", system, lambda times, bar: times)[1:])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("system", DOWNBEATS)
+def test_all_downbeats(shared_data: Path, system: str) -> None:
+    check(*load(shared_data, "downbeats", system, first_of_bar)[1:])
+
+
+@pytest.mark.slow
+def test_systems_against_each_other(shared_data: Path) -> None:
+    """Pairs of which neither side is regular."""
+    sides = [load(shared_data, "beats", system, lambda times, bar: times)[2] for system in BEATS]
+    for one, other in ((0, 1), (1, 2), (2, 0)):
+        check(sides[one][::3], sides[other][::3])

@@ -1,0 +1,143 @@
+"""The batched pattern metrics, against mir_eval and against themselves in other batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mirflow.errors import MetricError
+from mirflow.metrics.base import Scores, get_task
+
+from .patterns import Patterns, mir_eval_scores, pairs, to_rows
+
+CONVENTION = get_task("pattern").convention("mir_eval")
+DEFAULT = CONVENTION.select()
+MORE = CONVENTION.select(
+    [
+        *map(str, DEFAULT),
+        *("precision@0.6", "occurrence_recall@0.9", "first_n_three_layer_precision@1"),
+        "first_n_target_proportion_recall@2",
+    ]
+)
+
+RISING, FALLING = [(0.0, 60.0), (1.0, 62.0), (2.0, 64.0)], [(0.0, 64.0), (1.0, 62.0), (2.0, 60.0)]
+
+
+def score_pairs(given_: list[tuple[Patterns, Patterns]], measures=DEFAULT) -> Scores:
+    references, estimates = to_rows([one for one, _ in given_]), to_rows([one for _, one in given_])
+    row = np.arange(len(given_))
+    return CONVENTION.score(references, estimates, row, row, measures, "union")
+
+
+def scores_of(reference: Patterns, estimate: Patterns, *names: str) -> list[float]:
+    return score_pairs([(reference, estimate)], CONVENTION.select(names)).score[0].tolist()
+
+
+def test_defaults_are_mir_evals_scores_in_its_order() -> None:
+    one = [[RISING]]
+    assert len(DEFAULT) == len(mir_eval_scores(one, one))
+    keys = [measure.metric.key for measure in DEFAULT]
+    expected = [key.replace("occ.5", "occ.75") for key in mir_eval_scores(one, one)]
+    assert keys == expected
+    assert score_pairs([(one, one)]).score.tolist() == [[1.0] * len(DEFAULT)]
+
+
+@given(pairs())
+@settings(max_examples=150, deadline=None)
+def test_equals_mir_eval(pair) -> None:
+    expected = list(mir_eval_scores(*pair).values())
+    np.testing.assert_allclose(score_pairs([pair]).score[0], expected, rtol=0, atol=1e-12)
+
+
+@given(st.lists(pairs(), min_size=1, max_size=6), st.randoms())
+@settings(max_examples=60, deadline=None)
+def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(some, random) -> None:
+    order = list(range(len(some)))
+    random.shuffle(order)
+    together = score_pairs([some[place] for place in order], MORE)
+    assert np.isfinite(together.score).all()
+    for place, index in enumerate(order):
+        alone = score_pairs([some[index]], MORE)
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
+
+
+@given(pairs())
+@settings(max_examples=60, deadline=None)
+def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit(pair) -> None:
+    together = score_pairs([pair], MORE)
+    for column, measure in enumerate(MORE):
+        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
+
+
+def test_prototypes_may_be_shifted_in_time_and_pitch() -> None:
+    shifted = [(onset + 8, pitch - 5) for onset, pitch in RISING]
+    assert scores_of([[RISING]], [[FALLING], [shifted]], "precision", "recall", "f_measure") == [0.5, 1.0, 2 / 3]
+    assert scores_of([[RISING]], [[shifted]], "establishment_f_measure") == [0.0]
+
+
+def test_the_tolerance_of_shifts_is_a_parameter() -> None:
+    uneven = [(0.0, 60.0), (1.2, 62.0), (2.0, 64.0)]
+    assert scores_of([[RISING]], [[uneven]], "recall", "recall@0.15", "recall@0.25") == [0.0, 0.0, 1.0]
+
+
+def test_the_threshold_of_occurrences_is_a_parameter() -> None:
+    half = [*RISING[:2], (9.0, 9.0), (10.0, 10.0)]
+    names = ("occurrence_recall@0.4", "occurrence_recall@0.5", "occurrence_recall@0.51", "occurrence_recall")
+    assert scores_of([[RISING, FALLING]], [[half]], *names) == [0.375, 0.375, 0.0, 0.0]
+
+
+def test_the_number_of_first_patterns_is_a_parameter() -> None:
+    estimate = [[FALLING], [RISING]]
+    names = ("first_n_target_proportion_recall@1", "first_n_target_proportion_recall@2")
+    assert scores_of([[RISING]], estimate, *names) == [1 / 3, 1.0]
+
+
+def test_weights_are_the_scores_own_denominators() -> None:
+    reference, estimate = [[RISING], [FALLING], [RISING[:2]]], [[RISING], [FALLING]] * 4
+    found = dict(zip(map(str, DEFAULT), score_pairs([(reference, estimate)]).weight[0].tolist(), strict=True))
+    assert (found["precision"], found["recall"], found["f_measure"]) == (8.0, 3.0, 5.5)
+    assert found["three_layer_precision"] == found["establishment_precision"] == 8.0
+    assert found["first_n_three_layer_precision"] == 5.0
+    assert found["first_n_target_proportion_recall"] == 3.0
+    # At .75 the two long patterns are alike to four estimated ones each, at .5 the short one to the rising ones too.
+    assert (found["occurrence_precision"], found["occurrence_recall@0.5"]) == (8.0, 12.0)
+
+
+def test_empty_sides_score_0_with_the_weight_of_the_other() -> None:
+    found = score_pairs([([[RISING]], []), ([], [[RISING]] * 7), ([], [])])
+    assert not found.score.any()
+    by_name = dict(zip(map(str, DEFAULT), found.weight.T.tolist(), strict=True))
+    assert by_name["recall"] == by_name["first_n_target_proportion_recall"] == [1.0, 0.0, 0.0]
+    assert by_name["precision"] == [0.0, 7.0, 0.0]
+    assert by_name["first_n_three_layer_precision"] == [0.0, 5.0, 0.0]
+    assert by_name["f_measure"] == [0.5, 3.5, 0.0]
+    assert by_name["occurrence_recall"] == [0.0, 0.0, 0.0]
+
+
+def test_occurrences_without_notes_are_like_nothing() -> None:
+    hollow = [[RISING, []], [[]]]
+    found = score_pairs([(hollow, hollow), (hollow, [[RISING]]), ([[[]]], [[[]]])])
+    assert np.isfinite(found.score).all()
+    names = list(map(str, DEFAULT))
+    assert found.score[0, names.index("establishment_recall")] == 0.5
+    assert not found.score[2].any()
+
+
+def test_no_pairs_at_all() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert CONVENTION.score(to_rows([]), to_rows([]), none, none, MORE, "union").score.shape == (0, len(MORE))
+
+
+def test_rows_may_serve_several_pairs() -> None:
+    rows, measures = to_rows([[[RISING]], [[RISING], [FALLING]]]), CONVENTION.select(["precision"])
+    found = CONVENTION.score(rows, rows, np.array([0, 1, 0]), np.array([1, 0, 0]), measures, "union")
+    assert found.score[:, 0].tolist() == [0.5, 1.0, 1.0]
+
+
+def test_other_grids_are_refused() -> None:
+    rows, row = to_rows([[[RISING]]]), np.zeros(1, dtype=np.int64)
+    with pytest.raises(MetricError, match="not on grid"):
+        CONVENTION.score(rows, rows, row, row, DEFAULT, 0.1)

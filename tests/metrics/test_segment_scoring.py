@@ -1,0 +1,226 @@
+"""The batched kernel of convention mir_eval, against mir_eval itself and against itself in other batches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+
+from mirflow.errors import MetricError
+from mirflow.metrics.base import Scores, get_task
+
+from .segment_pairs import Segments, exact_information, messy_segments, mir_eval_scores, segments, to_rows
+
+CONVENTION = get_task("segment").convention("mir_eval")
+DEFAULT = CONVENTION.select()
+MORE = CONVENTION.select(
+    [
+        *map(str, DEFAULT),
+        *("f_measure@0.5(beta=2.0,trim=true)", "precision@1.0(matching=nearest)", "deviation_ref_to_est@true"),
+        *(
+            "deviation_est_to_ref@false(median=upper)",
+            "pairwise_f_measure@0.25(beta=0.5)",
+            "nce_over@0.1(marginal=true)",
+        ),
+        *("adjusted_mutual_information@0.5", "nce_f@0.1(single_label=1.0)"),
+    ]
+)
+
+
+def score_pairs(pairs: list[tuple[Segments, Segments]], measures=DEFAULT, convention=CONVENTION) -> Scores:
+    references, estimates = to_rows([one for one, _ in pairs]), to_rows([one for _, one in pairs])
+    row = np.arange(len(pairs))
+    return convention.score(references, estimates, row, row, measures, "union")
+
+
+def rows(*given: tuple[float, float, str]) -> Segments:
+    return [row[0] for row in given], [row[1] for row in given], [row[2] for row in given]
+
+
+def check(reference: Segments, estimate: Segments) -> None:
+    expected = mir_eval_scores(reference, estimate)
+    assume(isinstance(expected, dict))  # it refuses, for example, an interval that only touches the reference's end
+    expected |= exact_information(reference, estimate)
+    found = score_pairs([(reference, estimate)])
+    assert not found.refused
+    np.testing.assert_allclose(found.score[0], list(expected.values()), rtol=0, atol=1e-9)
+    assert np.isfinite(found.weight).all()
+    assert (found.weight >= 0).all()
+
+
+def test_defaults_are_mir_evals_scores_in_its_order() -> None:
+    one = rows((0.0, 2.0, "a"), (2.0, 4.0, "b"))
+    expected = mir_eval_scores(one, one)
+    assert isinstance(expected, dict)
+    named = [f"{m.metric.key}@{m['window']}" if "window" in m.parameters else m.metric.key for m in DEFAULT]
+    assert named == list(expected)
+
+
+@given(segments(min_size=1), segments())
+@settings(max_examples=150, deadline=None)
+@example(rows((0.0, 0.05, "A")), rows((0.0, 0.05, "A")))  # no frame at all
+@example(rows((0.0, 0.15, "A")), rows((0.0, 0.15, "B")))  # a single frame
+@example(rows((0.0, 3.0, "A"), (3.0, 5.0, "b")), rows((9.0, 12.0, "A")))  # starts after the reference ends
+@example(rows((2.0, 3.0, "None")), rows((0.0, 1.0, "a"), (2.0, 3.0, "NONE")))  # a label that gaps have, too
+def test_equals_mir_eval(reference: Segments, estimate: Segments) -> None:
+    check(reference, estimate)
+
+
+@given(messy_segments(min_size=1), messy_segments())
+@settings(max_examples=150, deadline=None)
+def test_equals_mir_eval_on_rows_out_of_order_gaps_and_overlaps(reference: Segments, estimate: Segments) -> None:
+    check(reference, estimate)
+
+
+@given(segments(min_size=2), segments(min_size=2))
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize(
+    "parameters", [{"frame_size": 0.25, "beta": 0.5}, {"trim": True, "beta": 2.0}, {"marginal": True}]
+)
+def test_parameters_mean_what_they_mean_in_mir_eval(parameters, reference, estimate) -> None:
+    expected = mir_eval_scores(reference, estimate, **parameters)
+    assume(isinstance(expected, dict))
+    texts = []
+    for measure in DEFAULT:
+        given_here = {name: value for name, value in parameters.items() if name in measure.parameters}
+        window = f"@{measure['window']}" if "window" in measure.parameters else ""
+        inner = ",".join(f"{name}={str(value).lower()}" for name, value in given_here.items())
+        texts.append(measure.metric.name + window + (f"({inner})" if inner else ""))
+    found = score_pairs([(reference, estimate)], CONVENTION.select(texts)).score[0]
+    informative = [i for i, name in enumerate(expected) if "Mutual" not in name]
+    np.testing.assert_allclose(found[informative], np.array(list(expected.values()))[informative], rtol=0, atol=1e-9)
+
+
+@given(
+    st.lists(st.tuples(segments() | messy_segments(), segments() | messy_segments()), min_size=1, max_size=8),
+    st.randoms(),
+)
+@settings(max_examples=40, deadline=None)
+def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, random) -> None:
+    order = list(range(len(pairs)))
+    random.shuffle(order)
+    together = score_pairs([pairs[i] for i in order], MORE)
+    for place, index in enumerate(order):
+        alone = score_pairs([pairs[index]], MORE)
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
+        assert alone.repairs[0] == together.repairs[place]
+
+
+def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
+    rng = np.random.default_rng(4)
+
+    def sequence(size: int) -> Segments:
+        bounds = np.cumsum(rng.random(size + 1) * 20)
+        return bounds[:-1].tolist(), bounds[1:].tolist(), rng.choice(list("ABCDEfghijk"), size).tolist()
+
+    pairs = [(sequence(rng.integers(1, 60)), sequence(rng.integers(1, 60))) for _ in range(400)]
+    together = score_pairs(pairs, MORE)
+    for place in range(0, 400, 37):
+        alone = score_pairs([pairs[place]], MORE)
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+
+
+def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit() -> None:
+    pair = (
+        rows((0.1, 11.3, "A"), (11.3, 22.7, "B"), (22.7, 39.1, "A")),
+        rows((0.0, 11.1, "x"), (11.1, 33.3, "y"), (33.3, 38.3, "z")),
+    )
+    together = score_pairs([pair], MORE)
+    for column, measure in enumerate(MORE):
+        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
+
+
+def test_rows_may_serve_several_pairs() -> None:
+    both = to_rows([rows((0.0, 20.0, "a")), rows((0.0, 10.0, "a"), (10.0, 20.0, "b"))])
+    measures = CONVENTION.select(["recall"])
+    found = CONVENTION.score(both, both, np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]), measures, "union")
+    assert found.score[:, 0].tolist() == [1.0, 2 / 3, 1.0, 1.0]
+
+
+def test_score_times_weight_adds_up_to_what_was_counted() -> None:
+    reference = rows((0.0, 10.0, "a"), (10.0, 20.0, "b"), (20.0, 40.0, "a"))
+    estimate = rows((0.0, 10.2, "x"), (10.2, 40.0, "y"))
+    names = ["precision", "recall", "f_measure", "f_measure@0.5(beta=2.0)"]
+    found = score_pairs([(reference, estimate)], CONVENTION.select(names))
+    assert found.weight[0].tolist() == [3.0, 4.0, 3.5, (4 * 4 + 3) / 5]
+    np.testing.assert_allclose(found.score * found.weight, [[3.0] * 4], atol=1e-12)
+
+
+def test_weights_of_labels_are_their_own_denominators() -> None:
+    reference, estimate = rows((0.0, 1.0, "a"), (1.0, 2.0, "b")), rows((0.0, 0.5, "x"), (0.5, 2.0, "y"))
+    names = ["pairwise_precision", "pairwise_recall", "rand_index", "nce_over", "v_precision", "mutual_information"]
+    weight = score_pairs([(reference, estimate)], CONVENTION.select(names)).weight[0]
+    np.testing.assert_allclose(weight[:4], [10 + 105, 45 + 45, 190, 2.0])
+    assert weight[4] == pytest.approx(2.0 * (0.25 * 2 + 0.75 * np.log2(4 / 3)))
+    assert weight[5] == pytest.approx(2.0)
+
+
+def test_a_single_label_scores_0_with_weight_0() -> None:
+    one, two = rows((0.0, 4.0, "a")), rows((0.0, 2.0, "x"), (2.0, 4.0, "y"))
+    found = score_pairs(
+        [(one, two)], CONVENTION.select(["nce_over", "nce_under", "v_recall", "nce_under@0.1(single_label=1)"])
+    )
+    assert found.score[0].tolist() == [0.0, 0.0, 0.0, 1.0]
+    assert found.weight[0, 1:].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_normalized_information_of_a_single_label_is_exactly_0() -> None:
+    reference = rows((0.0, 4.0, "a"))
+    estimate = rows((0.0, 1.7, "x"), (1.7, 2.9, "y"), (2.9, 4.0, "z"))
+    found = score_pairs([(reference, estimate)], CONVENTION.select(["normalized_mutual_information"]))
+    assert found.score[0, 0] == 0.0
+
+
+def test_empty_reference_scores_0_with_weight_0_and_has_no_deviation() -> None:
+    found = score_pairs([(rows(), rows((0.0, 1.0, "a"))), (rows(), rows())])
+    deviations = [measure.metric.unit == "s" for measure in DEFAULT]
+    assert np.isnan(found.score[:, deviations]).all()
+    assert not found.score[:, np.logical_not(deviations)].any()
+    assert not found.weight.any()
+
+
+def test_empty_estimate_is_one_segment() -> None:
+    reference = rows((1.0, 2.0, "a"), (2.0, 5.0, "b"))
+    found = score_pairs([(reference, rows()), (reference, rows((0.0, 9.0, "x")))])
+    assert np.array_equal(found.score[0], found.score[1])
+    assert np.array_equal(found.weight[0], found.weight[1])
+
+
+def test_ends_that_do_not_fit_are_counted_as_repairs() -> None:
+    reference = rows((0.0, 4.0, "a"))
+    estimates = [rows((0.0, 4.0, "a")), rows((1.0, 9.0, "a")), rows((1.0, 3.0, "a")), rows()]
+    assert score_pairs([(reference, one) for one in estimates]).repairs.tolist() == [0, 2, 2, 0]
+
+
+def test_a_reference_too_long_for_frames_is_refused_and_spoils_nothing_else() -> None:
+    good, endless = rows((0.0, 4.0, "a"), (4.0, 5.0, "b")), rows((0.0, 1e12, "a"))
+    found = score_pairs([(good, good), (endless, good), (good, endless)])
+    assert list(found.refused) == [1]
+    assert found.refused[1].startswith("reference: ends at 1000000000000.0 s, too late for frames of 0.1 s")
+    assert np.isnan(found.score[1]).all()
+    assert not found.weight[1].any()
+    assert found.score[0].tobytes() == score_pairs([(good, good)]).score[0].tobytes()
+    boundaries = score_pairs([(endless, good)], CONVENTION.select(["precision"]))
+    assert (boundaries.refused, boundaries.score.tolist()) == ({}, [[0.5]])  # no frames are needed
+
+
+def test_no_pairs_at_all() -> None:
+    none = np.zeros(0, dtype=np.int64)
+    assert CONVENTION.score(to_rows([]), to_rows([]), none, none, MORE, "union").score.shape == (0, len(MORE))
+
+
+@pytest.mark.parametrize("grid", ["reference", 0.1])
+def test_other_grids_are_refused(grid) -> None:
+    one = to_rows([rows((0.0, 1.0, "a"))])
+    row = np.zeros(1, dtype=np.int64)
+    with pytest.raises(MetricError, match="segments are not scored on grid"):
+        CONVENTION.score(one, one, row, row, DEFAULT, grid)
+
+
+@pytest.mark.parametrize("size", [0.0, -1.0])
+def test_frames_need_a_length(size) -> None:
+    one = rows((0.0, 1.0, "a"))
+    with pytest.raises(MetricError, match="must be greater than 0 s"):
+        score_pairs([(one, one)], CONVENTION.select([f"rand_index@{size}"]))

@@ -1,0 +1,313 @@
+"""Tempo estimation: mir_eval's scores, the accuracies and octave errors of single tempi, and how rows are read."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import warnings
+from pathlib import Path
+from random import Random
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import mirflow
+from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.errors import MetricError, MirflowWarning
+from mirflow.metrics import io, tempo
+from mirflow.metrics.base import get_task
+from mirflow.metrics.tempo.cleaning import clean
+
+from .batches import assert_batches_do_not_matter, score_pairs
+
+CONVENTION = get_task("tempo").convention("mir_eval")
+SINGLE = CONVENTION.select(["accuracy1", "accuracy2", "oe1", "oe2", "aoe1", "aoe2"])
+ALL = (*CONVENTION.select(), *CONVENTION.select(["p_score@0.04", "both_correct@1.0"]), *SINGLE)
+NAN = float("nan")
+
+_some = st.sampled_from((0.0, 30.0, 40.0, 55.2, 60.0, 64.8, 65.0, 80.0, 120.0, 129.6, 180.0, 240.0))
+tempi = st.lists(st.one_of(_some, st.floats(0, 500, allow_subnormal=False)), min_size=2, max_size=2)
+shares = st.one_of(st.sampled_from((0.0, 0.25, 0.5, 1.0)), st.floats(0, 1))
+tolerances = st.one_of(st.sampled_from((0.0, 0.04, 0.08, 1.0)), st.floats(0, 1))
+
+
+def annotation(*values: float, salience: tuple[float, ...] | None = None) -> Annotation:
+    columns = {"tempo": np.array(values, dtype=np.float64)}
+    if salience is not None:
+        columns["salience"] = np.array(salience, dtype=np.float64)
+    return Annotation("tempo", columns)
+
+
+def scores(reference: Annotation, estimate: Annotation, *names: str) -> list[float]:
+    return score_pairs(CONVENTION, [(reference, estimate)], CONVENTION.select(names)).score[0].tolist()
+
+
+@given(reference=tempi, share=shares, estimate=tempi, tol=tolerances)
+@example([60.0, 120.0], 0.5, [55.2, 129.6], 0.08)
+@example([0.0, 120.0], 0.5, [0.0, 0.0], 1.0)
+def test_pair_and_batch_equal_mir_eval(reference: list[float], share: float, estimate: list[float], tol: float) -> None:
+    sides = np.array(reference), share, np.array(estimate)
+    if not any(reference):
+        with pytest.raises(ValueError, match=r"^reference tempi=\[0\. 0\.\] must have one value greater than zero$"):
+            tempo.evaluate(*sides)
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected = mir_eval.tempo.evaluate(*sides, tol=tol)
+        found = tempo.evaluate(*sides, tol=tol)
+    assert list(found.items()) == list(expected.items())
+    measures = CONVENTION.select([f"{name}@{tol!r}" for name in ("p_score", "one_correct", "both_correct")])
+    pair = annotation(*reference, salience=(share, 1 - share)), annotation(*estimate)
+    batch = score_pairs(CONVENTION, [pair], measures)
+    assert batch.score[0].tolist() == list(expected.values())
+    assert batch.weight[0].tolist() == [1.0, 1.0, float(all(reference))]
+
+
+@pytest.mark.parametrize("name", ["validate_tempi", "validate", "detection", "evaluate"])
+def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
+    ours = inspect.signature(getattr(tempo, name)).parameters.values()
+    theirs = inspect.signature(getattr(mir_eval.tempo, name)).parameters.values()
+    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
+
+
+@pytest.mark.parametrize(
+    ("reference", "share", "estimate", "tol"),
+    [
+        ([60.0], 0.5, [60.0, 120.0], 0.08),
+        ([60.0, 120.0], 0.5, [60.0, 80.0, 120.0], 0.08),
+        ([-1.0, 120.0], 0.5, [60.0, 120.0], 0.08),
+        ([60.0, 120.0], 0.5, [np.inf, 120.0], 0.08),
+        ([60.0, 120.0], 0.5, [60.0, np.nan], 0.08),
+        ([60.0, 120.0], 1.5, [60.0, 120.0], 0.08),
+        ([60.0, 120.0], -0.1, [60.0, 120.0], 0.08),
+        ([60.0, 120.0], 0.5, [60.0, 120.0], 1.1),
+        ([60.0, 120.0], 0.5, [60.0, 120.0], -1),
+    ],
+)
+def test_errors_are_mir_evals(reference: list[float], share: float, estimate: list[float], tol: float) -> None:
+    messages = []
+    for module in (mir_eval.tempo, tempo):
+        with pytest.raises(ValueError, match=r".") as raised:
+            module.detection(np.array(reference), share, np.array(estimate), tol)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize(("share", "tol"), [(NAN, 0.08), (0.5, NAN)])
+def test_what_is_no_number_is_refused(share: float, tol: float) -> None:
+    with pytest.raises(ValueError, match=r"must lie in (the )?range \[0, 1\]$"):
+        tempo.detection(np.array([60.0, 120.0]), share, np.array([60.0, 120.0]), tol)
+
+
+def test_a_tolerance_of_0_is_a_warning() -> None:
+    with pytest.warns(MirflowWarning, match=r"^A tolerance of 0\.0 may not lead to the results you expect\.$"):
+        assert tempo.detection(np.array([60, 120]), 0.5, np.array([60, 121]), tol=0) == (0.5, True, False)
+
+
+def test_an_unknown_keyword_is_an_error() -> None:
+    with pytest.raises(
+        TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'tole'; did you mean 'tol'\?$"
+    ):
+        tempo.evaluate(np.array([60, 120]), 0.5, np.array([60, 121]), tole=0.1)
+
+
+def test_types_are_mir_evals() -> None:
+    assert [type(value) for value in tempo.evaluate(np.array([60, 120]), 1, np.array([60, 121])).values()] == [
+        float,
+        bool,
+        bool,
+    ]
+
+
+def test_fixtures(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures" / "tempo"
+    references = sorted(folder.glob("ref*.lab"))
+    assert references
+    for path in references:
+        expected = json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text())
+        reference, share = io.load_tempo(path)
+        estimate, _ = io.load_tempo(folder / path.name.replace("ref", "est"))
+        assert dict(tempo.evaluate(reference, share, estimate)) == pytest.approx(expected, abs=1e-12)
+
+
+def test_defaults_are_mir_evals_scores_in_its_order() -> None:
+    keys = mir_eval.tempo.evaluate(np.array([60, 120]), 0.5, np.array([60, 120])).keys()
+    assert [measure.metric.key for measure in CONVENTION.select()] == list(keys)
+
+
+# -- single tempi ------------------------------------------------------------------------------------------------------
+
+
+@given(reference=st.floats(1, 500), estimate=st.floats(1, 500))
+@example(100.0, 104.0)
+@example(100.0, 96.0)
+@example(50.0, 104.0)
+@example(90.0, 28.8)
+def test_accuracies_and_octave_errors_follow_their_definitions(reference: float, estimate: float) -> None:
+    factors = (1.0, 2.0, 0.5, 3.0, 1 / 3)
+    near = [abs(reference * factor - estimate) <= 0.04 * (reference * factor) for factor in factors]
+    errors = [math.log2(estimate * factor / reference) for factor in factors]
+    smallest = min(errors, key=abs)
+    found = scores(annotation(reference), annotation(estimate), *map(str, SINGLE))
+    assert found[:2] == [float(near[0]), float(any(near))]
+    assert found[2] == pytest.approx(errors[0], abs=1e-12)
+    assert abs(found[3]) == pytest.approx(abs(smallest), abs=1e-12)
+    assert found[4:] == [abs(error) for error in found[2:4]]
+
+
+@pytest.mark.parametrize(
+    ("estimate", "expected"),
+    [(120, 0.0), (30, 0.0), (180, 0.0), (20, 0.0), (90, math.log2(3 / 4)), (61, math.log2(61 / 60))],
+)
+def test_the_second_octave_error_forgives_the_metrical_level(estimate: float, expected: float) -> None:
+    assert scores(annotation(60), annotation(estimate), "oe2") == pytest.approx([expected], abs=1e-12)
+
+
+def test_the_tolerance_of_accuracy_2_is_a_share_of_the_multiple() -> None:
+    assert scores(annotation(60), annotation(187.2), "accuracy2", "accuracy1") == [1.0, 0.0]
+    assert scores(annotation(60), annotation(187.3), "accuracy2") == [0.0]
+    assert scores(annotation(60), annotation(187.3), "accuracy2@0.05") == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("reference", "right"),
+    [
+        (annotation(60, 120, salience=(0.7, 0.3)), 60),
+        (annotation(60, 120, salience=(0.3, 0.7)), 120),
+        (annotation(60, 120, salience=(0.5, 0.5)), 60),
+        (annotation(60, 120), 60),
+        (annotation(60, 120, salience=(NAN, 0.7)), 120),
+        (annotation(60, 120, salience=(0.4, NAN)), 120),
+        (annotation(60, 120, salience=(0, 0)), 60),
+        (annotation(0, 120, salience=(1, 0)), 120),
+        (annotation(90, salience=(0.2,)), 90),
+    ],
+)
+def test_of_two_tempi_the_more_salient_one_counts(reference: Annotation, right: float) -> None:
+    for pair in ((reference, annotation(right)), (annotation(right), reference)):
+        assert scores(*pair, "accuracy1", "aoe1") == [1.0, 0.0]
+
+
+# -- rows --------------------------------------------------------------------------------------------------------------
+
+
+def test_a_single_reference_has_all_the_salience() -> None:
+    found = score_pairs(CONVENTION, [(annotation(60), annotation(59, 120))])
+    assert found.score[0].tolist() == [1.0, 1.0, 0.0]
+    assert found.weight[0].tolist() == [1.0, 1.0, 0.0]
+
+
+def test_saliences_are_shares_of_their_sum() -> None:
+    assert scores(annotation(60, 120, salience=(3, 1)), annotation(60), "p_score") == [0.75]
+    assert scores(annotation(60, 120), annotation(120), "p_score") == [0.5]
+
+
+def test_empty_sides() -> None:
+    pairs = [(annotation(60, 120), annotation()), (annotation(), annotation(60)), (annotation(), annotation())]
+    found = score_pairs(CONVENTION, pairs, ALL)
+    errors = [measure.metric.unit == "octaves" for measure in ALL]
+    assert np.array_equal(np.isnan(found.score), np.tile(errors, (3, 1)))
+    assert not found.score[:, ~np.array(errors)].any()
+    assert found.weight.sum(axis=1).tolist() == [len(ALL), 0, 0]
+
+
+def test_an_estimate_of_0_is_no_tempo() -> None:
+    assert scores(annotation(60), annotation(0, 0), "accuracy1", "p_score") == [0.0, 0.0]
+    assert math.isnan(scores(annotation(60), annotation(0), "aoe1")[0])
+
+
+def test_a_reference_of_zeros_is_refused_and_spoils_nothing_else() -> None:
+    good = annotation(60, 120), annotation(60, 120)
+    found = score_pairs(CONVENTION, [good, (annotation(0, 0), annotation(60, 120)), good], ALL)
+    assert found.refused == {1: "reference tempi=[0. 0.] must have one value greater than zero"}
+    assert np.isnan(found.score[1]).all()
+    assert not found.weight[1].any()
+    assert (
+        found.score[0].tobytes() == found.score[2].tobytes() == score_pairs(CONVENTION, [good], ALL).score[0].tobytes()
+    )
+
+
+_rows = st.lists(st.one_of(_some, st.floats(0, 500, allow_subnormal=False)), max_size=2)
+_saliences = st.one_of(st.just(NAN), st.floats(0, 3, allow_subnormal=False))
+
+
+@given(st.lists(st.tuples(_rows, _rows, st.tuples(_saliences, _saliences)), min_size=1, max_size=8), st.randoms())
+def test_each_pair_alone_equals_the_same_pair_in_any_batch(rows, random: Random) -> None:
+    pairs = [
+        (annotation(*one, salience=salience[: len(one)]), annotation(*other, salience=salience[: len(other)]))
+        for one, other, salience in rows
+    ]
+    assert_batches_do_not_matter(CONVENTION, pairs, ALL, random)
+
+
+def test_rows_may_serve_several_pairs_and_there_may_be_none() -> None:
+    rows = to_ragged([annotation(60), annotation(120)])
+    measures = CONVENTION.select(["accuracy1", "accuracy2"])
+    found = CONVENTION.score(rows, rows, np.array([0, 1, 1]), np.array([1, 1, 0]), measures, "union")
+    assert found.score.tolist() == [[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]]
+    none = np.zeros(0, dtype=np.int64)
+    assert CONVENTION.score(rows, rows, none, none, measures, "union").score.shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", ["p_score@1.5", "one_correct@2", "accuracy1@-0.1", "accuracy2@nan"])
+def test_a_tolerance_out_of_range_is_an_error(name: str) -> None:
+    with pytest.raises(MetricError, match=r"must lie in the range \[0, 1\]|must be at least 0|needs a finite number"):
+        scores(annotation(60), annotation(60), name)
+
+
+def test_absurd_tempi_do_no_harm() -> None:
+    pairs = [(annotation(one), annotation(other)) for one, other in ((5e-324, 1e308), (1e308, 5e-324), (1e308, 1e308))]
+    found = score_pairs(CONVENTION, [*pairs, (annotation(60), annotation(60))], ALL)
+    assert (
+        found.score[3].tobytes() == score_pairs(CONVENTION, [(annotation(60), annotation(60))], ALL).score[0].tobytes()
+    )
+    near, error = map(str, CONVENTION.select(["accuracy2", "aoe1"]))
+    assert [scores(*pair, near)[0] for pair in pairs] == [0.0, 0.0, 1.0]
+    assert scores(*pairs[0], error) == [np.inf]
+
+
+def test_other_grids_are_refused() -> None:
+    rows, row = to_ragged([annotation(60)]), np.zeros(1, dtype=np.int64)
+    with pytest.raises(MetricError, match=r"tempi are not scored on grid 0\.1"):
+        CONVENTION.score(rows, rows, row, row, ALL, 0.1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "item", "message"),
+    [
+        (annotation(60, NAN, salience=(1, 0)), 1, "tempo is not finite: nan"),
+        (annotation(-60, 120, salience=(1, 0)), 0, "tempo is negative: -60.0 beats per minute"),
+        (annotation(60, 90, 120, salience=(1, 1, 1)), 2, "a track has one or two tempi, and this is one more: 120.0"),
+        (annotation(60, 120, salience=(0.5, -0.5)), 1, "salience must be 0 or more, but is -0.5"),
+        (annotation(60, 120, salience=(np.inf, 0)), 0, "salience must be 0 or more, but is inf"),
+        (annotation(60, -np.inf, salience=(-1, 0)), 0, "salience must be 0 or more, but is -1.0"),
+    ],
+)
+def test_flaws(bad: Annotation, item: int, message: str) -> None:
+    good = annotation(60, 0, salience=(NAN, NAN))
+    cleaned = clean(to_ragged([good, bad, good]))
+    assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {1: (item, message)}
+    assert cleaned.rows.counts[0].tolist() == [2, 0, 2]
+    assert cleaned.repairs.tolist() == [0, 0, 0]
+
+
+def test_what_is_good_is_passed_on_as_it_is() -> None:
+    rows = to_ragged([annotation(60, 120), annotation()])
+    assert clean(rows).rows is rows
+
+
+def test_evaluate_and_explain_from_annotations() -> None:
+    reference, estimate = annotation(60, 120, salience=(0.7, 0.3)), annotation(61.0)
+    found = mirflow.evaluate(reference, estimate, metrics=["p_score", "aoe1"])
+    assert found.attrs["task"] == "tempo"
+    assert found.score.values.tolist() == pytest.approx([0.7, math.log2(61 / 60)], abs=1e-12)
+    evidence = mirflow.explain(reference, estimate, "p_score")
+    assert evidence["verdict"].values.tolist() == ["right", "wrong"]
+    assert evidence["estimate"].values.tolist() == [61.0, 61.0]
+    assert evidence["share"].values.tolist() == pytest.approx([0.7, 0.3])
+    with pytest.raises(MetricError, match="does not judge tempi one by one; ask for one of p_score"):
+        mirflow.explain(reference, estimate, "aoe1")

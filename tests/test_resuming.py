@@ -1,0 +1,192 @@
+"""Whatever is edited between runs and wherever they stop, a store ends as a fresh run's would."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.cells import Cells
+from mirflow.errors import MirflowWarning, RunError
+from mirflow.flow import execute as execution
+from tests.datasets import write_dataset, write_lab, write_pipeline
+
+original = execution.score_block
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_dataset(tmp_path)
+    return tmp_path
+
+
+def interrupt(folder: Path, monkeypatch: pytest.MonkeyPatch, blocks: int, **how: Any) -> None:
+    """A run that is stopped after some blocks, if it has more."""
+    done: list[int] = []
+
+    def stop(work: Any) -> Cells:
+        if len(done) == blocks:
+            raise KeyboardInterrupt
+        done.append(1)
+        return original(work)
+
+    monkeypatch.setattr(execution, "score_block", stop)
+    with pytest.raises(KeyboardInterrupt):
+        mirflow.run(folder / "pipeline.yaml", **how)
+    monkeypatch.setattr(execution, "score_block", original)
+
+
+def group(store: Path) -> xr.Dataset:
+    return mirflow.open_store(store)["chord"].to_dataset().load().drop_attrs()
+
+
+def assert_as_fresh(folder: Path) -> None:
+    """The store equals one that a run from nothing makes."""
+    fresh = folder / "fresh.zarr"
+    mirflow.run(folder / "pipeline.yaml", store=fresh, force=True)
+    xr.testing.assert_identical(group(folder / "store.zarr"), group(fresh))
+
+
+def test_metrics_in_another_order_after_an_interruption(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_pipeline(folder, metrics="[root, majmin, sevenths_inv]")
+    interrupt(folder, monkeypatch, 2)
+    write_pipeline(folder, metrics="[sevenths_inv, root, majmin]")
+    assert mirflow.run(folder / "pipeline.yaml").evaluations[0].counts["resumed"] == 8
+    assert_as_fresh(folder)
+
+
+def test_a_file_that_was_put_back_keeps_its_stored_score(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirflow.run(folder / "pipeline.yaml")
+    path = folder / "est" / "ada" / "t00.lab"
+    text, stat = path.read_text(), path.stat()
+    write_lab(path, np.random.default_rng(42))
+    for track in ("t03", "t05"):
+        write_lab(folder / "est" / "ada" / f"{track}.lab", np.random.default_rng(43))
+    interrupt(folder, monkeypatch, 1)
+    path.write_text(text)
+    os.utime(path, ns=(stat.st_atime_ns, stat.st_mtime_ns))
+    mirflow.run(folder / "pipeline.yaml")
+    assert_as_fresh(folder)
+
+
+def test_an_interrupted_force_does_not_count_cells_twice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mirflow.run(folder / "pipeline.yaml")
+    interrupt(folder, monkeypatch, 2, force=True)
+    report = mirflow.run(folder / "pipeline.yaml")
+    assert sum(report.evaluations[0].status.values()) == 12
+    assert not report.published
+
+
+def test_on_error_raise_stops_every_time(folder: Path) -> None:
+    (folder / "est" / "ada" / "t00.lab").write_text("0 1 nonsense\n")
+    write_pipeline(folder, on_error="raise")
+    for _ in range(3):
+        with pytest.raises(RunError, match="nonsense"):
+            mirflow.run(folder / "pipeline.yaml")
+    write_pipeline(folder, on_error="ignore")
+    mirflow.run(folder / "pipeline.yaml")
+    write_pipeline(folder, on_error="raise")
+    with pytest.raises(RunError, match="nonsense"):
+        mirflow.run(folder / "pipeline.yaml")
+
+
+def test_what_stays_unreadable_is_tried_again_but_not_published_again(folder: Path) -> None:
+    (folder / "est" / "ada" / "t00.lab").write_bytes(b"\x00\xff\x00")
+    assert mirflow.run(folder / "pipeline.yaml").published
+    for _ in range(2):
+        report = mirflow.run(folder / "pipeline.yaml")
+        assert report.evaluations[0].counts["retried"] == 1
+        assert not report.published
+
+
+def test_damaged_blocks_of_the_journal_are_told_and_computed_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    interrupt(folder, monkeypatch, 2)
+    for path in sorted(folder.glob(".store.zarr.d/journal-*/*.cells"))[:1]:
+        path.write_bytes(path.read_bytes()[:-10])
+    with pytest.warns(MirflowWarning, match="1 damaged blocks of an interrupted run are computed again"):
+        report = mirflow.run(folder / "pipeline.yaml")
+    assert report.evaluations[0].counts["resumed"] == 4
+    assert_as_fresh(folder)
+
+
+def write_annotators(folder: Path, names: str, tracks: int = 3) -> None:
+    rng = np.random.default_rng(len(names))
+    for number in range(tracks):
+        for name in names:
+            path = folder / "by" / name / f"t{number:02d}.lab"
+            if not path.exists():
+                write_lab(path, rng)
+
+
+def annotator_pipeline(folder: Path, metrics: str = "[majmin, root]", combine: str = "each") -> None:
+    path = write_pipeline(folder, metrics=metrics)
+    text = path.read_text().replace(
+        "ref/{track}.lab", f'{{path: "by/{{annotator}}/{{track}}.lab", combine: {combine}}}'
+    )
+    path.write_text(text.replace("est/{system}/", "./by/../by/{system}/"))
+
+
+def test_each_annotator_follows_the_pipeline(folder: Path) -> None:
+    write_annotators(folder, "abcd")
+    annotator_pipeline(folder)
+    mirflow.run(folder / "pipeline.yaml")
+    annotator_pipeline(folder, "[root]")
+    assert mirflow.run(folder / "pipeline.yaml").evaluations[0].counts["reused"] == 12
+    assert group(folder / "store.zarr").score_by_annotator.metric.values.tolist() == ["root"]
+    assert_as_fresh(folder)
+    annotator_pipeline(folder, "[root, majmin]")
+    for path in sorted((folder / "by" / "d").iterdir()):
+        path.unlink()
+    mirflow.run(folder / "pipeline.yaml")
+    assert group(folder / "store.zarr").annotator.values.tolist() == ["a", "b", "c"]
+    assert_as_fresh(folder)
+
+
+def test_one_more_annotator_of_one_track_recomputes_that_track(folder: Path) -> None:
+    write_annotators(folder, "ab")
+    annotator_pipeline(folder)
+    mirflow.run(folder / "pipeline.yaml")
+    write_lab(folder / "by" / "c" / "t01.lab", np.random.default_rng(9))
+    counts = mirflow.run(folder / "pipeline.yaml").evaluations[0].counts
+    assert {name: count for name, count in counts.items() if count} == {"new": 3, "changed": 2, "reused": 4}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_edits_and_interruptions(folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    chance = random.Random(seed)
+    metrics = ["root", "majmin", "sevenths_inv", "seg", "confusion@majmin", "csr@root"]
+    kept: dict[Path, tuple[str, os.stat_result]] = {}
+    for _ in range(8):
+        files = sorted([*folder.glob("est/*/*.lab"), *folder.glob("ref/*.lab")])
+        for path in chance.sample(files, 2):
+            action = chance.choice(["rewrite", "remove", "restore"])
+            if action == "restore" and kept:
+                target = chance.choice(sorted(kept))
+                target.write_text(kept[target][0])
+                os.utime(target, ns=(kept[target][1].st_atime_ns, kept[target][1].st_mtime_ns))
+            elif action == "remove" and len(files) > 12:
+                kept[path] = path.read_text(), path.stat()
+                path.unlink()
+            else:
+                kept[path] = path.read_text(), path.stat()
+                write_lab(path, np.random.default_rng(chance.randrange(1000)))
+        some = chance.sample(metrics, 3)
+        write_pipeline(folder, metrics="[" + ", ".join(f"'{name}'" for name in some) + "]", on_error="ignore")
+        if chance.random() < 0.6:
+            try:
+                interrupt(folder, monkeypatch, chance.randrange(3))
+            except pytest.fail.Exception:
+                monkeypatch.setattr(execution, "score_block", original)
+            continue
+        mirflow.run(folder / "pipeline.yaml")
+        assert_as_fresh(folder)
+    mirflow.run(folder / "pipeline.yaml")
+    assert_as_fresh(folder)
