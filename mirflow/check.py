@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -20,11 +20,11 @@ from .plan import Reference
 from .ragged import Ragged
 from .readers.held import HeldSource
 from .readers.namespaces import NAMESPACES
-from .readers.options import READABLE
 from .readers.read import read_all
 
 Severity = Literal["error", "warning", "note"]
 PERFECT_TOLERANCE = 1e-9
+_TASKS = {".lab": "chord", ".key": "key"}
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
@@ -74,6 +74,7 @@ def check_paths(
     *,
     convention: str | None = None,
     schema: bool = True,
+    **options: Any,
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and the folders in them.
 
@@ -81,12 +82,14 @@ def check_paths(
     ----------
     paths : iterable of path
     task : str or None
-        What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, and
-        other text files are skipped with a note.
+        What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, ``.key``
+        files as keys, and other text files are skipped with a note.
     convention : str or None
         Whose rules decide what is an error; None: the task's default.
     schema : bool
         Whether JAMS files are also validated against the schemas that the jams library ships.
+    **options
+        How the files are read, as for :func:`mirflow.load`.
 
     Yields
     ------
@@ -99,7 +102,7 @@ def check_paths(
         If a path does not exist, or a folder holds no annotation file.
     """
     for path in _files(paths):
-        yield FileCheck(str(path), tuple(_check_file(path, task, convention, schema)))
+        yield FileCheck(str(path), tuple(_check_file(path, task, convention, schema, options)))
 
 
 def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
@@ -112,15 +115,17 @@ def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
             raise AnnotationError("no such file or folder", path=given)
 
 
-def _check_file(path: Path, task: str | None, convention: str | None, schema: bool) -> Iterator[Found]:
+def _check_file(
+    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Iterator[Found]:
     is_jams = path.suffix.lower() == ".jams"
     if task is None and not is_jams:
-        if path.suffix.lower() != ".lab":
+        task = _TASKS.get(path.suffix.lower())
+        if task is None:
             yield Found("note", "skipped", "not checked; say what the file holds, for example --task chord")
             return
-        task = "chord"
     try:
-        annotations = _annotations(path, task)
+        annotations = _annotations(path, task, options)
     except AnnotationError as error:
         yield Found("error", "unreadable", error.message, error.line)
         return
@@ -130,11 +135,15 @@ def _check_file(path: Path, task: str | None, convention: str | None, schema: bo
         yield from _check_annotation(annotation, task, convention)
 
 
-def _annotations(path: Path, task: str | None) -> list[Annotation]:
+def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
     """Every annotation of a file that is for the task, or that can be read at all."""
     if task is not None:
-        return read_all(path, task=task)
-    return [annotation for kind in READABLE for annotation in read_all(path, kind=kind)]
+        return read_all(path, task=task, **options)
+    found = []
+    for namespace in NAMESPACES.values():
+        own = namespace.tasks[0] if namespace.tasks else None
+        found += read_all(path, task=own, namespace=namespace.name, **options)
+    return found
 
 
 def _check_schema(path: Path) -> Iterator[Found]:
@@ -150,16 +159,18 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
         yield Found("warning", "empty", "the annotation is empty", annotator=annotator)
         return
     rows = to_ragged([annotation])
+    name = task or _task_of(annotation)
+    rules = None if name is None else get_task(name).convention(convention)
+    taken = rules is not None and not rules.clean(rows).flaws
     wrong: set[int] = set()
     for rule, finding in inspect(annotation.schema, rows).items():
+        # What is an error to most conventions is only odd where this one takes it.
+        severity: Severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
         for item in np.flatnonzero(finding.items).tolist():
-            severity = _SEVERITIES[rule]
             wrong |= {item} if severity == "error" else set()
             yield Found(severity, rule, finding.describe(rows, item), annotation.line(item), annotator)
-    name = task or _task_of(annotation)
-    if name is None:
+    if name is None or rules is None:
         return
-    rules = get_task(name).convention(convention)
     flaws = list(_flaws(rules, rows, wrong))
     for item, message in flaws:
         yield Found("error", "label", message, annotation.line(item), annotator)
@@ -174,12 +185,16 @@ def _task_of(annotation: Annotation) -> str | None:
 
 
 def _flaws(rules: Convention, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
-    """What the convention refuses, item by item: cleaned as rows of one item each, so that none hides another."""
-    count = int(rows.counts[0].sum())
-    single = Ragged(rows.columns, (np.ones(count, dtype=np.int64),), rows.labels, rows.depths)
-    for item, flaw in sorted(rules.clean(single).flaws.items()):
+    """What the convention refuses: the first flaw of the whole, and then what is wrong with each item by itself."""
+    flaws = {flaw.item: flaw.message for flaw in rules.clean(rows).flaws.values()}
+    if flaws and len(rows.counts) == 1:
+        # One item a row, so that no flaw hides another.
+        count = int(rows.counts[0].sum())
+        single = Ragged(rows.columns, (np.ones(count, dtype=np.int64),), rows.labels, rows.depths)
+        flaws |= {item: flaw.message for item, flaw in rules.clean(single).flaws.items()}
+    for item, message in sorted(flaws.items()):
         if item not in known:
-            yield item, flaw.message
+            yield item, message
 
 
 def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[Found]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,11 +14,13 @@ from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
 from .errors import AnnotationError
-from .flow.lazy import BLOCK, LazyCollection, align_lazily
-from .readers.options import MAX_BYTES, DelimitedOptions, Format, Reading
+from .flow.lazy import LazyCollection, align_lazily
+from .flow.work import BLOCK
+from .readers.levels import gather_levels, has_levels
+from .readers.options import Format, Reading
 from .readers.patterns import Pattern
-from .readers.read import read, read_all
-from .readers.sources import FileSource, Source
+from .readers.read import make_reading, read, read_all
+from .readers.sources import FileSource, Source, as_asked
 from .store.pack_writing import write_pack
 from .store.packs import open_pack
 
@@ -52,7 +54,8 @@ def load(
     validate : bool
         Check a JAMS file against its schemas first (slow).
     **options
-        ``format``, ``columns``, ``delimiter``, ``header``, ``comment``, ``time_unit``, ``encoding``, ``max_bytes``.
+        ``format``, ``columns``, ``delimiter``, ``header``, ``comment``, ``time_unit``, ``encoding``, ``last``,
+        ``max_bytes``; ``select`` (which beats of a file), ``levels`` (of a hierarchy with ``{level}`` in its path).
 
     Returns
     -------
@@ -102,7 +105,8 @@ def load_collection(
     Parameters
     ----------
     pattern : path
-        With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack.
+        With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
+        file for each level also with ``{level}``.
     task : str
     annotator, namespace, format, **options
         As for `load`.
@@ -120,19 +124,11 @@ def load_collection(
     AnnotationError
         If the pattern matches nothing, or a file cannot be read.
     """
-    reading = _reading(task, namespace, format, options)
+    reading = make_reading(task, namespace=namespace, format=format, **options)
     sources = _sources(pattern, reading, annotator)
     register()
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     return collection if lazy else collection.compute(scheduler="synchronous")
-
-
-def _reading(task: str, namespace: str | None, format: Format | None, options: Mapping[str, Any]) -> Reading:
-    own = dict(options)
-    max_bytes = own.pop("max_bytes", MAX_BYTES)
-    columns = tuple((own.pop("columns", None) or {}).items())
-    delimited = DelimitedOptions(columns=columns, **own)
-    return Reading.of(task=task, namespace=namespace, format=format, delimited=delimited, max_bytes=max_bytes)
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
@@ -141,12 +137,16 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     matcher = Pattern(text.lstrip("/"))
     root = "/" if text.startswith("/") else "."
     if matcher.is_pack:
-        return dict(open_pack(text))
-    if matcher.names != ("track",):
+        return {track: as_asked(source, reading) for track, source in open_pack(text).items()}
+    levelled = has_levels(text, reading)
+    if set(matcher.names) != ({"track", "level"} if levelled else {"track"}):
         raise AnnotationError(f"a collection needs {{track}} and no other placeholder in its pattern: {text!r}")
     matches = matcher.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
+    if levelled:
+        found = gather_levels(matches, matcher.text, matcher.names, reading)
+        return {values["track"]: source for source, values in found}
     return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
 
 

@@ -5,23 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .cells import concatenate_cells
 from .errors import AnnotationError
 from .evaluation import to_dataset
 from .flow.block import score_block
-from .flow.work import BlockWork, TrackWork
+from .flow.work import BLOCK, BlockWork, TrackWork
 from .metrics.base import Grid, get_task
 from .plan import Reference
-from .readers.options import FORMATS, Reading
+from .readers.levels import LevelsSource, has_levels, levels_at
+from .readers.options import SUFFIXES, Reading
+from .readers.read import make_reading
 from .readers.sources import FileSource
 
 if TYPE_CHECKING:
     import xarray as xr
-
-SUFFIXES = tuple(f".{name}" for name in FORMATS)
-BLOCK = 64
 
 
 def annotation_files(folder: Path) -> list[Path]:
@@ -46,16 +45,20 @@ def evaluate_paths(
     metrics: Sequence[str] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
+    **options: Any,
 ) -> xr.Dataset:
     """Scores of a file against a file, or of the files of a folder against those of the same names in another.
 
     Parameters
     ----------
     reference, estimate : path
-        Two files or two folders; folders are searched with the folders in them, and suffixes may differ.
+        Two files or two folders; folders are searched with the folders in them, and suffixes may differ. A path with
+        ``{level}`` stands for the files of the levels of one hierarchy.
     task : str
     metrics, convention, grid
         As for :func:`mirflow.evaluate`.
+    **options
+        How both sides are read, as for :func:`mirflow.load`.
 
     Returns
     -------
@@ -75,16 +78,17 @@ def evaluate_paths(
     mirflow.errors.AnnotationError: absent.lab: no such file or folder
     """
     left, right = Path(reference), Path(estimate)
+    reading = make_reading(task, **options)
     for path in (left, right):
-        if not path.exists():
+        if not path.exists() and not has_levels(str(path), reading):
             raise AnnotationError("no such file or folder", path=path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
     rules = get_task(task).convention(convention)
     measures = rules.select(metrics)
-    chosen = rules.grids[0] if grid is None else grid
+    chosen = rules.grid(grid)
     names = tuple(map(str, measures))
-    tracks = list(_tracks(left, right, Reading.of(task=task)))
+    tracks = list(_tracks(left, right, reading))
     blocks = [tuple(tracks[start : start + BLOCK]) for start in range(0, len(tracks), BLOCK)]
     cells = concatenate_cells(
         score_block(BlockWork("evaluate", task, rules.name, chosen, names, "", block)) for block in blocks
@@ -95,15 +99,25 @@ def evaluate_paths(
 def _tracks(reference: Path, estimate: Path, reading: Reading) -> Iterator[TrackWork]:
     system = (estimate.name if estimate.is_dir() else estimate.stem,)
     if not reference.is_dir():
-        sources = FileSource(str(reference), reading), FileSource(str(estimate), reading)
-        # A file against itself is a fair question here, so the two must not count as one annotator.
-        own = replace(sources[0], name=f"reference {reference}") if sources[0] == sources[1] else sources[0]
-        yield TrackWork(reference.stem, (Reference(own),), system, (sources[1],), (0,))
+        own, other = _source(reference, reading), _source(estimate, reading)
+        if own == other:
+            # A file against itself is a fair question here, so the two must not count as one annotator.
+            own = _renamed(own, f"reference {reference}")
+        yield TrackWork(reference.stem, (Reference(own),), system, (other,), (0,))
         return
     references, estimates = _by_track(reference, reading), _by_track(estimate, reading)
     for track in sorted({*references, *estimates}):
         one = references.get(track)
         yield TrackWork(track, () if one is None else (Reference(one),), system, (estimates.get(track),), (0,))
+
+
+def _source(path: Path, reading: Reading) -> FileSource | LevelsSource:
+    return levels_at(str(path), reading) if has_levels(str(path), reading) else FileSource(str(path), reading)
+
+
+def _renamed(source: FileSource | LevelsSource, name: str) -> FileSource | LevelsSource:
+    """The same annotation under another name."""
+    return replace(source, name=name) if isinstance(source, FileSource) else replace(source, path=name)
 
 
 def _by_track(folder: Path, reading: Reading) -> dict[str, FileSource]:

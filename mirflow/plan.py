@@ -106,18 +106,16 @@ class EvaluationPlan:
         return fingerprint(*sorted(self.signatures.values()))
 
     @property
+    def by_annotator(self) -> bool:
+        """Whether annotators are told apart, so that none may be scored against itself."""
+        chosen = (getattr(one.source, "annotator", None) for references in self.references for one in references)
+        return bool(self.annotators) or any(annotator is not None for annotator in chosen)
+
+    @property
     def annotators(self) -> tuple[str, ...]:
         """Names of all annotators of the references, sorted; empty where they have none."""
         names = {reference.annotator for references in self.references for reference in references}
         return tuple(sorted(names - {""}))
-
-    def references_for(self, system: int, track: int) -> tuple[Reference, ...]:
-        """The references that a cell is scored against: those of its track, but never the estimate itself."""
-        estimate = self.estimates[system][track]
-        references = self.references[track]
-        if estimate is None or not references:
-            return references
-        return tuple(reference for reference in references if reference.source.label != estimate.label)
 
 
 @dataclass(frozen=True)
@@ -205,16 +203,21 @@ def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[S
     references : one sequence of Reference per track
     estimates : ``estimates[system][track]``
     """
-    tracks = np.zeros(len(references), dtype=np.uint64)
-    for place in range(max((len(one) for one in references), default=0)):
-        found = [stamp_of(one[place].source) if place < len(one) else 0 for one in references]
-        tracks = _mix(tracks) ^ np.array(found, dtype=np.int64).view(np.uint64)
+    tracks = np.array([_reference_stamp(one) for one in references], dtype=np.uint64)
     stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
     for row, sources in zip(stamps, estimates, strict=True):
         row[:] = [0 if source is None else stamp_of(source) for source in sources]
     mixed = _mix(_mix(tracks)[np.newaxis, :] ^ stamps.view(np.uint64)).view(np.int64)
     mixed[mixed == 0] = 1
     return mixed
+
+
+def _reference_stamp(references: Sequence[Reference]) -> int:
+    """Fingerprint of all references of one track: 0 where there is none."""
+    if len(references) < 2:
+        return sum(stamp_of(one.source) for one in references) % 2**64
+    stamps = ",".join(str(stamp_of(one.source)) for one in references)
+    return int.from_bytes(hashlib.blake2b(stamps.encode(), digest_size=8).digest(), "little")
 
 
 def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
@@ -279,7 +282,7 @@ def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
     """Outcomes that may have been passing; a file that was missing is tried again only if there is one now."""
     retried = np.isin(status, _RETRIED)
     for system, track in zip(*np.nonzero(np.isin(status, _MISSING)), strict=True):
-        complete = plan.estimates[system][track] is not None and plan.references_for(int(system), int(track))
+        complete = plan.estimates[system][track] is not None and plan.references[track]
         retried[system, track] = bool(complete)
     return retried
 

@@ -36,6 +36,8 @@ class Annotation:
         Line of each row in its file, counted from 1; None where rows and lines agree or the file has no lines.
     attrs : mapping
         Where it comes from: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
+    files : tuple of str
+        The file of each item of the outermost dim, where they come from several.
 
     Examples
     --------
@@ -50,6 +52,7 @@ class Annotation:
     inner_counts: tuple[Int, ...] = ()
     lines: Sequence[int] | None = None
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    files: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         if self.inner_counts:
@@ -64,10 +67,18 @@ class Annotation:
         return KINDS[self.kind]
 
     def line(self, item: int) -> int | None:
-        """The line of the file that an item comes from, counted from 1; None where the file has no lines."""
+        """The line of the file that an item (of the innermost dim) comes from; None where the file has no lines."""
         if self.lines is not None:
-            return int(self.lines[item])
+            return int(self.lines[item]) if item < len(self.lines) else None
         return None if "namespace" in self.attrs else item + 1
+
+    def file(self, item: int) -> str | None:
+        """The file that an item (of the innermost dim) comes from, where the annotation was read from several."""
+        if not self.files:
+            return None
+        for counts in reversed(self.inner_counts):
+            item = int(np.searchsorted(np.cumsum(counts), item, side="right"))
+        return self.files[min(item, len(self.files) - 1)]
 
 
 def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | None = None) -> Ragged:
@@ -76,7 +87,7 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
     Parameters
     ----------
     annotations : sequence of Annotation
-        At least one, all of the same kind and with the same columns.
+        At least one, all of the same kind. What one leaves out and another has is NaN, or no label (-1).
     vocabulary : dict of str to int or None
         Codes given so far; it grows.
 
@@ -87,26 +98,58 @@ def to_ragged(annotations: Sequence[Annotation], vocabulary: dict[str, int] | No
     [0, 0]
     """
     vocabulary = {} if vocabulary is None else vocabulary
-    first = annotations[0]
+    kind = annotations[0].schema
     columns: dict[str, Column] = {}
-    for name in first.columns:
-        columns[name] = np.concatenate([annotation.columns[name] for annotation in annotations])
-    if first.labels is not None:
-        flat = [label for annotation in annotations for label in annotation.labels or ()]
-        for label in dict.fromkeys(flat):
-            vocabulary.setdefault(label, len(vocabulary))
-        columns["label"] = np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
+    for name in dict.fromkeys(name for annotation in annotations for name in annotation.columns):
+        depth = kind.depths.get(name, len(kind.dims))
+        columns[name] = np.concatenate([_filled(annotation, name, depth) for annotation in annotations])
+    if any(annotation.labels is not None for annotation in annotations):
+        columns["label"] = _codes(annotations, vocabulary)
     outer = np.array([len(annotation) for annotation in annotations], dtype=np.int64)
     inner = tuple(np.concatenate(level) for level in zip(*(a.inner_counts for a in annotations), strict=True))
-    return Ragged(columns, (outer, *inner), tuple(vocabulary), first.schema.depths)
+    return Ragged(columns, (outer, *inner), tuple(vocabulary), kind.depths)
+
+
+def _size(annotation: Annotation, depth: int) -> int:
+    """Number of items of an annotation at a depth."""
+    return len(annotation) if depth == 1 else int(annotation.inner_counts[depth - 2].sum())
+
+
+def _filled(annotation: Annotation, name: str, depth: int) -> Column:
+    """A column; NaN throughout where an annotation leaves it out and others have it."""
+    column = annotation.columns.get(name)
+    return np.full(_size(annotation, depth), np.nan) if column is None else column
+
+
+def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int:
+    """Codes of all labels; -1 for the items of an annotation without labels."""
+    flat = [label for annotation in annotations for label in annotation.labels or ()]
+    for label in dict.fromkeys(flat):
+        vocabulary.setdefault(label, len(vocabulary))
+    codes = np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
+    if all(annotation.labels is not None for annotation in annotations):
+        return codes
+    depth = len(annotations[0].schema.dims)
+    sizes = [_size(annotation, depth) for annotation in annotations]
+    told = np.repeat([annotation.labels is not None for annotation in annotations], sizes)
+    spread = np.full(len(told), -1, dtype=np.int64)
+    spread[told] = codes
+    return spread
 
 
 def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute] | None = None) -> Annotation:
-    """One row of a ragged array as an annotation."""
+    """One row of a ragged array as an annotation, without the optional variables that the row has no value of."""
     one = rows.take([row])
+    optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
     codes = one.columns.get("label")
+    if codes is not None and "label" in optional and (codes < 0).all():
+        codes = None
     labels = None if codes is None else ["" if code < 0 else rows.labels[code] for code in codes.tolist()]
-    columns = {name: column for name, column in one.columns.items() if name != "label"}
+    columns = {
+        name: column
+        for name, column in one.columns.items()
+        if name != "label" and not (name in optional and len(column) and np.isnan(column).all())
+    }
     return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
 
 
@@ -144,7 +187,8 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
     kind = KINDS[name]
-    missing = [variable for variable in kind.required if variable not in dataset.variables]
+    sizes = [f"{dim}_size" for dim in kind.dims[1:]]
+    missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
     if missing:
         raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
     columns = {
@@ -153,6 +197,9 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
         if v.dtype == "float64" and v.name in dataset.variables
     }
     labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
-    inner = tuple(np.asarray(dataset[f"{dim}_size"].values, dtype=np.int64) for dim in kind.dims[1:])
+    inner = tuple(np.asarray(dataset[size].values, dtype=np.int64) for size in sizes)
+    for dim, counts in zip(kind.dims[1:], inner, strict=True):
+        if int(counts.sum()) != dataset.sizes[dim]:
+            raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
     attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
     return Annotation(name, columns, labels, inner, attrs=attrs)

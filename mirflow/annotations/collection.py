@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 VOCABULARY = "vocabulary"
+ORDER = "track_order"
 Variables = dict[str, tuple[str, Any, dict[str, str]]]
 
 
@@ -55,7 +59,7 @@ class Collection:
 
     def __post_init__(self) -> None:
         if len(set(self.tracks)) != len(self.tracks):
-            twice = next(track for track in self.tracks if self.tracks.count(track) > 1)
+            twice = Counter(self.tracks).most_common(1)[0][0]
             raise AnnotationError(f"track {twice!r} is in the collection twice")
         if len(self.tracks) != len(self.rows):
             raise AnnotationError(f"{len(self.tracks)} track names for {len(self.rows)} rows")
@@ -86,10 +90,14 @@ class Collection:
         attrs = {name: values[row].item() for name, values in self.metadata.items()}
         return from_ragged(self.kind, self.rows, row, {**self.attrs, **attrs, "track": track})
 
+    @cached_property
+    def _rows(self) -> dict[str, int]:
+        return {track: row for row, track in enumerate(self.tracks)}
+
     def _row(self, track: str) -> int:
-        if track not in self.tracks:
+        if track not in self._rows:
             raise UnknownNameError("track", track, self.tracks)
-        return self.tracks.index(track)
+        return self._rows[track]
 
     def sel(self, *, track: str | Sequence[str]) -> Collection:
         """The named tracks, in the given order, with only their values."""
@@ -109,7 +117,8 @@ class Collection:
         coords = {"track": np.array(self.tracks, dtype=str)}
         metadata = {name: ("track", values) for name, values in self.metadata.items()}
         variables: Mapping[str, Any] = {**to_variables(self.schema, self.rows), **metadata}
-        return xr.Dataset(variables, coords, {"kind": self.kind, **self.attrs})
+        attrs = {"kind": self.kind, ORDER: _order(self.tracks, self.rows), **self.attrs}
+        return xr.Dataset(variables, coords, attrs)
 
 
 def collect(annotations: Mapping[str, Annotation]) -> Collection:
@@ -160,6 +169,29 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
     return variables
 
 
+def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
+    """Rows with all the named columns: NaN, or no label, where they had none.
+
+    Examples
+    --------
+    >>> rows = Ragged({"time": np.array([0.5])}, (np.array([1]),))
+    >>> with_columns(KINDS["events"], rows, ["time", "label"]).columns["label"].tolist()
+    [-1]
+    """
+    columns = dict(rows.columns)
+    for name in names:
+        if name not in columns:
+            size = int(rows.counts[kind.depths.get(name, len(kind.dims)) - 1].sum())
+            columns[name] = np.full(size, -1, dtype=np.int64) if name == "label" else np.full(size, np.nan)
+    return Ragged(columns, rows.counts, rows.labels, rows.depths)
+
+
+def _order(tracks: Sequence[str], rows: Ragged) -> str:
+    """A fingerprint of which track has how many items, in which order: values lie in the order of the tracks."""
+    told = "\0".join([*tracks, *map(str, rows.counts[0].tolist())])
+    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+
+
 def _size_name(outer: str, dim: str) -> str:
     return "row_size" if outer == "track" else f"{dim}_size"
 
@@ -196,17 +228,24 @@ def from_dataset(dataset: xr.Dataset) -> Collection:
     Raises
     ------
     AnnotationError
-        If it is not a collection, or was cut so that counts and values do not fit.
+        If it is not a collection, or was cut or reordered so that tracks and values do not fit.
     """
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS or "track" not in dataset.coords:
         raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
-    rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.data_vars.items()})
+    # A variable that is named as its dim, as tempo is, stands among the coordinates.
+    rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.variables.items()})
     known = {*to_variables(KINDS[name], rows)}
     metadata = {
         str(key): value.values
         for key, value in dataset.data_vars.items()
         if key not in known and value.dims == ("track",)
     }
-    attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
-    return Collection(name, tuple(str(track) for track in dataset["track"].values), rows, metadata, attrs)
+    tracks = tuple(str(track) for track in dataset["track"].values)
+    if dataset.attrs.get(ORDER, _order(tracks, rows)) != _order(tracks, rows):
+        raise AnnotationError(
+            "tracks were reordered or renamed, but not their values; use the collection's own sel(), or drop the "
+            f"attribute {ORDER!r} if you arranged both"
+        )
+    attrs = {str(key): value for key, value in dataset.attrs.items() if key not in ("kind", ORDER)}
+    return Collection(name, tracks, rows, metadata, attrs)

@@ -5,21 +5,23 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import AnnotationError, MirflowError, suggest
 from ..plan import Reference
 from ..readers.jams import annotators_of
+from ..readers.levels import gather_levels, has_levels
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern
-from ..readers.sources import FileSource, Source
+from ..readers.sources import FileSource, Source, as_asked
 from .model import Estimates, Evaluation
 from .resolve import Resolved, Trouble
 
-OpenPack = Callable[[str], Mapping[str, Source]]
-"""Opens a pack: its sources by track."""
+OpenPack = Callable[[str, str], Mapping[str, Source]]
+"""Path and name for messages of a pack -> its sources by track."""
 
 LONE_SYSTEM = "estimate"
+LONE_TRACK = "track"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +58,10 @@ def discover(
 ) -> Discovery:
     """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
     lists_all = evaluation.reference.annotator in ("all", "{annotator}")
-    references = _side(evaluation.reference, "reference", resolved.reference, root, open_pack, lists_all, troubles)
     by_system = evaluation.estimates.annotator == "{system}"
-    estimates = _side(evaluation.estimates, "estimates", resolved.estimates, root, open_pack, by_system, troubles)
+    search = _Search(root, open_pack, is_lone(evaluation), troubles)
+    references = search.side(evaluation.reference, "reference", resolved.reference, lists_all)
+    estimates = search.side(evaluation.estimates, "estimates", resolved.estimates, by_system)
     if by_system:
         estimates = [_Found(one.source, _renamed(one.values, "annotator", "system")) for one in estimates]
     shared = [name for name in _names(references) if name in _names(estimates)]
@@ -68,7 +71,7 @@ def discover(
     _place_references(discovery, references, troubles)
     _place_estimates(discovery, estimates, shared, troubles)
     discovery.tracks = sorted({*discovery.references, *(track for _, track in discovery.estimates)})
-    discovery.systems = _chosen(evaluation, sorted({system for system, _ in discovery.estimates}), troubles)
+    discovery.systems = _chosen(evaluation, discovery, troubles)
     several = any(len(one) > 1 for one in discovery.references.values())
     if several and evaluation.reference.combine is None:
         troubles.append((("reference", "combine"), "tracks have several references: say mean, max or each"))
@@ -91,10 +94,16 @@ def _renamed(values: Mapping[str, str], old: str, new: str) -> dict[str, str]:
     return {new if name == old else name: value for name, value in values.items()}
 
 
-def find_matches(side: Estimates, key: str, root: str, troubles: list[Trouble]) -> list[Match]:
+def is_lone(evaluation: Evaluation) -> bool:
+    """Whether it has one track only: neither side's pattern has a placeholder for it."""
+    patterns = [Pattern(side.path) for side in (evaluation.reference, evaluation.estimates)]
+    return not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
+
+
+def find_matches(side: Estimates, key: str, root: str, lone: bool, troubles: list[Trouble]) -> list[Match]:
     """What one side's pattern finds; if that is nothing, the reason is added to `troubles`."""
     pattern = Pattern(side.path)
-    if not pattern.is_pack and "track" not in pattern.names:
+    if not lone and not pattern.is_pack and "track" not in pattern.names:
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
         return []
     try:
@@ -111,26 +120,46 @@ def find_matches(side: Estimates, key: str, root: str, troubles: list[Trouble]) 
     return matches
 
 
-def _side(
-    side: Estimates,
-    key: str,
-    reading: Reading,
-    root: str,
-    open_pack: OpenPack | None,
-    annotators: bool,
-    troubles: list[Trouble],
+@dataclass(frozen=True)
+class _Search:
+    """What the two sides of an evaluation have in common when they are looked for."""
+
+    root: str
+    open_pack: OpenPack | None
+    lone: bool
+    troubles: list[Trouble]
+
+    def side(self, side: Estimates, key: str, reading: Reading, annotators: bool) -> list[_Found]:
+        """Everything that one side's pattern finds."""
+        pattern = Pattern(side.path)
+        matches = find_matches(side, key, self.root, self.lone, self.troubles)
+        if pattern.is_pack:
+            found = _packed(pattern, matches, key, self.open_pack, self.troubles) if matches else []
+            return [replace(one, source=as_asked(one.source, reading)) for one in found]
+        names = pattern.names
+        if has_levels(side.path, reading):
+            found = _levelled(matches, pattern, key, reading, self.troubles)
+        elif annotators:
+            found = _annotated(matches, names, reading)
+        else:
+            found = [
+                _Found(_file(match, reading, side.annotator), dict(zip(names, match.values, strict=True)))
+                for match in matches
+            ]
+        return [replace(one, values={**one.values, "track": LONE_TRACK}) for one in found] if self.lone else found
+
+
+def _levelled(
+    matches: Sequence[Match], pattern: Pattern, key: str, reading: Reading, troubles: list[Trouble]
 ) -> list[_Found]:
-    """Everything that one side's pattern finds."""
-    pattern = Pattern(side.path)
-    matches = find_matches(side, key, root, troubles)
-    if pattern.is_pack:
-        return _packed(pattern, matches, key, open_pack, troubles) if matches else []
-    names = pattern.names
-    if annotators:
-        return _annotated(matches, names, reading)
-    return [
-        _Found(_file(match, reading, side.annotator), dict(zip(names, match.values, strict=True))) for match in matches
-    ]
+    """One source for the files of all levels of each track."""
+    if not matches:
+        return []
+    try:
+        return [_Found(*one) for one in gather_levels(matches, pattern.text, pattern.names, reading)]
+    except AnnotationError as error:
+        troubles.append(((key, "levels"), str(error)))
+        return []
 
 
 def _is_text(name: str) -> bool:
@@ -152,7 +181,7 @@ def _packed(
     for match in matches:
         values = dict(zip(pattern.names, match.values, strict=True))
         try:
-            pack = open_pack(match.path)
+            pack = open_pack(match.path, match.name)
         except MirflowError as error:
             troubles.append(((key, "path"), str(error)))
             continue
@@ -229,10 +258,21 @@ def _follows(found: Sequence[_Found], name: str, key: str) -> bool:
     return all(len(several) == 1 for several in values.values())
 
 
-def _chosen(evaluation: Evaluation, found: Sequence[str], troubles: list[Trouble]) -> list[str]:
+def _name_lone(evaluation: Evaluation, discovery: Discovery) -> list[str]:
+    """The one system of a pattern without ``{system}`` under the name that the file gives it."""
+    (name,) = evaluation.systems or {}
+    discovery.estimates = {(name, track): source for (_, track), source in discovery.estimates.items()}
+    discovery.system_meta = {name: discovery.system_meta.get(LONE_SYSTEM, {})}
+    return [name]
+
+
+def _chosen(evaluation: Evaluation, discovery: Discovery, troubles: list[Trouble]) -> list[str]:
     """The systems to score: those that the file names, in its order, or all that were found."""
+    found = sorted({system for system, _ in discovery.estimates})
     if evaluation.systems is None:
         return list(found)
+    if found == [LONE_SYSTEM] and len(evaluation.systems) == 1:
+        return _name_lone(evaluation, discovery)
     for name in evaluation.systems:
         if name not in found and found:
             troubles.append((("systems", name), f"no estimates of this system; {suggest(name, found)}"))

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from ..errors import Problem, suggest
 from .document import Document, Place
-from .model import Estimates, Evaluation, Execution, References
+from .model import Estimates, Evaluation, Execution, References, Tracks
 
 _KINDS = {
     "string_type": "text",
@@ -51,6 +51,7 @@ def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
         "reference": References,
         "estimates": Estimates,
         "execution": Execution,
+        "tracks": Tracks,
     }
     named = [models[step] for step in place if isinstance(step, str) and step in models]
     return named[-1] if named else model

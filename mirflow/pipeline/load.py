@@ -12,12 +12,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from ..errors import PipelineError, Problem
-from ..plan import EvaluationPlan, cell_stamps, fingerprint
-from .discover import Discovery, OpenPack, absolute, discover, find_matches
+from ..plan import Entry, EvaluationPlan, Metadata, cell_stamps, fingerprint
+from .discover import Discovery, OpenPack, absolute, discover, find_matches, is_lone
 from .document import Document, Place, read_document
 from .forms import form_problems
-from .metadata import MetadataError, read_tracks, tabulate
-from .model import Evaluation, Execution, Pipeline
+from .metadata import MetadataError, column_name, read_tracks, read_values, tabulate
+from .model import Evaluation, Execution, Pipeline, Tracks
 from .resolve import Resolved, Trouble, resolve
 
 
@@ -69,7 +69,7 @@ def plan_pipeline(
     root : path or None
         Instead of the file's own ``root``; relative to the working directory.
     open_pack : callable or None
-        Path of a pack -> its sources by track.
+        Path and name for messages of a pack -> its sources by track.
 
     Raises
     ------
@@ -194,18 +194,28 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
     troubles: list[Trouble] = []
     if not isinstance(resolved, Resolved):
         for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
-            find_matches(side, key, root, troubles)
+            find_matches(side, key, root, is_lone(evaluation), troubles)
         return [*resolved, *troubles]
     found = discover(evaluation, resolved, root, open_pack, troubles)
     track_meta = dict(tabulate(found.tracks, found.track_meta))
     if evaluation.tracks is not None and not troubles:
         try:
-            track_meta |= read_tracks(Path(root, evaluation.tracks), found.tracks)
+            track_meta |= _told(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             troubles.append((("tracks",), str(error)))
     if troubles:
         return troubles
     return _assembled(evaluation, resolved, found, track_meta, block)
+
+
+def _told(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
+    """What the table and the files say of the tracks."""
+    columns: dict[str, tuple[Entry, ...]] = {}
+    if tracks.path is not None:
+        columns |= read_tracks(Path(root, tracks.path), names, tracks.key)
+    for name, pattern in tracks.files.items():
+        columns[column_name(name)] = read_values(pattern, root, names)
+    return columns
 
 
 def _assembled(

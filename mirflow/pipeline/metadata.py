@@ -7,8 +7,13 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ..errors import suggest
+from ..errors import AnnotationError, suggest
 from ..plan import Entry, Metadata
+from ..readers.content import decode, read_bytes
+from ..readers.patterns import Pattern
+
+MAX_VALUE = 4096
+"""Bytes that the file of one value may have."""
 
 # Names that a store gives to its own variables and dims.
 _TAKEN = frozenset(
@@ -62,14 +67,16 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
     return tuple(text or None for text in texts)
 
 
-def read_tracks(path: str | Path, tracks: Sequence[str]) -> Metadata:
+def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
     """Columns of a csv file about the given tracks, in their order.
 
     Parameters
     ----------
     path : path
-        With a header, and a column ``track``.
+        With a header.
     tracks : sequence of str
+    key : str
+        The column that holds the tracks' names.
 
     Raises
     ------
@@ -83,12 +90,12 @@ def read_tracks(path: str | Path, tracks: Sequence[str]) -> Metadata:
         raise MetadataError(f"{str(path)!r} cannot be read: {reason}") from None
     rows = [row for row in csv.reader(text.splitlines()) if any(field.strip() for field in row)]
     header = [field.strip() for field in rows[0]] if rows else []
-    if "track" not in header:
-        raise MetadataError(f"{str(path)!r} has no column 'track'; {suggest('track', header)}")
-    key = header.index("track")
+    if key not in header:
+        raise MetadataError(f"{str(path)!r} has no column {key!r}; {suggest(key, header)}")
+    named = header.index(key)
     table: dict[str, list[str]] = {}
     for row in rows[1:]:
-        name = row[key].strip() if key < len(row) else ""
+        name = row[named].strip() if named < len(row) else ""
         if name in table:
             raise MetadataError(f"{str(path)!r} has the track {name!r} twice")
         table[name] = row
@@ -97,10 +104,30 @@ def read_tracks(path: str | Path, tracks: Sequence[str]) -> Metadata:
         raise MetadataError(f"{str(path)!r} has none of the tracks: it has {example!r}, the files {tracks[0]!r}")
     columns: dict[str, tuple[Entry, ...]] = {}
     for place, title in enumerate(header):
-        if place != key and title:
+        if place != named and title:
             texts = [table[track][place] if place < len(table.get(track, ())) else "" for track in tracks]
             columns[column_name(title)] = typed(texts)
     return columns
+
+
+def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:
+    """A column whose values stand in one small text file for each track; None where a track has no file.
+
+    Raises
+    ------
+    MetadataError
+        If none of the tracks has a file, or a file cannot be read, is larger than a value may be, or is not UTF-8.
+    """
+    texts: dict[str, str] = {}
+    try:
+        for match in Pattern(pattern).find(root):
+            data = read_bytes(match.path, MAX_VALUE, match.name)
+            texts[match.values[0]] = " ".join(decode(data, match.name).split())
+    except AnnotationError as error:
+        raise MetadataError(str(error)) from None
+    if tracks and not any(track in texts for track in tracks):
+        raise MetadataError(f"no track has a file {pattern!r}; {Pattern(pattern).hint(root)}")
+    return typed([texts.get(track, "") for track in tracks])
 
 
 def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -> Metadata:

@@ -20,7 +20,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..errors import AnnotationError
-from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Reading
+from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Last, Reading, Select
 from ..readers.patterns import Pattern
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
@@ -134,6 +134,12 @@ class Estimates(_Strict):
     """s, ms or samples@44100."""
     encoding: str = "utf-8"
     """Of delimited files."""
+    last: Last = "end"
+    """What the last row of a list of boundaries is: the end of the row above, or an interval without length."""
+    select: Select | None = None
+    """Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers)."""
+    levels: list[str] = Field(default_factory=list)
+    """Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level."""
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
     """Larger files count as unreadable."""
 
@@ -160,8 +166,9 @@ class Estimates(_Strict):
 
     def delimited(self) -> DelimitedOptions:
         """The layout of delimited files."""
+        columns = tuple(self.columns.items())
         return DelimitedOptions(
-            self.delimiter, self.header, self.comment, tuple(self.columns.items()), self.time_unit, self.encoding
+            self.delimiter, self.header, self.comment, columns, self.time_unit, self.encoding, self.last
         )
 
     def reading(self, task: str) -> Reading:
@@ -172,6 +179,8 @@ class Estimates(_Strict):
             format=self.format,
             delimited=self.delimited(),
             max_bytes=self.max_bytes,
+            select=self.select,
+            levels=self.levels,
         )
 
 
@@ -180,6 +189,42 @@ class References(Estimates):
 
     combine: Literal["mean", "max", "each"] | None = None
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
+
+
+class Tracks(_Strict):
+    """Metadata of the tracks: a table, small files, or both."""
+
+    path: str | None = None
+    """A csv file, relative to root."""
+    key: str = "track"
+    """The table's column that holds the tracks' names."""
+    files: dict[str, str] = Field(default_factory=dict)
+    """Columns whose values stand in one small text file for each track: name to pattern with {track}."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_text(cls, data: Any) -> Any:
+        return {"path": data} if isinstance(data, str) else data
+
+    @model_validator(mode="after")
+    def _check(self) -> Tracks:
+        if self.path is None and not self.files:
+            raise ValueError("names neither a table (path) nor files")
+        for name, pattern in self.files.items():
+            try:
+                names = Pattern(pattern).names
+            except AnnotationError as error:
+                raise ValueError(str(error)) from None
+            if names != ("track",):
+                raise ValueError(f"files.{name} needs {{track}} and no other placeholder: {pattern!r}")
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        whole = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [{"type": "string", "description": "A csv file with a column track."}, whole]}
 
 
 class Evaluation(_Strict):
@@ -203,8 +248,8 @@ class Evaluation(_Strict):
     """Where the estimates are."""
     systems: Systems | None = None
     """The systems to score, in this order, perhaps with metadata; default: all that are found, sorted."""
-    tracks: str | None = None
-    """A csv file with a column track and columns of metadata, relative to root."""
+    tracks: Tracks | None = None
+    """Metadata of the tracks: a csv file with a column track, relative to root, or an object with more about it."""
     on_error: Literal["record", "ignore", "raise"] = "record"
     """What a track that fails does to the run: exit status 3 at the end, nothing, or stop at once."""
 

@@ -47,21 +47,15 @@ def resolve(evaluation: Evaluation) -> Resolved | list[Trouble]:
         convention = task.convention(evaluation.convention)
     except UnknownNameError as error:
         return [*troubles, (("convention",), str(error))]
-    grid = _grid(evaluation.grid, convention)
-    if grid is None:
-        known = ", ".join("{hop: seconds}" if name == "frames" else name for name in convention.grids)
-        troubles.append((("grid",), f"not a grid of {convention.name}: {evaluation.grid}; known: {known}"))
+    grid: Grid | None = None
+    try:
+        grid = convention.grid(evaluation.grid)
+    except MetricError as error:
+        troubles.append((("grid",), str(error)))
     measures = list(_measures(evaluation, convention, troubles))
     if troubles or grid is None:
         return troubles
     return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1])
-
-
-def _grid(grid: Grid | None, convention: Convention) -> Grid | None:
-    """The grid to use; None if the convention does not know it."""
-    if grid is None:
-        return convention.grids[0]
-    return grid if ("frames" if isinstance(grid, float) else grid) in convention.grids else None
 
 
 def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:

@@ -1,8 +1,10 @@
 """Readers: from files to annotations, and back."""
 
 from .jams_objects import from_jams, is_jams, to_jams
+from .levels import LevelsSource
 from .namespaces import NAMESPACES, Namespace
 from .options import FORMATS, DelimitedOptions, Reading
+from .patterns import Pattern
 from .read import list_annotators, read, read_all
 from .sources import FileSource, Source
 from .validate_jams import schema_problems
@@ -12,7 +14,9 @@ __all__ = [
     "NAMESPACES",
     "DelimitedOptions",
     "FileSource",
+    "LevelsSource",
     "Namespace",
+    "Pattern",
     "Reading",
     "Source",
     "from_jams",

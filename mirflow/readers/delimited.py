@@ -14,16 +14,22 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute
 from ..ragged import Float
 from .content import decode
-from .fields import parse_rows
+from .fields import boundaries, parse_rows
 from .options import DelimitedOptions
 
-_SEPARATORS = {"csv": ",", "tsv": "\t"}
-_TIMES = {"events": ("time",), "intervals": ("start", "end")}
+SEPARATORS = {"csv": ",", "tsv": "\t"}
+_PLAIN = {"events": ("time",), "positions": ("time",), "bars": ("time",), "intervals": ("start", "end")}
 _SNIFFED = DelimitedOptions()
 
 
 def parse_delimited(
-    data: bytes, kind: str, format: str, options: DelimitedOptions = _SNIFFED, name: str | Path = "<bytes>"
+    data: bytes,
+    kind: str,
+    format: str,
+    options: DelimitedOptions = _SNIFFED,
+    name: str | Path = "<bytes>",
+    *,
+    layout: str = "",
 ) -> Annotation:
     """An annotation from the bytes of a delimited file.
 
@@ -35,12 +41,14 @@ def parse_delimited(
     options : DelimitedOptions
     name : path
         What to call the file in messages, and its ``source``.
+    layout : {"", "positions", "bars"}
+        Of events: the second column is a position in the bar, so that a blank ends it; the third a bar's number.
 
     Returns
     -------
     Annotation
-        Times in seconds, as they stand: not sorted, not checked. Without a label column every label is empty; a file
-        without rows gives no items.
+        Times in seconds, as they stand: not sorted, not checked. Without a label column intervals have empty labels and
+        events none; a file without rows gives no items.
 
     Raises
     ------
@@ -57,36 +65,79 @@ def parse_delimited(
     """
     text = decode(data, name, options.encoding)
     attrs: dict[str, Attribute] = {"source": str(name)}
-    separator = options.separator or _SEPARATORS.get(format)
-    if not options.columns and not options.header:
-        plain = _parse_plain(text, kind, separator, options.divisor, attrs)
+    separator = options.separator or SEPARATORS.get(format)
+    names = _plain_names(kind, options, layout)
+    if names is not None:
+        plain = _parse_plain(text, kind, names, separator, options, attrs, layout)
         if plain is not None:
             return plain
-    return parse_rows(text, kind, separator, options, attrs, name)
+    return parse_rows(text, kind, separator, options, attrs, name, layout)
+
+
+def _plain_names(kind: str, options: DelimitedOptions, layout: str) -> tuple[str, ...] | None:
+    """The numbers that come first in every row, if the file is laid out so; the label then follows them."""
+    if options.header:
+        return None
+    if not options.columns:
+        return _PLAIN[layout or kind]
+    return ("start",) if dict(options.columns) == {"start": 0, "label": 1} else None
 
 
 def _parse_plain(
-    text: str, kind: str, separator: str | None, divisor: float, attrs: Mapping[str, Attribute]
+    text: str,
+    kind: str,
+    names: tuple[str, ...],
+    separator: str | None,
+    options: DelimitedOptions,
+    attrs: Mapping[str, Attribute],
+    layout: str,
 ) -> Annotation | None:
     """The fast path: every line a row of equal width, with the times first; None if the text is not like that."""
-    names = _TIMES[kind]
-    rows = _split(text.rstrip(), separator, len(names))
+    text = text.rstrip()
+    bare = None if layout == "bars" else _numbers(text, kind)
+    if bare is not None:
+        return Annotation(kind, {"time": _seconds(bare, options.divisor)}, attrs=attrs)
+    width = len(names)
+    rows = _split(text, separator, width if not layout else width + 2)
     try:
         fields = list(zip(*rows, strict=True))
-        times = [np.array(list(map(float, column)), dtype=np.float64) for column in fields[: len(names)]]
+        columns = {
+            name: _seconds(np.array(list(map(float, column)), dtype=np.float64), options.divisor)
+            for name, column in zip(names, fields, strict=False)
+        }
+        if layout == "bars":
+            columns["bar"] = np.array(list(map(float, fields[width + 1])), dtype=np.float64)
+    except (ValueError, IndexError):
+        return None
+    if len(columns) < width:
+        return None
+    labels = _labels(fields[width], separator) if len(fields) > width else _unlabelled(kind, len(rows))
+    if labels is None and len(fields) > width:
+        return None
+    if names == ("start",):
+        columns, labels = boundaries(columns["start"], labels or [], options.last)
+    return Annotation(kind, columns, labels, attrs=attrs)
+
+
+def _numbers(text: str, kind: str) -> Float | None:
+    """Times that stand alone on their lines; None if the text is not like that."""
+    if kind != "events":
+        return None
+    try:
+        return np.array(list(map(float, text.split("\n"))), dtype=np.float64)
     except ValueError:
         return None
-    if len(times) < len(names):
-        return None
-    labels = _labels(fields[len(names)], separator) if len(fields) > len(names) else [""] * len(rows)
-    if labels is None:
-        return None
-    return Annotation(kind, dict(zip(names, _seconds(times, divisor), strict=True)), labels, attrs=attrs)
+
+
+def _unlabelled(kind: str, rows: int) -> list[str] | None:
+    return None if kind == "events" else [""] * rows
 
 
 def _split(text: str, separator: str | None, times: int) -> list[list[str]]:
     lines = text.split("\n")
     if separator is None or separator == "whitespace":
+        if " " not in text and "\t\t" not in text:
+            return [line.split("\t") for line in lines]
         return [line.split(None, times) for line in lines]
     if separator == "\t":
         return [line.split("\t") for line in lines]
@@ -103,5 +154,5 @@ def _labels(column: Sequence[str], separator: str | None) -> list[str] | None:
     return list(column)
 
 
-def _seconds(times: Sequence[Float], divisor: float) -> Sequence[Float]:
-    return times if divisor == 1.0 else [time / divisor for time in times]
+def _seconds(time: Float, divisor: float) -> Float:
+    return time if divisor == 1.0 else time / divisor

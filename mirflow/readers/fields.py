@@ -11,8 +11,8 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, suggest
-from ..ragged import Column
-from .options import COLUMNS, DelimitedOptions
+from ..ragged import Column, Float
+from .options import COLUMNS, DelimitedOptions, Last
 
 # Names of columns met in headers of public data sets, in the order of preference.
 _HEADINGS = {
@@ -21,9 +21,15 @@ _HEADINGS = {
     "end": ("end", "stop", "offset", "to", "end_time", "offset_time", "end_s", "t_end"),
     "duration": ("duration", "dur", "length", "duration_s"),
     "label": ("label", "labels", "value", "chord", "segment", "section", "function", "key", "text", "name", "position"),
+    "bar": ("bar", "bar_number", "measure"),
 }
-_KNOWN = frozenset(name for names in _HEADINGS.values() for name in names)
-_DEFAULT = {"events": {"time": 0, "label": 1}, "intervals": {"start": 0, "end": 1, "label": 2}}
+_KNOWN = frozenset(name for column, names in _HEADINGS.items() if column != "bar" for name in names)
+_DEFAULT = {
+    "events": {"time": 0, "label": 1},
+    "positions": {"time": 0, "label": 1},
+    "bars": {"time": 0, "label": 1, "bar": 2},
+    "intervals": {"start": 0, "end": 1, "label": 2},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +59,7 @@ def parse_rows(
     options: DelimitedOptions,
     attrs: Mapping[str, Attribute],
     name: str | Path,
+    layout: str = "",
 ) -> Annotation:
     """An annotation from decoded text, whatever its layout; see :func:`mirflow.readers.delimited.parse_delimited`."""
     numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
@@ -60,13 +67,21 @@ def parse_rows(
         numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(options.comment)]
     if not numbered:
         times = ("time",) if kind == "events" else ("start", "end")
-        return Annotation(kind, {column: np.zeros(0) for column in times}, [], lines=(), attrs=attrs)
+        none: list[str] | None = None if kind == "events" else []
+        return Annotation(kind, {column: np.zeros(0) for column in times}, none, lines=(), attrs=attrs)
     separator = separator or _sniff(numbered[0][1])
     head = _Layout({}, separator, -1).split(numbered[0][1])
     has_header = _is_header(head) if options.header is None else options.header
-    layout = _layout(kind, separator, options, head if has_header else None, name, numbered[0][0])
-    rows = [(number, layout.split(line)) for number, line in numbered[has_header:]]
-    return _annotation(kind, rows, layout, options, attrs, name)
+    places = _layout(kind, layout, separator, options, head if has_header else None, name, numbered[0][0])
+    rows = [(number, places.split(line)) for number, line in numbered[has_header:]]
+    return _annotation(kind, rows, places, options, attrs, name)
+
+
+def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, Column], list[str]]:
+    """Intervals that last until the next one starts, and their labels."""
+    if last == "keep":
+        return {"start": starts, "end": np.append(starts[1:], starts[-1:])}, labels
+    return {"start": starts[:-1], "end": starts[1:]}, labels[:-1]
 
 
 def _sniff(line: str) -> str:
@@ -95,12 +110,20 @@ def _is_header(fields: Sequence[str]) -> bool:
 
 
 def _layout(
-    kind: str, separator: str, options: DelimitedOptions, header: Sequence[str] | None, name: str | Path, line: int
+    kind: str,
+    layout: str,
+    separator: str,
+    options: DelimitedOptions,
+    header: Sequence[str] | None,
+    name: str | Path,
+    line: int,
 ) -> _Layout:
     if options.columns:
         places = {column: _place(column, where, header, name, line) for column, where in options.columns}
     else:
-        places = _named(kind, header or ()) or dict(_DEFAULT[kind])
+        places = _named(kind, header or ()) or dict(_DEFAULT[layout or kind])
+    if layout != "bars":
+        places.pop("bar", None)
     for column in places:
         if column not in COLUMNS[kind]:
             raise InvalidAnnotationError(
@@ -110,7 +133,7 @@ def _layout(
     if first not in places:
         raise InvalidAnnotationError(f"no column holds {first!r}; declare it in columns", path=name, line=line)
     last = max(places.values())
-    if separator == "\t":
+    if separator == "\t" or layout:
         splits = -1
     elif header is not None:
         splits = max(len(header) - 1, last)
@@ -159,15 +182,19 @@ def _annotation(
     columns: dict[str, Column] = {}
     for column in (column for column in layout.places if column != "label"):
         values = [_number(fields, layout, column, number, name) for number, fields in rows]
-        columns[column] = np.array(values, dtype=np.float64) / options.divisor
+        columns[column] = np.array(values, dtype=np.float64) / (1.0 if column == "bar" else options.divisor)
     place = layout.places.get("label")
-    labels = [fields[place] if place is not None and place < len(fields) else "" for _, fields in rows]
+    labels: list[str] | None = [
+        fields[place] if place is not None and place < len(fields) else "" for _, fields in rows
+    ]
+    if kind == "events" and (place is None or all(place >= len(fields) for _, fields in rows)):
+        labels = None
     lines = [number for number, _ in rows]
     if kind == "intervals" and "duration" in columns:
         columns["end"] = columns["start"] + columns.pop("duration")
     elif kind == "intervals" and "end" not in columns:
-        starts = columns["start"]
-        columns, labels, lines = {"start": starts[:-1], "end": starts[1:]}, labels[:-1], lines[:-1]
+        columns, labels = boundaries(columns["start"], labels or [], options.last)
+        lines = lines[: len(labels)]
     return Annotation(kind, columns, labels, lines=lines, attrs=attrs)
 
 

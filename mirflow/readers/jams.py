@@ -18,14 +18,11 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, UnreadableError
-from ..ragged import Column, Float
 from .content import digest_of, file_stat, read_bytes
-from .namespaces import NAMESPACES
+from .observations import Observations
 from .options import Reading
+from .positions import select_beats
 from .selection import Choice, annotator_names, choose, list_choices
-
-# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
-ROUNDING = 1e-9
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
@@ -56,6 +53,7 @@ class _Observation(msgspec.Struct):
     time: float | None = None
     duration: float | None = None
     value: Any = None
+    confidence: Any = None
 
 
 class _Columns(msgspec.Struct):
@@ -64,6 +62,7 @@ class _Columns(msgspec.Struct):
     time: list[float | None]
     duration: list[float | None] = msgspec.field(default_factory=list)
     value: list[Any] = msgspec.field(default_factory=list)
+    confidence: list[Any] = msgspec.field(default_factory=list)
 
 
 _FILES = msgspec.json.Decoder(_File)
@@ -93,26 +92,25 @@ class JamsFile:
     choices: tuple[Choice, ...]
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
 
-    def annotation(self, place: int, kind: str) -> Annotation:
+    def annotation(self, place: int, reading: Reading) -> Annotation:
         """One annotation, by its position in the file."""
-        header = self.headers[place]
         where = f"annotations[{place}].data"
-        time, duration, values = self._observations(header, where)
         choice = self.choices[place]
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
-        labels = value_texts(values, choice.namespace)
-        return Annotation(kind, columns_of(kind, time, duration), labels, attrs=attrs)
+        held = self._observations(self.headers[place], where)
+        annotation = held.annotation(reading.kind, choice.namespace, attrs, self.name, where)
+        return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
 
-    def _observations(self, header: _Header, where: str) -> tuple[Float, Float, Sequence[Any]]:
+    def _observations(self, header: _Header, where: str) -> Observations:
         try:
             rows = _TEXTS.decode(header.data)
         except msgspec.ValidationError:
             return self._odd_observations(header, where)
         time = np.array([row.time for row in rows], dtype=np.float64)
         duration = np.array([row.duration for row in rows], dtype=np.float64)
-        return time, duration, [row.value for row in rows]
+        return Observations(time, duration, [row.value for row in rows])
 
-    def _odd_observations(self, header: _Header, where: str) -> tuple[Float, Float, Sequence[Any]]:
+    def _odd_observations(self, header: _Header, where: str) -> Observations:
         """Values that are no text, missing fields, and data in columns."""
         try:
             rows = _OBSERVATIONS.decode(header.data)
@@ -121,10 +119,10 @@ class JamsFile:
             what, at = (found["what"], found["where"] or "") if found else (str(error), "")
             raise InvalidAnnotationError(f"{where}{at}: {what}", path=self.name) from None
         if isinstance(rows, _Columns):
-            times, durations, values = rows.time, rows.duration, rows.value
+            times, durations, values, confidence = rows.time, rows.duration, rows.value, rows.confidence
         else:
             times, durations = [row.time for row in rows], [row.duration for row in rows]
-            values = [row.value for row in rows]
+            values, confidence = [row.value for row in rows], [row.confidence for row in rows]
         durations, values = durations or [None] * len(times), values or [None] * len(times)
         if not len(times) == len(durations) == len(values):
             counted = f"{len(times)} times, {len(durations)} durations, {len(values)} values"
@@ -133,33 +131,8 @@ class JamsFile:
             message = f"{where}[{times.index(None)}].time: missing, null or not a number"
             raise InvalidAnnotationError(message, path=self.name)
         lengths = [0.0 if duration is None else duration for duration in durations]
-        return np.array(times, dtype=np.float64), np.array(lengths, dtype=np.float64), values
-
-
-def columns_of(kind: str, time: Float, duration: Float) -> dict[str, Column]:
-    """Times and durations of observations as the columns of a kind."""
-    if kind == "events":
-        return {"time": time}
-    end = time + duration
-    touching = np.abs(end[:-1] - time[1:]) < ROUNDING
-    end[:-1][touching] = time[1:][touching]
-    return {"start": time, "end": end}
-
-
-def value_texts(values: Sequence[Any], namespace: str) -> list[str]:
-    """Values of observations as labels: a beat's position as its number, null as nothing."""
-    form = NAMESPACES[namespace].value if namespace in NAMESPACES else "text"
-    if form == "position":
-        values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
-    return [value if isinstance(value, str) else _text(value) for value in values]
-
-
-def _text(value: Any) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, (int, float)) else json.dumps(value)
+        time, duration = (np.array(column, dtype=np.float64) for column in (times, lengths))
+        return Observations(time, duration, values, confidence)
 
 
 def read_jams(path: str, reading: Reading, annotator: str | int | None, name: str) -> tuple[Annotation, str]:
@@ -182,7 +155,7 @@ def read_jams(path: str, reading: Reading, annotator: str | int | None, name: st
         If it holds no such annotation, or more than one; the message lists what it holds.
     """
     file = open_jams(path, reading.max_bytes, name)
-    return file.annotation(choose(file.choices, reading, annotator, name), reading.kind), file.digest
+    return file.annotation(choose(file.choices, reading, annotator, name), reading), file.digest
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:

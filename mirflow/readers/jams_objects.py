@@ -9,10 +9,13 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute, from_dataset
 from ..errors import AnnotationError
-from .jams import columns_of, file_attrs, value_texts
+from .jams import file_attrs
 from .namespaces import NAMESPACES, default_namespace
+from .observations import Observations
 from .options import Reading
+from .positions import select_beats
 from .selection import annotator_names, choose, list_choices
+from .writing import observations_of
 
 if TYPE_CHECKING:
     import jams
@@ -43,7 +46,7 @@ def from_jams(thing: Any, reading: Reading, annotator: str | int | None = None) 
     held = _held(thing)
     choices = annotator_names([one.namespace for one in held], [_metadata(one) for one in held])
     place = choose(choices, reading, annotator, "<jams>")
-    return _annotation(held[place], choices[place].annotator, reading.kind, _attrs(thing))
+    return _annotation(held[place], choices[place].annotator, reading, _attrs(thing))
 
 
 def all_from_jams(thing: Any, reading: Reading) -> list[Annotation]:
@@ -51,7 +54,7 @@ def all_from_jams(thing: Any, reading: Reading) -> list[Annotation]:
     held = _held(thing)
     choices = annotator_names([one.namespace for one in held], [_metadata(one) for one in held])
     return [
-        _annotation(held[place], choices[place].annotator, reading.kind, _attrs(thing))
+        _annotation(held[place], choices[place].annotator, reading, _attrs(thing))
         for place in list_choices(choices, reading)
     ]
 
@@ -70,13 +73,14 @@ def _attrs(thing: Any) -> dict[str, Attribute]:
     return {} if metadata is None else file_attrs(vars(metadata))
 
 
-def _annotation(annotation: Any, annotator: str, kind: str, attrs: Mapping[str, Attribute]) -> Annotation:
+def _annotation(annotation: Any, annotator: str, reading: Reading, attrs: Mapping[str, Attribute]) -> Annotation:
     rows = list(annotation.data)
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)
-    labels = value_texts([row.value for row in rows], annotation.namespace)
+    held = Observations(time, duration, [row.value for row in rows], [row.confidence for row in rows])
     attrs = {**attrs, "namespace": annotation.namespace, "annotator": annotator}
-    return Annotation(kind, columns_of(kind, time, duration), labels, attrs=attrs)
+    plain = held.annotation(reading.kind, annotation.namespace, attrs, "<jams>")
+    return select_beats(plain, reading.selection, "<jams>") if reading.kind == "events" else plain
 
 
 def to_jams(
@@ -90,7 +94,7 @@ def to_jams(
     Parameters
     ----------
     annotations : Annotation, xr.Dataset, or a sequence of them
-        Of events or intervals kind.
+        Of a kind that JAMS has a namespace for: events, intervals, hierarchy, patterns, tempo or key.
     task, namespace : str or None
         What they are written as. None: the namespace that each was read from. Of ``beat_position`` only the
         position in the bar is kept when reading, so that it is written as ``beat``.
@@ -125,50 +129,24 @@ def to_jams(
         written = jams.Annotation(name, time=0, duration=jam.file_metadata.duration)
         if one.attrs.get("annotator"):
             written.annotation_metadata.annotator = jams.JObject(id=str(one.attrs["annotator"]))
-        for time, duration, value in _observations(one, name):
-            written.append(time=time, duration=duration, value=value, confidence=None)
+        for time, duration, value, confidence in observations_of(one, name, jam.file_metadata.duration):
+            written.append(time=time, duration=duration, value=value, confidence=confidence)
         jam.annotations.append(written)
     return jam
 
 
 def _duration(annotations: Sequence[Annotation]) -> float:
     told = [float(one.attrs["duration"]) for one in annotations if "duration" in one.attrs]
-    last = [float(one.columns[_end(one)].max()) for one in annotations if len(one)]
-    return told[0] if told else max(last, default=0.0)
-
-
-def _end(annotation: Annotation) -> str:
-    return "time" if annotation.kind == "events" else "end"
+    ends = [one.columns[name] for one in annotations for name in ("time", "end", "onset") if name in one.columns]
+    return told[0] if told else max((float(end.max()) for end in ends if len(end)), default=0.0)
 
 
 def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:
     name = namespace or (default_namespace(task) if task is not None else annotation.attrs.get("namespace"))
     if name not in NAMESPACES:
         raise AnnotationError(f"which JAMS namespace is it, not {name!r}? name one of {', '.join(NAMESPACES)}")
-    if NAMESPACES[str(name)].value == "position":
+    if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
         return "beat"
-    if NAMESPACES[str(name)].kind != annotation.kind:
+    if annotation.kind not in NAMESPACES[str(name)].kinds:
         raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[str(name)].kind}, not {annotation.kind}")
     return str(name)
-
-
-def _observations(annotation: Annotation, namespace: str) -> list[tuple[float, float, Any]]:
-    labels = annotation.labels or [""] * len(annotation)
-    if annotation.kind == "events":
-        times = annotation.columns["time"].tolist()
-        values = [_number(label) if NAMESPACES[namespace].value == "number" else label for label in labels]
-        return list(zip(times, [0.0] * len(times), values, strict=True))
-    starts = annotation.columns["start"]
-    durations = (annotation.columns["end"] - starts).tolist()
-    return list(zip(starts.tolist(), durations, labels, strict=True))
-
-
-def _number(label: str) -> float | str | None:
-    """A label as the number that it stands for, null where it is empty."""
-    if not label:
-        return None
-    try:
-        number = float(label)
-    except ValueError:
-        return label
-    return int(number) if number.is_integer() else number

@@ -15,16 +15,26 @@ class Namespace:
     Parameters
     ----------
     name, kind : str
+        ``kind`` is what it is read as where nothing else is asked for.
     tasks : tuple of str
         The tasks whose files may hold it; empty: only read when it is asked for by name.
     value : str
-        The form of an observation's value: ``text``, ``number`` or ``position`` (an object whose ``position`` counts).
+        The form of an observation's value: ``text``, ``number``, or an object: ``position`` (in the bar), ``level``
+        (a label and its level), ``note`` (of an occurrence of a pattern).
+    also : str or None
+        Another kind that it can be read as.
     """
 
     name: str
     kind: str
     tasks: tuple[str, ...] = ()
     value: str = "text"
+    also: str | None = None
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Every kind that it can be read as."""
+        return (self.kind,) if self.also is None else (self.kind, self.also)
 
 
 NAMESPACES = MappingProxyType(
@@ -33,8 +43,8 @@ NAMESPACES = MappingProxyType(
         for namespace in (
             Namespace("chord", "intervals", ("chord",)),
             Namespace("chord_harte", "intervals", ("chord",)),
-            Namespace("beat", "events", ("beat",), "number"),
-            Namespace("beat_position", "events", ("beat",), "position"),
+            Namespace("beat", "events", ("beat", "downbeat"), "number"),
+            Namespace("beat_position", "events", ("beat", "downbeat"), "position"),
             Namespace("onset", "events", ("onset",), "number"),
             Namespace("segment_open", "intervals", ("segment",)),
             Namespace("segment_salami_function", "intervals", ("segment",)),
@@ -43,7 +53,10 @@ NAMESPACES = MappingProxyType(
             Namespace("segment_salami_tut", "intervals", ("segment",)),
             Namespace("segment_tut", "intervals", ("segment",)),
             Namespace("segment_isophonics", "intervals", ("segment",)),
-            Namespace("key_mode", "intervals"),
+            Namespace("multi_segment", "hierarchy", ("hierarchy",), "level"),
+            Namespace("pattern_jku", "patterns", ("pattern",), "note"),
+            Namespace("tempo", "tempo", ("tempo",), "number"),
+            Namespace("key_mode", "intervals", ("key",), also="key"),
             Namespace("lyrics", "intervals"),
         )
     }
@@ -51,7 +64,7 @@ NAMESPACES = MappingProxyType(
 
 
 def namespace_kind(name: str) -> str:
-    """The kind of annotation that a namespace holds.
+    """The kind of annotation that a namespace is read as.
 
     Raises
     ------
@@ -73,8 +86,8 @@ def wanted_namespaces(kind: str, task: str | None, namespace: str | None) -> fro
     if namespace is not None:
         return frozenset({namespace})
     if task is not None:
-        return frozenset(n.name for n in NAMESPACES.values() if task in n.tasks and n.kind == kind)
-    return frozenset(n.name for n in NAMESPACES.values() if n.kind == kind)
+        return frozenset(n.name for n in NAMESPACES.values() if task in n.tasks and kind in n.kinds)
+    return frozenset(n.name for n in NAMESPACES.values() if kind in n.kinds)
 
 
 def default_namespace(task: str) -> str | None:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 from ..annotations.schema import KINDS, kind_of
 from ..errors import AnnotationError, UnknownNameError
-from .namespaces import namespace_kind
+from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
 Format = Literal["jams", "lab", "txt", "csv", "tsv"]
 FORMATS: tuple[str, ...] = get_args(Format)
-READABLE = ("events", "intervals")
-COLUMNS = {"events": ("time", "label"), "intervals": ("start", "end", "duration", "label")}
+SUFFIXES = (*(f".{name}" for name in FORMATS), ".key")
+"""What the names of annotation files end in; in folders the others are left alone."""
+READABLE = ("events", "intervals", "hierarchy", "patterns", "tempo", "key")
+_OF_INTERVALS = ("start", "end", "duration", "label")
+COLUMNS = {"events": ("time", "label", "bar"), "intervals": _OF_INTERVALS, "hierarchy": _OF_INTERVALS}
+Select = Literal["all", "downbeat", "bar_start", "bar_end"]
+SELECTIONS: tuple[str, ...] = get_args(Select)
+Last = Literal["end", "keep"]
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
 _DELIMITERS = {
     "tab": "\t",
@@ -40,12 +47,15 @@ class DelimitedOptions:
     comment : str
         Lines that begin with it are left out; empty: no comments.
     columns : tuple of (str, int or str)
-        Which column, counted from 0 or by its name in the header, holds ``time`` (events), ``start``, ``end`` or
-        ``duration`` (intervals), and ``label``. Intervals with neither end nor duration last until the next row's
-        start; the last row then only closes the one before.
+        Which column, counted from 0 or by its name in the header, holds ``time`` and ``bar`` (events), ``start``,
+        ``end`` or ``duration`` (intervals), and ``label``. Intervals with neither end nor duration make a list of
+        boundaries: each lasts until the next row's start.
     time_unit : str
         ``s``, ``ms`` or ``samples@44100``.
     encoding : str
+    last : {"end", "keep"}
+        What the last row of a list of boundaries is: the end of the row above, whatever its label; or one more
+        interval, which has no length as nothing says where it ends.
 
     Examples
     --------
@@ -59,6 +69,7 @@ class DelimitedOptions:
     columns: tuple[tuple[str, int | str], ...] = ()
     time_unit: str = "s"
     encoding: str = "utf-8"
+    last: Last = "end"
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
@@ -70,6 +81,8 @@ class DelimitedOptions:
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
+        if self.last not in get_args(Last):
+            raise AnnotationError(f"the last row is {' or '.join(get_args(Last))}, not {self.last!r}")
 
     @property
     def divisor(self) -> float:
@@ -92,7 +105,7 @@ class Reading:
     Parameters
     ----------
     kind : str
-        ``events`` or ``intervals``.
+        One of :data:`READABLE`.
     task : str or None
         Chooses the namespaces of a JAMS file that serve the task.
     format : str or None
@@ -102,6 +115,11 @@ class Reading:
     delimited : DelimitedOptions
     max_bytes : int
         Larger files are refused as unreadable.
+    select : str or None
+        Which of the beats in a file to take: see :mod:`mirflow.readers.positions`. None: the downbeats for the task
+        downbeat, where a file has positions in the bar; else all.
+    levels : tuple of str
+        Of a hierarchy that has one file for each level: the values of ``{level}``, from the coarsest to the finest.
 
     Examples
     --------
@@ -115,6 +133,8 @@ class Reading:
     namespace: str | None = None
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
     max_bytes: int = MAX_BYTES
+    select: Select | None = None
+    levels: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -123,11 +143,25 @@ class Reading:
             raise AnnotationError(f"annotations of kind {self.kind!r} cannot be read yet; known: {', '.join(READABLE)}")
         if self.format is not None and self.format not in FORMATS:
             raise UnknownNameError("format", self.format, FORMATS)
-        if self.namespace is not None and namespace_kind(self.namespace) != self.kind:
-            holds = namespace_kind(self.namespace)
+        holds = self.kind if self.namespace is None else namespace_kind(self.namespace)
+        if self.namespace is not None and self.kind not in NAMESPACES[self.namespace].kinds:
             raise AnnotationError(
                 f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"
             )
+        self._check_layout()
+
+    def _check_layout(self) -> None:
+        """Options that this kind does not have."""
+        if self.delimited.columns and self.kind not in COLUMNS:
+            raise AnnotationError(f"files of kind {self.kind!r} have one layout only: declare no columns")
+        if self.select is not None and self.select not in SELECTIONS:
+            raise UnknownNameError("selection", self.select, SELECTIONS)
+        if self.select is not None and self.kind != "events":
+            raise AnnotationError(f"select takes some of the beats of a file, and {self.kind} are no beats")
+        if self.levels and self.kind != "hierarchy":
+            raise AnnotationError(f"levels are those of a hierarchy, and {self.task or self.kind} has none")
+        if len(set(self.levels)) < len(self.levels):
+            raise AnnotationError(f"a level stands twice: {', '.join(self.levels)}")
 
     @classmethod
     def of(
@@ -139,6 +173,8 @@ class Reading:
         format: str | None = None,
         delimited: DelimitedOptions | None = None,
         max_bytes: int = MAX_BYTES,
+        select: Select | None = None,
+        levels: Sequence[str] = (),
     ) -> Reading:
         """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
         if kind is None and task is not None:
@@ -147,7 +183,13 @@ class Reading:
             kind = namespace_kind(namespace)
         if kind is None:
             raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
-        return cls(kind, task, format, namespace, delimited or DelimitedOptions(), max_bytes)
+        options = delimited or DelimitedOptions()
+        return cls(kind, task, format, namespace, options, max_bytes, select, tuple(levels))
+
+    @property
+    def selection(self) -> Select | None:
+        """Which beats to take; None where the file decides."""
+        return "all" if self.select is None and self.task != "downbeat" else self.select
 
     def format_of(self, suffix: str) -> str:
         """The format of a file with that suffix: the declared one, else the suffix's, else text."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,8 @@ from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, InvalidAnnotationError
 from .jams import annotators_of, open_jams
 from .jams_objects import all_from_jams, from_jams, is_jams
-from .options import MAX_BYTES, DelimitedOptions, Reading
+from .levels import has_levels, levels_at
+from .options import MAX_BYTES, DelimitedOptions, Reading, Select
 from .selection import list_choices
 from .sources import FileSource
 from .validate_jams import schema_problems
@@ -28,6 +29,8 @@ def read(
     validate: bool = False,
     max_bytes: int = MAX_BYTES,
     columns: Mapping[str, int | str] | None = None,
+    select: Select | None = None,
+    levels: Sequence[str] = (),
     **delimited: Any,
 ) -> Annotation:
     """One annotation from a file or a jams object.
@@ -35,6 +38,7 @@ def read(
     Parameters
     ----------
     source : path, jams.JAMS or jams.Annotation
+        A path with ``{level}`` stands for one file for each of `levels`.
     task, kind, namespace : str or None
         What it holds; one of them is needed. A task chooses among the namespaces that serve it.
     annotator : str, int or None
@@ -45,6 +49,10 @@ def read(
         Check a JAMS file against the schemas of the jams package first.
     max_bytes : int
         Larger files are refused.
+    select : {"all", "downbeat", "bar_start", "bar_end"} or None
+        Which of the beats of a file to take: see :mod:`mirflow.readers.positions`.
+    levels : sequence of str
+        Of a hierarchy, from the coarsest to the finest.
     columns, **delimited
         Layout of delimited text: see :class:`mirflow.readers.DelimitedOptions`.
 
@@ -59,10 +67,13 @@ def read(
     InvalidAnnotationError
         If its rows cannot be understood, or it holds no (or more than one) such annotation.
     """
-    reading = _reading(task, kind, namespace, format, max_bytes, columns, delimited)
+    options = {"columns": columns, "select": select, "levels": levels, **delimited}
+    reading = make_reading(task, kind=kind, namespace=namespace, format=format, max_bytes=max_bytes, **options)
     if is_jams(source):
         return from_jams(source, reading, annotator)
     path = os.fspath(source)
+    if has_levels(path, reading):
+        return levels_at(path, reading).read()[0]
     if validate and _is_jams_file(path, reading):
         _demand_valid(path, max_bytes)
     annotation, _ = FileSource(path, reading, annotator).read()
@@ -77,21 +88,22 @@ def read_all(
     namespace: str | None = None,
     format: str | None = None,
     max_bytes: int = MAX_BYTES,
-    columns: Mapping[str, int | str] | None = None,
-    **delimited: Any,
+    **options: Any,
 ) -> list[Annotation]:
     """Every annotation of a file that fits, in its order; their ``annotator`` and ``namespace`` tell them apart.
 
     Takes the parameters of :func:`read`. A delimited file holds exactly one.
     """
-    reading = _reading(task, kind, namespace, format, max_bytes, columns, delimited)
+    reading = make_reading(task, kind=kind, namespace=namespace, format=format, max_bytes=max_bytes, **options)
     if is_jams(source):
         return all_from_jams(source, reading)
     path = os.fspath(source)
+    if has_levels(path, reading):
+        return [levels_at(path, reading).read()[0]]
     if not _is_jams_file(path, reading):
         return [FileSource(path, reading).read()[0]]
     file = open_jams(path, reading.max_bytes, path)
-    return [file.annotation(place, reading.kind) for place in list_choices(file.choices, reading)]
+    return [file.annotation(place, reading) for place in list_choices(file.choices, reading)]
 
 
 def list_annotators(
@@ -101,20 +113,39 @@ def list_annotators(
     return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
 
 
-def _reading(
-    task: str | None,
-    kind: str | None,
-    namespace: str | None,
-    format: str | None,
-    max_bytes: int,
-    columns: Mapping[str, int | str] | None,
-    delimited: Mapping[str, Any],
+def make_reading(
+    task: str | None = None,
+    *,
+    kind: str | None = None,
+    namespace: str | None = None,
+    format: str | None = None,
+    max_bytes: int = MAX_BYTES,
+    columns: Mapping[str, int | str] | None = None,
+    select: Select | None = None,
+    levels: Sequence[str] = (),
+    **delimited: Any,
 ) -> Reading:
+    """A reading from the options of `read`.
+
+    Raises
+    ------
+    AnnotationError
+        For an option that there is not.
+    """
     try:
-        options = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
+        layout = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
     except TypeError as error:
         raise AnnotationError(f"not an option of delimited text: {str(error).rpartition(' ')[2]}") from None
-    return Reading.of(task=task, kind=kind, namespace=namespace, format=format, delimited=options, max_bytes=max_bytes)
+    return Reading.of(
+        task=task,
+        kind=kind,
+        namespace=namespace,
+        format=format,
+        delimited=layout,
+        max_bytes=max_bytes,
+        select=select,
+        levels=levels,
+    )
 
 
 def _is_jams_file(path: str, reading: Reading) -> bool:

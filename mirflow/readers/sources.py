@@ -7,8 +7,9 @@ from typing import Protocol, runtime_checkable
 
 from ..annotations.annotation import Annotation
 from .content import digest_of, file_stat, read_bytes
-from .delimited import parse_delimited
-from .options import Reading
+from .options import Reading, Select
+from .positions import select_beats
+from .text import parse_text
 
 
 @runtime_checkable
@@ -88,5 +89,40 @@ class FileSource:
 
             return read_jams(self.path, self.reading, self.annotator, name)
         data = read_bytes(self.path, self.reading.max_bytes, name)
-        annotation = parse_delimited(data, self.reading.kind, format, self.reading.delimited, name)
-        return annotation, digest_of(data)
+        return parse_text(data, self.reading, format, name), digest_of(data)
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedSource:
+    """Some of the beats of another source, such as an entry of a pack.
+
+    Parameters
+    ----------
+    source : Source
+    select : {"downbeat", "bar_start", "bar_end"} or None
+        See :mod:`mirflow.readers.positions`.
+    """
+
+    source: Source
+    select: Select | None
+
+    @property
+    def label(self) -> str:
+        """The name of the other source."""
+        return self.source.label
+
+    def stat(self) -> tuple[int, int]:
+        """That of the other source."""
+        return self.source.stat()
+
+    def read(self) -> tuple[Annotation, str]:
+        """The beats that are meant, and the digest of all."""
+        annotation, digest = self.source.read()
+        return select_beats(annotation, self.select, self.label), digest
+
+
+def as_asked(source: Source, reading: Reading) -> Source:
+    """A source of whole annotations as one of what is to be read: of the selected beats, where some are."""
+    if reading.kind != "events" or reading.selection == "all":
+        return source
+    return SelectedSource(source, reading.selection)

@@ -89,6 +89,12 @@ def test_a_dataset_cut_without_its_values_is_refused(songs: Collection) -> None:
         collection_from_dataset(cut)
 
 
+@pytest.mark.parametrize("order", [[1, 0, 2], [2, 1, 0]])
+def test_a_dataset_reordered_without_its_values_is_refused(songs: Collection, order: list[int]) -> None:
+    with pytest.raises(AnnotationError, match="tracks were reordered or renamed, but not their values"):
+        collection_from_dataset(songs.to_dataset().isel(track=order))
+
+
 def test_tracks_of_a_collection_are_distinct_and_of_one_kind(songs: Collection) -> None:
     with pytest.raises(AnnotationError, match="track 'a' is in the collection twice"):
         Collection("intervals", ("a", "a", "b"), songs.rows)

@@ -104,7 +104,7 @@ def test_times_come_in_seconds(unit: str, text: str) -> None:
 
 def test_events_with_and_without_labels() -> None:
     plain, numbered = events("0.5\n1.0\n"), events("0.5\t1\t1\n1.0\t2\t1\n")
-    assert (plain.columns["time"].tolist(), plain.labels) == ([0.5, 1.0], ["", ""])
+    assert (plain.columns["time"].tolist(), plain.labels) == ([0.5, 1.0], None)
     assert (numbered.columns["time"].tolist(), numbered.labels) == ([0.5, 1.0], ["1", "2"])
 
 

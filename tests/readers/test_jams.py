@@ -201,7 +201,7 @@ ROWS = st.lists(st.tuples(TIMES, TIMES, st.text(st.characters(blacklist_categori
 def test_rows_survive_the_round_trip(table: list[tuple[float, float, str]]) -> None:
     data = [observation(time, duration, label) for time, duration, label in table]
     text = json.dumps({"annotations": [annotation("segment_open", data)]})
-    read_back = decode_jams(text.encode(), "a").annotation(0, "intervals")
+    read_back = decode_jams(text.encode(), "a").annotation(0, Reading.of(kind="intervals"))
     assert read_back.columns["start"].tolist() == [time for time, _, _ in table]
     assert read_back.labels == [label for _, _, label in table]
     ends = [time + duration for time, duration, _ in table]

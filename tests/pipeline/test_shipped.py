@@ -1,0 +1,184 @@
+"""The shipped pipelines of times and labels over time: each runs, and gives the published or expected numbers."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import mirflow
+from mirflow.metrics.base import Metric, get_task, parse
+from mirflow.metrics.base.identity import find
+from mirflow.status import Status
+
+PIPELINES = Path(__file__).parents[2] / "pipelines"
+
+
+def run(name: str, folder: str, shared_data: Path, tmp_path: Path) -> xr.DataTree:
+    report = mirflow.run(
+        PIPELINES / f"{name}.yaml", root=shared_data / folder, store=tmp_path / "s.zarr", scheduler="serial"
+    )
+    assert report.failed == 0
+    tree = mirflow.open_store(report.store)
+    assert isinstance(tree, xr.DataTree)
+    return tree
+
+
+def statuses(group: xr.DataTree) -> set[str]:
+    return {Status(int(value)).name for value in np.unique(group.status.values)}
+
+
+@pytest.fixture(scope="module")
+def harmonix(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.DataTree:
+    return run("harmonix", "harmonix", shared_data, tmp_path_factory.mktemp("harmonix"))
+
+
+def published(file: Path) -> dict[str, dict[str, float]]:
+    """Columns of a published table, each a mapping from tracks to scores."""
+    with file.open(newline="") as opened:
+        rows = list(csv.DictReader(opened))
+    columns = [name for name in rows[0] if name not in ("", "Track ID")]
+    return {name: {row["Track ID"]: float(row[name]) for row in rows} for name in columns}
+
+
+@pytest.mark.parametrize("system", ["Bock_1", "Ellis", "Krebs"])
+def test_published_beat_scores_of_harmonix(harmonix: xr.DataTree, shared_data: Path, system: str) -> None:
+    table = published(shared_data / "harmonix" / "published" / "beats" / f"{system}.csv")
+    ours = {"F-Measure": "f_measure(trim=0.0)", "Max F-Measure": "f_measure_best(levels=harmonix,trim=0.0)"}
+    for column, metric in ours.items():
+        scores = harmonix["beat"].score.sel(system=system, metric=metric).to_series().to_dict()
+        assert scores == pytest.approx(table[column], rel=0, abs=5e-7)
+    assert harmonix["beat"].sizes["track"] == 250
+
+
+@pytest.mark.parametrize(
+    ("group", "system"), [("downbeat_published_bock", "Bock_1"), ("downbeat_published_durand", "Durand")]
+)
+def test_published_downbeat_scores_of_harmonix(
+    harmonix: xr.DataTree, shared_data: Path, group: str, system: str
+) -> None:
+    table = published(shared_data / "harmonix" / "published" / "downbeats" / f"{system}.csv")["F-Measure"]
+    scores = harmonix[group].score.sel(system=system, metric="f_measure(trim=0.0)")
+    assert scores.dropna("track").to_series().to_dict() == pytest.approx(table, rel=0, abs=5e-7)
+
+
+def test_what_harmonix_lacks_is_said(harmonix: xr.DataTree) -> None:
+    missing = harmonix["downbeat"].status.sel(system="Durand") == Status.missing_estimate
+    assert missing.track.values[missing.values].tolist() == [
+        "0151_kingofdancehall",
+        "0152_kingofrock",
+        "0261_starships",
+    ]
+    assert statuses(harmonix["downbeat_published_bock"]) == {"ok"}
+
+
+def test_harmonix_can_be_asked_by_genre(harmonix: xr.DataTree) -> None:
+    answer = harmonix["beat"].to_dataset().mirflow.query(metric="f_measure(trim=0.0)", system="Krebs", by="Genre")
+    assert "Hip-Hop" in answer.Genre.values
+    assert harmonix["beat"].BPM.dtype.kind in "if"
+
+
+@pytest.mark.parametrize(("text", "jams"), [("beat", "beat_jams"), ("downbeat", "downbeat_jams")])
+def test_times_rounded_to_1_ms_move_the_scores_of_some_tracks(harmonix: xr.DataTree, text: str, jams: str) -> None:
+    scores = [harmonix[group].score.sel(metric="f_measure(trim=0.0)").dropna("track") for group in (text, jams)]
+    moved = np.abs(scores[0] - scores[1]) > 1e-9
+    assert 0 < float(moved.mean()) < 0.33
+
+
+def test_salami_is_a_human_ceiling(shared_data: Path, tmp_path: Path) -> None:
+    tree = run("salami", "salami", shared_data, tmp_path)
+    assert list(tree.children) == ["functions", "hierarchy", "lowercase", "uppercase"]
+    for group in tree.children.values():
+        assert dict(group.sizes)["track"] == 120
+        assert group.system.values.tolist() == ["annotator_2"]
+        assert statuses(group) == {"ok"}
+    # 87 repeated times in 720 files, of which each of the four groups reads its share; none is refused for them.
+    assert int(sum(tree[layer].repairs.sum() for layer in ("functions", "uppercase", "lowercase"))) >= 87
+
+
+def test_two_notations_of_a_key_score_1(shared_data: Path, tmp_path: Path) -> None:
+    keys = run("giantsteps-key", "giantsteps-key", shared_data, tmp_path)["key"]
+    assert (keys.system.values.tolist(), keys.sizes["track"]) == (["key_files"], 150)
+    assert keys.score.sel(metric="weighted_score").values.tolist() == [[1.0] * 150]
+    assert keys.score.sel(metric=["fifth", "relative", "parallel", "other"]).values.max() == 0.0
+    assert "techno" in keys.genre.values
+
+
+OFFICIAL = {
+    "P_est": "establishment_precision",
+    "R_est": "establishment_recall",
+    "F1_est": "establishment_f_measure",
+    "P_occ(c=.75)": "occurrence_precision",
+    "R_occ(c=.75)": "occurrence_recall",
+    "F_1occ(c=.75)": "occurrence_f_measure",
+    "P_3": "three_layer_precision",
+    "R_3": "three_layer_recall",
+    "TLF_1": "three_layer_f_measure",
+    "FFTP_est": "first_n_target_proportion_recall",
+    "FFP": "first_n_three_layer_precision",
+    "P_occ(c=.5)": "occurrence_precision@0.5",
+    "R_occ(c=.5)": "occurrence_recall@0.5",
+    "F_1occ(c=.5)": "occurrence_f_measure@0.5",
+    "P": "precision",
+    "R": "recall",
+    "F_1": "f_measure",
+}
+
+
+def official(file: Path) -> Iterator[tuple[str, str, str, dict[str, float]]]:
+    """Algorithm, version, piece and scores of each row of the MATLAB table."""
+    lines = [line.strip() for line in file.read_text().splitlines() if line.strip()]
+    algorithm, names = "", []
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if line.startswith("Algorithm"):
+            algorithm, names = line.split()[-1], [name.strip() for name in following.split(",")]
+        elif line.endswith(("-monophonic", "-polyphonic")):
+            piece, _, version = line.rpartition("-")
+            yield algorithm, version, piece, dict(zip(names, map(float, following.split(",")), strict=True))
+
+
+def test_official_pattern_scores_of_jku(shared_data: Path, tmp_path: Path) -> None:
+    tree = run("jku-patterns", "jku-patterns", shared_data, tmp_path)
+    rows = list(official(shared_data / "jku-patterns" / "official" / "resultsMATLAB.txt"))
+    assert len(rows) == 20
+    for algorithm, version, piece, expected in rows:
+        scores = tree[version].score.sel(system=algorithm, track=piece)
+        ours = {name: scores.sel(metric=metric).item() for name, metric in OFFICIAL.items()}
+        assert ours == pytest.approx(expected, rel=0, abs=6e-6)
+
+
+def identity(key: str, metrics: tuple[Metric, ...]) -> str:
+    """What mir_eval calls a score, as we call it."""
+    return str(parse(key, metrics)) if "@" in key or key in ("F", "P", "R") else find(key, metrics).name
+
+
+def expected_outputs(folder: Path, task: str) -> Iterator[tuple[str, str, float]]:
+    """Track, metric and score of every expected output of mir_eval's fixtures."""
+    metrics = get_task(task).convention().metrics
+    for file in sorted((folder / task).glob("output*.json")):
+        name = file.stem.removeprefix("output")
+        for key, value in json.loads(file.read_text()).items():
+            # mir_eval misspells the threshold of these, and so computes them at 0.75.
+            if key.endswith("_occ.5"):
+                continue
+            metric = identity(key, metrics)
+            if name.startswith("_w=") and not metric.startswith("l_"):
+                metric = str(parse(f"{metric}@{float(name.removeprefix('_w='))}", metrics))
+            yield "track" if name.startswith("_w=") else name, metric, float(value)
+
+
+def test_every_expected_output_of_mir_eval(shared_data: Path, tmp_path: Path) -> None:
+    tree = run("mir_eval-fixtures", "mir_eval-fixtures", shared_data, tmp_path)
+    tasks = ["alignment", "beat", "chord", "hierarchy", "key", "onset", "pattern", "segment", "tempo"]
+    assert list(tree.children) == tasks
+    for task in tasks:
+        rows = list(expected_outputs(shared_data / "mir_eval-fixtures", task))
+        assert len(rows) >= 9
+        for track, metric, value in rows:
+            score = tree[task].score.sel(system="estimate", track=track, metric=metric).item()
+            assert score == pytest.approx(value, rel=0, abs=1e-9), (task, track, metric)

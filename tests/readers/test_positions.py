@@ -1,0 +1,147 @@
+"""Positions in the bar: which beats of a file are taken, from text and from JAMS."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
+from mirflow.readers import DelimitedOptions, Reading, read
+from mirflow.readers.text import parse_text
+
+BARS = "0.0\t3\t1\n0.5\t1\t2\n1.0\t2\t2\n1.5\t3\t2\n2.0\t1\t3\n2.5\t2\t3\n"
+
+
+def times(text: str, **asked: Any) -> list[float]:
+    reading = Reading.of(**{"task": "beat", **asked})
+    return [float(time) for time in parse_text(text.encode(), reading, "txt", "a.txt").columns["time"]]
+
+
+@pytest.mark.parametrize(
+    ("select", "expected"),
+    [
+        ("all", [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]),
+        ("downbeat", [0.5, 2.0]),
+        ("bar_start", [0.0, 0.5, 2.0]),
+        ("bar_end", [0.0, 0.0, 1.5]),
+    ],
+)
+@pytest.mark.parametrize("separator", ["\t", " ", "  \t", ","])
+def test_what_is_taken(select: str, expected: list[float], separator: str) -> None:
+    assert times(BARS.replace("\t", separator), select=select) == expected
+
+
+@pytest.mark.parametrize("select", ["all", "downbeat", "bar_start", "bar_end"])
+def test_a_header_and_comments_make_no_difference(select: str) -> None:
+    expected = times(BARS, select=select)
+    assert times("# made by hand\n" + BARS, select=select) == expected
+    swapped = "".join(f"{b}\t{t}\t{p}\n" for t, p, b in (line.split("\t") for line in BARS.splitlines()))
+    assert times("bar\ttime\tposition\n" + swapped, select=select) == expected
+    columns = (("bar", 0), ("time", 1), ("label", 2))
+    assert times(swapped, select=select, delimited=DelimitedOptions(columns=columns)) == expected
+
+
+def test_the_first_beat_counts_as_the_end_of_a_bar_only_in_bar_1() -> None:
+    assert times("0\t4\t0\n1\t1\t1\n2\t2\t1\n3\t1\t2\n", select="bar_end") == [0.0, 2.0]
+    assert times("0\t1\t1\n1\t2\t1\n2\t1\t2\n", select="bar_end") == [0.0, 1.0]
+
+
+def test_the_task_downbeat_takes_the_downbeats_where_there_are_positions() -> None:
+    assert times(BARS, task="downbeat") == [0.5, 2.0]
+    assert times(BARS, task="downbeat", select="all") == [0.0, 0.5, 1.0, 1.5, 2.0, 2.5]
+    assert times("0.5\n2.0\n", task="downbeat") == [0.5, 2.0]
+    assert times("", task="downbeat") == []
+
+
+def test_items_know_their_lines_after_the_selection() -> None:
+    reading = Reading.of(task="beat", select="downbeat")
+    plain = parse_text(BARS.encode(), reading, "txt")
+    commented = parse_text(b"# x\n" + BARS.encode(), reading, "txt")
+    assert [plain.line(0), plain.line(1)] == [2, 5]
+    assert [commented.line(0), commented.line(1)] == [3, 6]
+    assert plain.labels == ["1", "1"]
+
+
+@pytest.mark.parametrize(
+    ("text", "select", "message"),
+    [
+        ("0.5 1\n1.0 x\n", "downbeat", r"a\.txt:2: position in the bar is not a whole number: 'x'; or .*select: all"),
+        ("0.5 1.1\n", "downbeat", r"not a whole number: '1\.1'"),
+        ("0.5\n", "downbeat", r"a\.txt: has no positions in the bar, which select: downbeat needs"),
+        ("0.5\t1\n", "bar_end", r"a\.txt:1: has 2 columns, needs time, bar"),
+        ("0.5\t1\tx\n", "bar_end", r"a\.txt:1: bar is not a number: 'x'"),
+    ],
+)
+def test_positions_that_cannot_be_used(text: str, select: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=message):
+        times(text, select=select)
+
+
+def test_selections_that_make_no_sense() -> None:
+    with pytest.raises(UnknownNameError, match="did you mean 'downbeat'"):
+        Reading.of(task="beat", select="downbeats")
+    with pytest.raises(AnnotationError, match="intervals are no beats"):
+        Reading.of(task="chord", select="all")
+
+
+POSITIONS = st.lists(st.tuples(st.integers(1, 4), st.integers(0, 3)), max_size=12)
+
+
+@given(POSITIONS)
+def test_every_layout_gives_the_same(rows: list[tuple[int, int]]) -> None:
+    lines = [f"{0.5 * number}\t{position}\t{bar}" for number, (position, bar) in enumerate(rows)]
+    for select in ("downbeat", "bar_start", "bar_end"):
+        plain = times("\n".join(lines), select=select)
+        assert plain == times("\n".join(["# slow", *lines]), select=select)
+        assert plain == times("\n".join(line.replace("\t", " ") for line in lines), select=select)
+
+
+def beats_in_jams(folder: Path, namespace: str, values: list[Any]) -> Path:
+    rows = [{"time": float(n), "duration": 0.0, "value": value, "confidence": None} for n, value in enumerate(values)]
+    path = folder / "a.jams"
+    path.write_text(json.dumps({"annotations": [{"namespace": namespace, "data": rows}]}))
+    return path
+
+
+def test_jams_has_them_as_values_or_as_positions(tmp_path: Path) -> None:
+    beats = beats_in_jams(tmp_path, "beat", [4, 1, 2, 1.0])
+    assert read(beats, task="downbeat").columns["time"].tolist() == [1.0, 3.0]
+    with pytest.raises(InvalidAnnotationError, match="no numbers of bars"):
+        read(beats, task="downbeat", select="bar_start")
+    values = [
+        {"position": p, "measure": m, "num_beats": 4, "beat_units": 4} for p, m in [(4, 0), (1, 1), (2, 1), (1, 2)]
+    ]
+    positions = beats_in_jams(tmp_path, "beat_position", values)
+    assert read(positions, task="downbeat").columns["time"].tolist() == [1.0, 3.0]
+    assert read(positions, task="downbeat", select="bar_start").columns["time"].tolist() == [0.0, 1.0, 3.0]
+    assert set(read(positions, task="beat").columns) == {"time"}
+
+
+@pytest.mark.parametrize(("system", "select"), [("Bock_1", "bar_end"), ("Durand", "bar_start")])
+def test_the_published_downbeat_scores_of_harmonix_come_from_these_selections(
+    shared_data: Path, system: str, select: str
+) -> None:
+    folder = shared_data / "harmonix"
+    with (folder / "published" / "downbeats" / f"{system}.csv").open(newline="") as file:
+        published = {row["Track ID"]: float(row["F-Measure"]) for row in csv.DictReader(file)}
+    assert len(published) in (247, 250)
+    for track, score in published.items():
+        reference = read(folder / "reference/beats_and_downbeats" / f"{track}.txt", task="downbeat", select=select)
+        estimate = read(folder / "estimates/downbeats" / system / f"{track}.txt", task="downbeat")
+        found = mir_eval.util.match_events(reference.columns["time"], estimate.columns["time"], 0.07)
+        assert 2 * len(found) / (len(reference) + len(estimate)) == pytest.approx(score, rel=0, abs=1e-12)
+
+
+def test_the_downbeats_of_harmonix_are_the_same_in_text_and_jams(shared_data: Path) -> None:
+    folder = shared_data / "harmonix" / "reference"
+    for text in sorted((folder / "beats_and_downbeats").glob("*.txt"))[::25]:
+        own, jams = read(text, task="downbeat"), read(folder / "jams" / f"{text.stem}.jams", task="downbeat")
+        assert np.abs(own.columns["time"] - jams.columns["time"]).max() <= 0.00051
