@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from .metrics.base.task import Sparse
 from .ragged import Float, Int
+from .status import Status
+
+CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
+    "score": {"long_name": "score; NaN where the cell was not scored"},
+    "weight": {"long_name": "weight of the score, its own denominator, in the unit that weight_unit gives"},
+    "status": {
+        "long_name": "what became of the cell",
+        "flag_values": [int(status) for status in Status],
+        "flag_meanings": " ".join(status.name for status in Status),
+    },
+    "repairs": {"long_name": "number of irregularities that were accepted"},
+    "message": {"long_name": "why the cell has no score"},
+    "digest": {"long_name": "digests of the reference and the estimate that were scored"},
+    "stamp": {"long_name": "fingerprint of the sizes and modification times of the input files"},
+    "duration": {"long_name": "duration of the reference", "units": "s"},
+}
+"""What a dataset says of each variable of its cells."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +105,8 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
     parts = list(parts)
     if not parts:
         raise ValueError("nothing to concatenate")
+    if len({part.measures for part in parts}) > 1:
+        raise ValueError(f"cells of different measures: {sorted({part.measures for part in parts})}")
     names = dict.fromkeys(name for part in parts for name in part.extras)
     extras = {name: _concatenate_sparse(parts, name) for name in names}
     return Cells(

@@ -17,7 +17,8 @@ from .commands.asking import query_command, show_command
 from .commands.checking import check_command
 from .commands.records import metrics_command, schema_command
 from .commands.running import evaluate_command, pack_command, run_command
-from .errors import MirflowError, MirflowWarning, RunError, StoreError
+from .errors import MirflowError, MirflowWarning, RunError, SchedulerError, StoreError
+from .report.messages import shorten
 
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exits.MEANINGS.items())
 
@@ -81,13 +82,14 @@ class Commands(click.Group):
 def _code_of(error: MirflowError | OSError) -> int:
     if isinstance(error, StoreError):
         return exits.STORE
-    return exits.FAILED if isinstance(error, RunError) else exits.BAD_INPUT
+    computed = isinstance(error, RunError) and not isinstance(error, SchedulerError)
+    return exits.FAILED if computed else exits.BAD_INPUT
 
 
 def _message(error: MirflowError | OSError) -> str:
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename}: {error.strerror}"
-    return str(error)
+    return shorten(str(error))
 
 
 def _say(message: str, code: int) -> int:
@@ -114,7 +116,7 @@ def _plain_warnings() -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, MirflowWarning):
-            click.echo(f"warning: {message}", err=True)
+            click.echo(f"warning: {shorten(str(message))}", err=True)
         else:
             usual(message, category, filename, lineno, file, line)
 

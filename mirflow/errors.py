@@ -84,13 +84,19 @@ class UnknownNameError(MirflowError, ValueError):
         return type(self), (self.what, self.name, self.known)
 
 
+MOST_NAMES = 30
+
+
 def suggest(name: str, known: Iterable[str]) -> str:
     """The nearest of the known names as a phrase, or all of them when none is near."""
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
     if near:
         return f"did you mean {near[0]!r}?"
-    return f"known: {', '.join(known)}" if known else "none is known"
+    if not known:
+        return "none is known"
+    more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
+    return f"known: {', '.join(known[:MOST_NAMES])}{more}"
 
 
 class MetricError(MirflowError, ValueError):
@@ -137,3 +143,7 @@ class QueryError(MirflowError, ValueError):
 
 class RunError(MirflowError):
     """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""
+
+
+class SchedulerError(RunError):
+    """A run could not start: its scheduler cannot be reached, or a package that it needs is not installed."""

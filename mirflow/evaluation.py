@@ -2,30 +2,31 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from .annotations.annotation import Annotation, from_dataset
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.schema import KINDS, kind_of
-from .cells import Cells
+from .cells import CELL_ATTRS, Cells, concatenate_cells
 from .errors import AnnotationError, InvalidAnnotationError, MetricError
 from .flow.block import score_block
 from .flow.graph import to_arrays
-from .flow.work import BlockWork, TrackWork
+from .flow.work import BLOCK, BlockWork, TrackWork
 from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .plan import Reference
 from .readers.held import HeldSource
+from .readers.jams_objects import is_jams
+from .readers.read import read
 from .status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Annotated = Any
-"""An annotation or a collection: an ``xr.Dataset`` as `load` gives it, an `Annotation`, a `Collection`."""
+"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a path or a jams object."""
 
 
 def evaluate(
@@ -41,7 +42,7 @@ def evaluate(
 
     Parameters
     ----------
-    reference, estimate : xr.Dataset, Annotation or Collection
+    reference, estimate : xr.Dataset, Annotation, Collection, path or jams object
         Two annotations, or two collections; of collections the union of the tracks is scored.
     task : str or None
         None: the task that `load` was told, or the only one with metrics for this kind of annotation.
@@ -65,34 +66,44 @@ def evaluate(
 
     Examples
     --------
+    >>> import numpy as np
     >>> ref = Annotation("intervals", {"start": np.array([0.0, 3.0]), "end": np.array([3.0, 4.0])}, ["C:maj", "G:7"])
     >>> est = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([4.0])}, ["C:maj"])
     >>> scores = evaluate(ref, est, "chord", metrics=["majmin", "sevenths"])
     >>> scores.score.sel(metric="majmin").item(), scores.weight.sel(metric="majmin").item()
     (0.75, 4.0)
     """
-    left, right = _plain(reference), _plain(estimate)
+    left, right = _plain(reference, task), _plain(estimate, task)
     single = isinstance(left, Annotation)
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
     task = task or _task_of(reference, left)
     rules = get_task(task).convention(convention)
     measures = rules.select(metrics)
-    work = _work(task, rules, grid, measures, _named(left), _named(right))
-    cells = score_block(work)
+    references, estimates = _named(left), _named(right)
+    if single:  # whatever the two are called
+        estimates = dict(zip(references, estimates.values(), strict=True))
+    works = _works(task, rules, rules.grid(grid), measures, references, estimates)
+    cells = concatenate_cells(map(score_block, works))
     if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
         raise InvalidAnnotationError(cells.message[0])
-    result = to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": work.grid})
+    result = to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": rules.grid(grid)})
     result = result.isel(system=0, drop=True)
     return result.isel(track=0, drop=True) if single else result
 
 
-def _plain(value: Annotated) -> Annotation | Collection:
+def _plain(value: Annotated, task: str | None) -> Annotation | Collection:
     if isinstance(value, Annotation | Collection):
         return value
     if hasattr(value, "data_vars"):
+        if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: the task says what it holds
+            value = value.assign_attrs(kind=kind_of(task).name)
         return collection_from_dataset(value) if "track" in value.dims else from_dataset(value)
-    raise AnnotationError(f"not an annotation: {type(value).__name__}; load() makes one of a file or a JAMS object")
+    if isinstance(value, str | os.PathLike) or is_jams(value):
+        if task is None:
+            raise MetricError(f"say which task to score: {', '.join(tasks())}")
+        return read(value, task=task)
+    raise AnnotationError(f"not an annotation: {type(value).__name__}; give a path, a dataset or a JAMS object")
 
 
 def _task_of(given: Annotated, plain: Annotation | Collection) -> str:
@@ -111,25 +122,25 @@ def _named(value: Annotation | Collection) -> dict[str, Annotation]:
     return {track: value.annotation(track) for track in value.tracks}
 
 
-def _work(
+def _works(
     task: str,
     rules: Convention,
-    grid: Grid | None,
+    grid: Grid,
     measures: Sequence[Measure],
     references: Mapping[str, Annotation],
     estimates: Mapping[str, Annotation],
-) -> BlockWork:
-    if len(references) == len(estimates) == 1:
-        estimates = dict(zip(references, estimates.values(), strict=True))
-    works = []
+) -> list[BlockWork]:
+    tracks = []
     for track in dict.fromkeys([*references, *estimates]):
-        found = references.get(track)
+        found, other = references.get(track), estimates.get(track)
         own = () if found is None else (Reference(HeldSource(found, _label(found, "reference", track))),)
-        other = estimates.get(track)
         held = None if other is None else HeldSource(other, _label(other, "estimate", track))
-        works.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
-    chosen = rules.grids[0] if grid is None else grid
-    return BlockWork("evaluate", task, rules.name, chosen, tuple(map(str, measures)), "", tuple(works))
+        tracks.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
+    names = tuple(map(str, measures))
+    return [
+        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + BLOCK]))
+        for start in range(0, len(tracks), BLOCK)
+    ]
 
 
 def _label(annotation: Annotation, side: str, track: str) -> str:
@@ -143,19 +154,16 @@ def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, An
     systems, tracks = tuple(dict.fromkeys(cells.system)), tuple(dict.fromkeys(cells.track))
     arrays = to_arrays(cells, systems, cells.extras)
     scalars = [measure for measure in measures if not measure.metric.dims]
-    grid, scores = ("system", "track"), ("system", "track", "metric")
-    messages = np.array(cells.message, dtype=str).reshape(len(tracks), len(systems)).T
+    cell = ("system", "track")
+    dims = {"score": (*cell, "metric"), "weight": (*cell, "metric"), "duration": ("track",)}
     variables: dict[str, Any] = {
-        "score": (scores, arrays["score"], {"long_name": "score"}),
-        "weight": (scores, arrays["weight"], {"long_name": "weight of the score"}),
-        "status": (grid, arrays["status"], {"flag_meanings": " ".join(status.name for status in Status)}),
-        "message": (grid, messages),
-        "duration": ("track", cells.duration.reshape(len(tracks), len(systems)).max(axis=1), {"units": "s"}),
+        name: (dims.get(name, cell), arrays[name], dict(CELL_ATTRS[name]))
+        for name in ("score", "weight", "status", "repairs", "message", "duration")
     }
     coords: dict[str, Any] = {"system": list(systems), "track": list(tracks)}
     coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
     for name, sparse in cells.extras.items():
-        variables[name] = ((*grid, *sparse.dims), arrays[name], dict(sparse.attrs))
+        variables[name] = ((*cell, *sparse.dims), arrays[name], dict(sparse.attrs))
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     return xr.Dataset(variables, coords, dict(attrs))
 
@@ -189,7 +197,7 @@ def explain(
     MetricError
         If there is no evidence to show for the metric.
     """
-    left, right = _plain(reference), _plain(estimate)
+    left, right = _plain(reference, task), _plain(estimate, task)
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain two single annotations; of collections select one track first")
     task = task or _task_of(reference, left)

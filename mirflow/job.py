@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .cells import Cells, concatenate_cells
-from .errors import UnknownNameError
+from .errors import MirflowWarning, UnknownNameError
 from .flow.combine import EACH
-from .metrics.base import describe
+from .metrics.base import Sparse, describe
 from .plan import EvaluationPlan, Previous, Stale, stale_cells
-from .ragged import Int
+from .ragged import Bool, Int
 from .status import FAILED, Status
 from .store.content import GroupContent
 from .store.reading import read_group
@@ -53,21 +54,33 @@ class Job:
         """Compare a plan with what the store and the journal hold."""
         before = writer.previous(plan.name)
         stale = stale_cells(plan, None if before is None else previous_of(before), force)
-        journaled = writer.journal.read(plan.name, plan.signature)
-        counts = {**stale.counts, "resumed": 0}
-        if journaled:
-            again = stale_cells(plan, _journaled(plan, concatenate_cells(journaled)))
-            counts["resumed"] = int((stale.cells & ~again.cells).sum())
-            stale = Stale(stale.cells & again.cells, stale.counts)
-        return cls(plan, stale, counts, before, journaled)
+        journaled = [_chosen(cells, plan) for cells in writer.journal.read(plan.name, plan.signature)]
+        if writer.journal.torn:
+            message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
+            warnings.warn(message, MirflowWarning, stacklevel=2)
+        if not journaled:
+            return cls(plan, stale, {**stale.counts, "resumed": 0}, before)
+        cells = concatenate_cells(journaled)
+        # A journaled result counts only where the store's is stale and the files are still those that were scored.
+        resumed = stale.cells & ~stale_cells(plan, _journaled(plan, cells)).cells
+        counts = {**stale.counts, "resumed": int(resumed.sum())}
+        return cls(plan, Stale(stale.cells & ~resumed, stale.counts), counts, before, [_within(plan, cells, resumed)])
+
+    def known(self) -> Cells:
+        """The cells that need no computing: those of the store that are still good, and those of the journal."""
+        return _within(self.plan, concatenate_cells(self._parts()), ~self.stale.cells)
+
+    def _parts(self) -> list[Cells]:
+        """What the store has, where any of it is still good, and over it what the journal had and what came back."""
+        scalars = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
+        kept = [self.before.cells] if self.before is not None and self.counts["reused"] else []
+        return [_no_cells(scalars), *(_chosen(cells, self.plan) for cells in (*kept, *self.done))]
 
     def content(self, attrs: Mapping[str, Any]) -> GroupContent:
         """The group as it shall stand in the store, with attributes beside the plan's own."""
         plan = self.plan
         scalars = [measure for measure in plan.measures if not measure.metric.dims]
-        kept = [] if self.before is None or not self.counts["reused"] else [_chosen(self.before.cells, plan)]
-        parts = [*kept, *self.done]
-        cells = concatenate_cells(parts) if parts else _no_cells(tuple(map(str, scalars)))
+        cells = _latest(plan, concatenate_cells(self._parts()))
         metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
         return GroupContent(
             plan.name,
@@ -81,10 +94,10 @@ class Job:
         )
 
     def unchanged(self, content: GroupContent) -> bool:
-        """Whether the store has exactly this already."""
-        if self.before is None or self.done or len(self.stale) or self.counts["removed"]:
+        """Whether the store has exactly this already, also where cells were computed again to the same end."""
+        if self.before is None or _heading(self.before) != _heading(content):
             return False
-        return _heading(self.before) == _heading(content)
+        return not self.done or _same(_latest(self.plan, self.before.cells), content.cells)
 
 
 def status_counts(content: GroupContent) -> dict[Status, int]:
@@ -132,6 +145,50 @@ def _journaled(plan: EvaluationPlan, cells: Cells) -> Previous:
     return Previous(plan.systems, plan.tracks, stamp, status, plan.signatures)
 
 
+def _positions(plan: EvaluationPlan, cells: Cells) -> Int:
+    """Number of each cell in the plan; -1 for those of other systems and tracks."""
+    row = {name: place for place, name in enumerate(plan.systems)}
+    column = {name: place for place, name in enumerate(plan.tracks)}
+    rows = np.array([row.get(name, -1) for name in cells.system], dtype=np.int64)
+    columns = np.array([column.get(name, -1) for name in cells.track], dtype=np.int64)
+    return np.where((rows < 0) | (columns < 0), -1, rows * len(plan.tracks) + columns)
+
+
+def _latest(plan: EvaluationPlan, cells: Cells) -> Cells:
+    """The plan's cells, each once, in the plan's order; of a cell that is given twice the later one counts."""
+    place = _positions(plan, cells)
+    last = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int64)
+    known = np.flatnonzero(place >= 0)
+    last[place[known]] = known
+    return cells.take(last[last >= 0])
+
+
+def _within(plan: EvaluationPlan, cells: Cells, mask: Bool) -> Cells:
+    """The cells of a mask over (systems, tracks)."""
+    cells = _latest(plan, cells)
+    return cells.take(np.flatnonzero(mask.ravel()[_positions(plan, cells)]))
+
+
+def _same(some: Cells, others: Cells) -> bool:
+    """Whether two lists of cells hold the same results."""
+    texts = ("system", "track", "measures", "message", "digest")
+    if any(getattr(some, name) != getattr(others, name) for name in texts):
+        return False
+    arrays = ("score", "weight", "status", "repairs", "stamp")
+    if not all(np.array_equal(getattr(some, n), getattr(others, n), equal_nan=n == "score") for n in arrays):
+        return False
+    return some.extras.keys() == others.extras.keys() and all(
+        _entries(sparse) == _entries(others.extras[name]) for name, sparse in some.extras.items()
+    )
+
+
+def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
+    """The entries of a result with extra dims; those that only repeat the fill value say nothing."""
+    told = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
+    names = [np.array(labels, dtype=object)[sparse.index[told, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
+    return set(zip(sparse.index[told, 0].tolist(), *names, sparse.value[told].tolist(), strict=True))
+
+
 def _place(
     cells: Cells, systems: Sequence[str], tracks: Sequence[str]
 ) -> tuple[Int, np.ndarray[tuple[int, ...], np.dtype[np.int8]]]:
@@ -154,11 +211,24 @@ def _chosen(cells: Cells, plan: EvaluationPlan) -> Cells:
     column = {name: place for place, name in enumerate(cells.measures)}
     columns = [column[name] for name in scalars]
     named = {measure.variable for measure in plan.measures if measure.metric.dims}
-    named |= set(EACH) if plan.combine == "each" else set()
     extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
+    if plan.combine == "each":
+        whole = (plan.annotators, scalars)
+        extras |= {name: _over(sparse, whole) for name, sparse in cells.extras.items() if name in EACH}
     return replace(
         cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
     )
+
+
+def _over(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
+    """The entries of a result over other labels; those of labels that are gone are left out."""
+    index = [sparse.index[:, 0]]
+    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    table = np.column_stack(index)
+    kept = (table >= 0).all(axis=1)
+    return replace(sparse, dims=("annotator", "metric"), coords=coords, index=table[kept], value=sparse.value[kept])
 
 
 def _no_cells(measures: tuple[str, ...]) -> Cells:

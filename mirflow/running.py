@@ -23,6 +23,7 @@ from .plan import EvaluationPlan, Stale, stale_cells
 from .plan import describe as describe_plan
 from .progress import Progress
 from .status import FAILED, Status
+from .store.columns import column
 from .store.packs import open_pack
 from .store.writer import StoreWriter
 
@@ -159,6 +160,8 @@ def run(
         if force:
             writer.journal.clear()
         jobs = [Job.start(one, writer, force) for one in planned.plans]
+        for job in jobs:
+            _raise_known_failure(job)
         works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
         chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
         with progress or Progress() as shown:
@@ -184,6 +187,12 @@ def _compute(
     execute([work for _, work in works], scheduler, done, workers)
 
 
+def _raise_known_failure(job: Job) -> None:
+    """Under ``on_error: raise`` a failure that the store or the journal knows stops a run before it starts."""
+    if job.plan.on_error == "raise":
+        _raise_failure(job.known())
+
+
 def _raise_failure(cells: Cells) -> None:
     failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
     if len(failed):
@@ -206,6 +215,8 @@ def _publish(
     published = not same or set(writer.groups()) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
+    else:
+        writer.journal.clear()
     reports = [
         EvaluationReport(job.plan, job.counts, status_counts(content), tuple(failures(content)))
         for job, content in zip(jobs, contents, strict=True)
@@ -225,8 +236,8 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None) -> xr
     Returns
     -------
     xr.DataTree
-        One group an evaluation, as `open_store` gives them, with dask arrays: ``score`` and ``weight`` over
-        (system, track, metric), ``status`` over (system, track), a chunk for each block of tracks.
+        One group an evaluation, with the variables and coordinates of a store's group, as dask arrays with a chunk for
+        each block of tracks.
     """
     import xarray as xr
 
@@ -244,8 +255,8 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     variables = lazy_scores(works, plan.systems, len(scalars), extras)
     coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
     coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
-    coords |= {name: ("track", list(values)) for name, values in plan.track_meta.items()}
-    coords |= {name: ("system", list(values)) for name, values in plan.system_meta.items()}
+    coords |= {name: ("track", column(values)) for name, values in plan.track_meta.items()}
+    coords |= {name: ("system", column(values)) for name, values in plan.system_meta.items()}
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     return xr.Dataset(variables, coords, {"task": plan.task, "convention": plan.convention, "grid": plan.grid})

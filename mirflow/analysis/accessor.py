@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from ..annotations.collection import Collection, from_dataset
-from .aggregate import aggregate as aggregate_group
+from .query import aggregate as aggregate_group
 from .query import coverage, query
-from .selection import Names
+from .question import Names, Options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -39,20 +39,10 @@ class DatasetAccessor:
         return self.collection.sel(track=track).to_dataset()
 
     def query(
-        self,
-        metric: Names = None,
-        aggregate: str | None = None,
-        by: Names = None,
-        *,
-        system: Names = None,
-        tracks: Names = None,
-        missing: str | None = None,
-        undefined: str = "keep",
+        self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[Options]
     ) -> xr.Dataset:
-        """Figures over the tracks; see :func:`mirflow.analysis.aggregate.aggregate`."""
-        return aggregate_group(
-            self._ds, metric, aggregate, by, system=system, tracks=tracks, missing=missing, undefined=undefined
-        )
+        """Figures over the tracks; see :func:`mirflow.analysis.query.aggregate`."""
+        return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
         """How many cells of each system have each status; see :func:`mirflow.analysis.query.coverage`."""
@@ -72,23 +62,10 @@ class DataTreeAccessor:
         by: Names = None,
         *,
         group: str | None = None,
-        system: Names = None,
-        tracks: Names = None,
-        missing: str | None = None,
-        undefined: str = "keep",
+        **options: Unpack[Options],
     ) -> xr.Dataset:
         """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
-        return query(
-            self._tree,
-            metric,
-            aggregate,
-            by,
-            group=group,
-            system=system,
-            tracks=tracks,
-            missing=missing,
-            undefined=undefined,
-        )
+        return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:
         """How many cells of each system have each status, for every evaluation."""

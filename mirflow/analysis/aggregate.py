@@ -4,122 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
 from ..status import Status
+from .annotators import ANNOTATOR, by_annotator
 from .answer import Answer
 from .grouping import Grouping
+from .names import AGGREGATES, TABLE_AGGREGATES
 from .policies import Gaps, check_policies, find_gaps, included_scores
-from .reduction import AGGREGATES, reduce
-from .scoreboard import Scoreboard, Status8, from_dataset
-from .selection import Names, as_names, find_labels, find_metrics
-
-if TYPE_CHECKING:
-    import xarray as xr
+from .question import Question
+from .reduction import reduce
+from .scoreboard import Scoreboard, Status8
+from .selection import as_names, find_labels, find_metrics
 
 _SHOWN = 5
 _ORIGIN = ("task", "convention", "grid")
 
 
-def aggregate(
-    ds: xr.Dataset,
-    metric: Names = None,
-    aggregate: str | None = None,
-    by: Names = None,
-    *,
-    system: Names = None,
-    tracks: Names = None,
-    missing: str | None = None,
-    undefined: str = "keep",
-) -> xr.Dataset:
+def ask(board: Scoreboard, question: Question | None = None, group: str = "") -> Answer:
     """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
 
     Parameters
     ----------
-    ds : xr.Dataset
-        A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
-        track), ``duration`` over (track) in seconds, and the metrics' coordinates.
-    metric : str, sequence of str or None
-        Identities, aliases or bare names of metrics; None: all.
-    aggregate : {"mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total"} or None
-        None: each metric's standard one. Without a `metric`, those metrics answer for which it is defined.
-    by : str, sequence of str or None
-        Coordinates along ``track`` whose values make groups; each becomes a dim of the answer. ``track`` itself gives
-        the single tracks.
-    system, tracks : str, sequence of str or None
-        Which ones; None: all.
-    missing : {"raise", "zero", "skip", "common"} or None
-        What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
-        (tracks without a reference are left out all the same); ``common`` takes only tracks that every system of the
-        question has. None: ``common`` where several systems are compared, else ``skip``.
-    undefined : {"keep", "skip"}
-        Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
+    board : Scoreboard
+    question : Question or None
+        None: all metrics with their standard aggregates.
+    group : str
+        A name of the evaluation to carry along.
 
     Returns
     -------
-    xr.Dataset
-        ``value`` float64, ``n`` (scores that count), ``n_missing`` and ``n_undefined`` int64, all over (system, metric,
-        groups), and ``n_tracks`` over the groups. The coordinate ``aggregate`` along ``metric`` names what was
-        computed; the attributes ``missing`` and ``undefined`` name the policies, ``left_out`` the metrics that have no
-        such aggregate.
+    Answer
 
     Raises
     ------
     QueryError
         If the question makes no sense here: an aggregate that a metric does not define, cells missing under
-        ``raise``, a lower-is-better metric under ``zero``.
+        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
     UnknownNameError
         For a name that is not there, with a suggestion.
-
-    Examples
-    --------
-    >>> import xarray as xr
-    >>> names = {"system": ["A"], "track": ["x", "y"], "metric": ["majmin"]}
-    >>> about = {"aggregates": "mean wcsr", "standard_aggregate": "wcsr", "orientation": "higher", "unit": ""}
-    >>> ds = xr.Dataset(
-    ...     {
-    ...         "score": (("system", "track", "metric"), [[[1.0], [0.5]]]),
-    ...         "weight": (("system", "track", "metric"), [[[30.0], [10.0]]]),
-    ...         "status": (("system", "track"), [[1, 1]]),
-    ...     },
-    ...     names | {name: ("metric", [value]) for name, value in about.items()},
-    ... )
-    >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
-    (0.875, 0.75)
     """
-    board = from_dataset(ds)
-    return ask(
-        board, metric, aggregate, by, system=system, tracks=tracks, missing=missing, undefined=undefined
-    ).to_dataset()
-
-
-def ask(
-    board: Scoreboard,
-    metric: Names = None,
-    aggregate: str | None = None,
-    by: Names = None,
-    *,
-    system: Names = None,
-    tracks: Names = None,
-    missing: str | None = None,
-    undefined: str = "keep",
-    group: str = "",
-) -> Answer:
-    """The same for scores as plain arrays; see :func:`aggregate`. `group` is a name to carry along."""
-    places = find_metrics(board, metric)
-    kinds, left_out = _kinds(board, places, aggregate, named=metric is not None)
-    part = _Part.of(board, find_labels(board, "system", system), find_labels(board, "track", tracks), list(kinds))
-    missing = missing or ("common" if len(part.systems) > 1 else "skip")
-    check_policies(missing, undefined)
+    question = question or Question()
+    by, tracks = as_names(question.by) or [], find_labels(board, "track", question.tracks)
+    missing = question.policy(len(find_labels(board, "system", question.system)))
+    if ANNOTATOR in by and ANNOTATOR not in board.coords["track"]:
+        if missing == "zero":
+            raise QueryError(
+                "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
+                "by annotator; choose missing: skip or common"
+            )
+        board = by_annotator(board, tracks)
+        tracks = list(range(len(board.tracks)))
+    places = find_metrics(board, question.metric)
+    kinds, left_out = _kinds(board, places, question.aggregate, named=question.metric is not None)
+    part = _Part.of(board, find_labels(board, "system", question.system), tracks, list(kinds))
+    check_policies(missing, question.undefined)
     part.check_missing(missing)
-    grouping = Grouping.of(board, part.tracks, as_names(by) or [])
-    value, counts, n_tracks = _compute(part, list(kinds.values()), grouping, missing, undefined)
-    origin = {name: str(board.attrs[name]) for name in _ORIGIN if name in board.attrs}
-    policies = {"missing": missing, "undefined": undefined, "left_out": " ".join(left_out)}
+    grouping = Grouping.of(board, part.tracks, by)
+    value, counts, n_tracks = _compute(part, list(kinds.values()), grouping, missing, question.undefined)
+    policies = {"missing": missing, "undefined": question.undefined, "left_out": " ".join(left_out)}
     return Answer(
         [board.systems[place] for place in part.systems],
         [board.metrics[place] for place in part.metrics],
@@ -130,13 +76,19 @@ def ask(
         value,
         counts,
         n_tracks,
-        {**({"group": group} if group else {}), **origin, **policies},
+        {**origin_of(board, group), **policies},
     )
+
+
+def origin_of(board: Scoreboard, group: str) -> dict[str, str]:
+    """Where the numbers of an answer come from."""
+    origin = {name: str(board.attrs[name]) for name in _ORIGIN if name in board.attrs}
+    return {**({"group": group} if group else {}), **origin}
 
 
 def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
     """The aggregate of each metric, by its position, and the metrics left out."""
-    if kind is not None and kind not in AGGREGATES:
+    if kind is not None and kind not in {**AGGREGATES, **TABLE_AGGREGATES}:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
         standard = board.texts("standard_aggregate")
@@ -178,7 +130,9 @@ class _Part:
     def check_missing(self, policy: str) -> None:
         """Refuse a policy that what is missing does not allow."""
         if policy == "raise" and self.gaps.missing.any():
-            raise QueryError(self._list_missing())
+            systems = [self.board.systems[place] for place in self.systems]
+            tracks = [self.board.tracks[place] for place in self.tracks]
+            raise QueryError(list_missing(systems, tracks, np.asarray(self.gaps.missing.any(axis=2)), self.status))
         if policy == "zero":
             orientations = self.board.texts("orientation")
             for column, place in enumerate(self.metrics):
@@ -188,19 +142,29 @@ class _Part:
                         "choose missing: skip or common"
                     )
 
-    def _list_missing(self) -> str:
-        cells = np.argwhere(self.gaps.missing.any(axis=2))
-        lines = [
-            f"  system {self.board.systems[self.systems[s]]!r}, track {self.board.tracks[self.tracks[t]]!r}: "
-            f"{Status(int(self.status[s, t])).name}"
-            for s, t in cells[:_SHOWN].tolist()
-        ]
-        if len(cells) > _SHOWN:
-            lines.append(f"  and {len(cells) - _SHOWN} more")
-        head = (
-            f"{len(cells)} of {self.status.size} cells have no score; mend them or choose missing: zero, skip, common"
-        )
-        return "\n".join([head, *lines])
+    def check_durations(self, kinds: Sequence[str], included: Bool) -> None:
+        """Refuse an aggregate over seconds of references that are not known."""
+        for kind in set(kinds) & {"wcsr_tn", "wcsr_total"}:
+            unknown = np.isnan(self.duration) & included.any(axis=(0, 2))
+            if unknown.any():
+                track = self.board.tracks[self.tracks[int(np.flatnonzero(unknown)[0])]]
+                raise QueryError(
+                    f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                    "known here; choose wcsr, or ask a store that holds `duration`"
+                )
+
+
+def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
+    """The cells (systems, tracks) without a score, as a message that says what to do."""
+    cells = np.argwhere(missing)
+    lines = [
+        f"  system {systems[s]!r}, track {tracks[t]!r}: {Status(int(status[s, t])).name}"
+        for s, t in cells[:_SHOWN].tolist()
+    ]
+    if len(cells) > _SHOWN:
+        lines.append(f"  and {len(cells) - _SHOWN} more")
+    head = f"{len(cells)} of {status.size} cells have no score; mend them or choose missing: zero, skip, common"
+    return "\n".join([head, *lines])
 
 
 def _compute(
@@ -208,6 +172,7 @@ def _compute(
 ) -> tuple[Float, dict[str, Int], Int]:
     """Values and counts (systems, metrics, groups), and tracks (groups,)."""
     score, included = included_scores(part.score, part.weight, part.gaps, missing, undefined)
+    part.check_durations(kinds, included)
     flags = {"n": included, "n_missing": part.gaps.missing, "n_undefined": part.gaps.undefined}
     shape = (len(part.systems), len(part.metrics), grouping.count)
     value: Float = np.full(shape, np.nan)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Float, Int
+from .grouping import filled_groups, group_values
 from .scoreboard import Array
 
 if TYPE_CHECKING:
@@ -64,13 +65,11 @@ class Answer:
     @property
     def filled(self) -> list[int]:
         """The groups that have tracks; the only one where nothing is grouped."""
-        return np.flatnonzero(self.n_tracks).tolist() if self.groupings else [0]
+        return filled_groups(self.groupings, self.n_tracks)
 
     def group(self, group: int) -> tuple[object, ...]:
         """The values that make a group."""
-        shape = [len(values) for values in self.groupings.values()]
-        places = np.unravel_index(group, shape) if shape else ()
-        return tuple(values[place].item() for values, place in zip(self.groupings.values(), places, strict=True))
+        return group_values(self.groupings, group)
 
     def cells(self) -> Iterator[tuple[int, int, int]]:
         """Every (system, metric, group) whose group has tracks, metric by metric."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ class Grouping:
     Parameters
     ----------
     values : mapping of str to array
-        The distinct values of each coordinate, sorted; an empty text and NaN are values like others.
+        The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
     codes : int64 (tracks,)
         The group of each track, counted through the product with the last coordinate fastest.
     """
@@ -44,7 +44,7 @@ class Grouping:
         values = {}
         for name in names:
             column = _track_coordinate(board, name)[list(tracks)]
-            values[name], inverse = np.unique(column, return_inverse=True)
+            values[name], inverse = _distinct(column)
             codes = codes * len(values[name]) + inverse
         return cls(values, codes)
 
@@ -58,6 +58,27 @@ class Grouping:
         order = np.argsort(self.codes, kind="stable")
         codes, starts = np.unique(self.codes[order], return_index=True)
         return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def filled_groups(groupings: Mapping[str, npt.NDArray[Any]], n_tracks: Int) -> list[int]:
+    """The groups that have tracks; the only one where nothing is grouped."""
+    return np.flatnonzero(n_tracks).tolist() if groupings else [0]
+
+
+def group_values(groupings: Mapping[str, npt.NDArray[Any]], group: int) -> tuple[object, ...]:
+    """The values that make a group."""
+    shape = [len(values) for values in groupings.values()]
+    places = np.unravel_index(group, shape) if shape else ()
+    return tuple(values[place].item() for values, place in zip(groupings.values(), places, strict=True))
+
+
+def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
+    """The values of a coordinate, sorted, what stands for no value last; and the place of each entry among them."""
+    values, inverse = np.unique(column, return_inverse=True)
+    places = inverse.astype(np.int64)
+    if values.dtype.kind == "U" and len(values) and values[0] == "":
+        return np.roll(values, -1), (places - 1) % len(values)
+    return values, places
 
 
 def _track_coordinate(board: Scoreboard, name: str) -> npt.NDArray[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -11,20 +10,7 @@ import numpy.typing as npt
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
 from ..status import SCORED, Status
-
-Missing = Literal["raise", "zero", "skip", "common"]
-Undefined = Literal["keep", "skip"]
-
-MISSING = {
-    "raise": "none may be missing",
-    "zero": "missing ones count as 0 with the weight of an empty estimate",
-    "skip": "each system over the tracks that it has",
-    "common": "only the tracks that every system has",
-}
-UNDEFINED = {
-    "keep": "scores with nothing to measure count as they are",
-    "skip": "scores with nothing to measure are left out",
-}
+from .names import MISSING, UNDEFINED
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,10 @@
-"""Questions to a whole result store: which of its evaluations answers, and the answer."""
+"""Questions to an evaluation or to a whole result store: which evaluation answers, and the answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
@@ -11,8 +12,11 @@ from ..errors import QueryError, UnknownNameError
 from ..ragged import Int
 from ..status import Status
 from .aggregate import ask
+from .answer import Answer
+from .extra import ExtraAnswer, ask_extra
+from .question import Names, Options, Question
 from .scoreboard import Scoreboard, from_dataset
-from .selection import Names, as_names, find_metrics
+from .selection import as_names, find_metrics, find_tables, split_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -47,7 +51,7 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
     wanted = as_names(metric) or []
     for name in wanted:
         if not any(_has(board, [name]) for board in boards.values()):
-            raise UnknownNameError("metric", name, {label for board in boards.values() for label in board.metrics})
+            raise UnknownNameError("metric", name, {label for board in boards.values() for label in _known(board)})
     chosen = {name: board for name, board in boards.items() if _has(board, wanted)}
     if not chosen:
         raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(boards)}")
@@ -56,10 +60,90 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
 
 def _has(board: Scoreboard, metrics: list[str]) -> bool:
     try:
-        find_metrics(board, metrics)
+        find_metrics(board, split_names(board, metrics)[0])
     except UnknownNameError:
         return False
     return True
+
+
+def _known(board: Scoreboard) -> list[str]:
+    return [*board.metrics, *find_tables(board).values()]
+
+
+def answers(board: Scoreboard, question: Question, group: str = "") -> list[Answer | ExtraAnswer]:
+    """The figures of all metrics of a question: those that are one number together, others each alone.
+
+    Without a metric those that are one number answer; where there is none, the others.
+    """
+    numbers, variables = split_names(board, question.metric)
+    if question.metric is None and not board.metrics:
+        variables = list(find_tables(board))
+    found: list[Answer | ExtraAnswer] = []
+    if numbers or not variables:
+        found.append(ask(board, replace(question, metric=numbers or question.metric), group))
+    return found + [ask_extra(board, variable, question, group) for variable in variables]
+
+
+def _answer(board: Scoreboard, question: Question, group: str = "") -> xr.Dataset:
+    """The one answer to a question as a labelled dataset."""
+    found = answers(board, question, group)
+    if len(found) > 1:
+        names = ", ".join(one.metric for one in found if isinstance(one, ExtraAnswer))
+        raise QueryError(f"each of these metrics has dims of its own; ask for it alone: {names}")
+    return found[0].to_dataset()
+
+
+def aggregate(
+    ds: xr.Dataset,
+    metric: Names = None,
+    aggregate: str | None = None,
+    by: Names = None,
+    **options: Unpack[Options],
+) -> xr.Dataset:
+    """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
+        track), ``duration`` over (track) in seconds, and the metrics' coordinates.
+    metric, aggregate, by, **options
+        What is asked: see :class:`mirflow.analysis.question.Question`.
+
+    Returns
+    -------
+    xr.Dataset
+        ``value`` float64, ``n`` (scores that count), ``n_missing`` and ``n_undefined`` int64, all over (system, metric,
+        groups), and ``n_tracks`` over the groups. The coordinate ``aggregate`` along ``metric`` names what was
+        computed; the attributes ``missing`` and ``undefined`` name the policies, ``left_out`` the metrics that have no
+        such aggregate. Of a metric with extra dims: ``value`` over (system, groups, extra dims), ``n`` and
+        ``n_missing`` over (system, groups); metric and aggregate are attributes.
+
+    Raises
+    ------
+    QueryError
+        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
+        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> names = {"system": ["A"], "track": ["x", "y"], "metric": ["majmin"]}
+    >>> about = {"aggregates": "mean wcsr", "standard_aggregate": "wcsr", "orientation": "higher", "unit": ""}
+    >>> ds = xr.Dataset(
+    ...     {
+    ...         "score": (("system", "track", "metric"), [[[1.0], [0.5]]]),
+    ...         "weight": (("system", "track", "metric"), [[[30.0], [10.0]]]),
+    ...         "status": (("system", "track"), [[1, 1]]),
+    ...     },
+    ...     names | {name: ("metric", [value]) for name, value in about.items()},
+    ... )
+    >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
+    (0.875, 0.75)
+    """
+    return _answer(from_dataset(ds), Question(metric, aggregate, by, **options))
 
 
 def query(
@@ -69,10 +153,7 @@ def query(
     by: Names = None,
     *,
     group: str | None = None,
-    system: Names = None,
-    tracks: Names = None,
-    missing: str | None = None,
-    undefined: str = "keep",
+    **options: Unpack[Options],
 ) -> xr.Dataset:
     """Figures over the tracks of one evaluation of a store.
 
@@ -82,19 +163,18 @@ def query(
         An opened store.
     group : str or None
         Which evaluation; None: the only one that has the metrics.
-    metric, aggregate, by, system, tracks, missing, undefined
-        See :func:`mirflow.analysis.aggregate.aggregate`.
+    metric, aggregate, by, **options
+        What is asked: see :class:`mirflow.analysis.question.Question`.
 
     Returns
     -------
     xr.Dataset
-        As :func:`mirflow.analysis.aggregate.aggregate`, with the attribute ``group``.
+        As :func:`aggregate`, with the attribute ``group``.
 
     Raises
     ------
     QueryError
-        If several evaluations have the metrics and `group` is None, and as
-        :func:`mirflow.analysis.aggregate.aggregate`.
+        If several evaluations have the metrics and `group` is None, and as :func:`aggregate`.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
@@ -103,17 +183,7 @@ def query(
         listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
         raise QueryError(f"several groups answer this: {listed}; say group=")
     (name, board), *_ = chosen.items()
-    return ask(
-        board,
-        metric,
-        aggregate,
-        by,
-        system=system,
-        tracks=tracks,
-        missing=missing,
-        undefined=undefined,
-        group=name,
-    ).to_dataset()
+    return _answer(board, Question(metric, aggregate, by, **options), name)
 
 
 def count_statuses(board: Scoreboard) -> Int:

@@ -7,15 +7,6 @@ import numpy as np
 from ..errors import QueryError
 from ..ragged import Bool, Float
 
-AGGREGATES = {
-    "mean": "plain mean over the tracks",
-    "median": "median over the tracks",
-    "pooled": "mean over the tracks, weighted by the metric's own weight",
-    "wcsr": "mean over the tracks, weighted by their evaluated seconds",
-    "wcsr_tn": "mean over the tracks, weighted by the durations of their references",
-    "wcsr_total": "right seconds over the seconds of all references",
-}
-
 
 def track_weights(kind: str, weight: Float, duration: Float) -> tuple[Float, Float]:
     """What a track's score is multiplied by above, and what is added up below, the fraction line of an aggregate.
@@ -63,7 +54,7 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     duration : float64 (tracks,), seconds
         Durations of the references; only ``wcsr_tn`` and ``wcsr_total`` look at it.
     kind : str
-        A name of :data:`AGGREGATES`.
+        A name of :data:`mirflow.analysis.names.AGGREGATES`.
     included : bool (systems, tracks, metrics)
         The scores that count.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +25,32 @@ _COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate",
 _VARIABLES = ("score", "weight", "status")
 
 
+class Sibling(Protocol):
+    """A result with extra dims beside the scores, which is read when it is asked for."""
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        """``system``, ``track`` and the extra ones."""
+        ...
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        """``long_name`` and, for what is no ratio, ``units``."""
+        ...
+
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        """Labels along each extra dim."""
+        ...
+
+    def read(self, system: int, tracks: slice) -> Array:
+        """Values of some tracks of a system: float64 (tracks, extra dims)."""
+        ...
+
+
+def _no_messages() -> Array:
+    return np.array("")
+
+
 @dataclass(frozen=True)
 class Scoreboard:
     """The scores of one evaluation.
@@ -40,8 +66,10 @@ class Scoreboard:
     load : callable
         Positions of systems -> score and weight float64 (systems, tracks, metrics), status int8 (systems, tracks), and
         duration float64 (tracks,) in seconds, NaN where it is not known.
-    siblings : mapping of str to tuple of str
-        Dims of results with extra dims.
+    siblings : mapping of str to Sibling
+        Results with extra dims.
+    messages : callable
+        Why cells have no score: text that broadcasts to (systems, tracks).
     """
 
     systems: list[str]
@@ -50,7 +78,8 @@ class Scoreboard:
     coords: Mapping[str, Mapping[str, Array]]
     attrs: Mapping[str, Any]
     load: Callable[[Systems], Loaded]
-    siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    siblings: Mapping[str, Sibling] = field(default_factory=dict)
+    messages: Callable[[], Array] = _no_messages
 
     def names(self, dim: str) -> list[str]:
         """The names along ``system``, ``track`` or ``metric``."""
@@ -59,6 +88,27 @@ class Scoreboard:
     def texts(self, name: str) -> list[str]:
         """A coordinate of the metrics as text."""
         return [str(value) for value in self.coords["metric"][name].tolist()]
+
+
+@dataclass(frozen=True)
+class _Variable:
+    """A result with extra dims in a dataset."""
+
+    values: xr.DataArray
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return tuple(map(str, self.values.dims))
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return {str(name): value for name, value in self.values.attrs.items()}
+
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        return tuple(tuple(map(str, self.values[dim].values.tolist())) for dim in self.dims[2:])
+
+    def read(self, system: int, tracks: slice) -> Array:
+        return np.asarray(self.values[system, tracks].values)
 
 
 def from_dataset(ds: xr.Dataset) -> Scoreboard:
@@ -92,7 +142,15 @@ def from_dataset(ds: xr.Dataset) -> Scoreboard:
     for name, coord in ds.coords.items():
         if len(coord.dims) == 1 and coord.dims[0] in coords and name not in dims:
             coords[str(coord.dims[0])][str(name)] = coord.values
-    extra = {str(name): tuple(map(str, array.dims)) for name, array in ds.data_vars.items()}
+
+    def messages() -> Array:
+        return ds["message"].transpose("system", "track").values if "message" in ds.data_vars else _no_messages()
+
+    extra = {
+        str(name): _Variable(array.transpose("system", "track", ...))
+        for name, array in ds.data_vars.items()
+        if {"system", "track"} < set(array.dims) != set(dims)
+    }
     return Scoreboard(
         _names(ds, "system"),
         _names(ds, "track"),
@@ -100,7 +158,8 @@ def from_dataset(ds: xr.Dataset) -> Scoreboard:
         coords,
         ds.attrs,
         load,
-        {name: along for name, along in extra.items() if len(along) > 2 and set(along) != set(dims)},
+        extra,
+        messages,
     )
 
 
@@ -126,6 +185,6 @@ def read_store(path: str | Path) -> dict[str, Scoreboard]:
             return score[chosen], weight[chosen], status[chosen], duration
 
         names = (list(stored.systems), list(stored.tracks), list(stored.metrics))
-        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings)
+        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings, stored.messages)
 
     return {name: board(stored) for name, stored in read_scores(path).items()}

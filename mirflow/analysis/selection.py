@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from ..errors import MetricError, UnknownNameError
-from ..metrics.base import get_task, parse, tasks
+from ..metrics.base import Convention, Measure, get_task, parse, tasks
+from .question import Names
 from .scoreboard import Scoreboard
-
-Names = str | Sequence[str] | None
 
 
 def as_names(names: Names) -> list[str] | None:
@@ -66,17 +65,68 @@ def _places(board: Scoreboard, name: str, known: dict[str, int]) -> Iterable[int
         return [known[identity]]
     family = [place for label, place in known.items() if label.startswith((f"{name}@", f"{name}("))]
     if not family:
-        raise UnknownNameError("metric", name, known)
+        raise UnknownNameError("metric", name, [*known, *find_tables(board).values()])
     return family
 
 
 def _identity(board: Scoreboard, name: str) -> str | None:
     """The identity that a name means under the evaluation's convention; None where it means nothing there."""
+    measure = _measure(_convention(board), name)
+    return None if measure is None else str(measure)
+
+
+def _convention(board: Scoreboard) -> Convention | None:
+    """The convention of an evaluation; None where this mirflow does not know it."""
     task = str(board.attrs.get("task", ""))
-    if task not in tasks():
+    try:
+        return get_task(task).convention(board.attrs.get("convention")) if task in tasks() else None
+    except UnknownNameError:
+        return None
+
+
+def _measure(convention: Convention | None, name: str) -> Measure | None:
+    if convention is None:
         return None
     try:
-        convention = get_task(task).convention(board.attrs.get("convention"))
-        return str(parse(name, convention.metrics))
+        return parse(name, convention.metrics)
     except (UnknownNameError, MetricError):
         return None
+
+
+def find_tables(board: Scoreboard) -> dict[str, str]:
+    """The metrics with extra dims that an evaluation holds: the name of each variable and the metric's identity.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    """
+    convention = _convention(board)
+    if convention is None:
+        return {}
+    found = {}
+    for variable in board.siblings:
+        for metric in convention.metrics:
+            value = variable.removeprefix(f"{metric.name}_")
+            measure = _measure(convention, metric.name if value == variable else f"{metric.name}@{value}")
+            if metric.dims and measure is not None and measure.variable == variable:
+                found[variable] = str(measure)
+    return found
+
+
+def split_names(board: Scoreboard, names: Names) -> tuple[list[str], list[str]]:
+    """Names in a question, apart: those of metrics that are one number, and the variables of those with extra dims.
+
+    A metric with extra dims is named by its identity, by its bare name for all its stored parameters, or by its
+    variable. What is not there counts as the name of a number.
+    """
+    tables, convention = find_tables(board), _convention(board)
+    numbers: list[str] = []
+    variables: list[str] = []
+    for name in as_names(names) or []:
+        measure = _measure(convention, name)
+        exact = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
+        family = [variable for variable in tables if "@" not in name and variable.startswith(f"{name}_")]
+        found = [] if name in board.metrics else exact or family
+        variables += found
+        numbers += [] if found else [name]
+    return numbers, list(dict.fromkeys(variables))

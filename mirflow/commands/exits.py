@@ -13,7 +13,7 @@ BROKEN_PIPE = 141
 MEANINGS = {
     OK: "done",
     INTERNAL: "an error inside mirflow; --debug shows the traceback",
-    BAD_INPUT: "the command, a pipeline or a file is wrong, or a name is unknown",
+    BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
     FAILED: "some cells have no score (run, evaluate), some files have errors (check)",
     STORE: "the store is locked by another run, damaged, or none",
     INTERRUPTED: "interrupted; what was computed is kept",

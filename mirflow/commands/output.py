@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from ..analysis.answer import Answer
+    from ..analysis.extra import ExtraAnswer
     from ..report.tables import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 FORMATS = ("table", "markdown", "csv", "json")
-_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown"}
+_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".txt": "table", "": "table"}
 
 
 def output_options(command: Command) -> Command:
@@ -29,8 +31,21 @@ def output_options(command: Command) -> Command:
 
 
 def choose_format(style: str | None, output: Path | None) -> str:
-    """The format that was asked for, else the one that the file's suffix says, else a table for people."""
-    return style or (_SUFFIXES.get(output.suffix.lower(), "table") if output else "table")
+    """The format that was asked for, else the one that the file's suffix says, else a table for people.
+
+    Raises
+    ------
+    click.BadParameter
+        For a suffix that says nothing.
+    """
+    if style is not None or output is None:
+        return style or "table"
+    suffix = output.suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = ", ".join(filter(None, _SUFFIXES))
+        message = f"{output}: unknown suffix {suffix!r}; known: {known} (or say --format)"
+        raise click.BadParameter(message, param_hint="'--output'")
+    return _SUFFIXES[suffix]
 
 
 def for_people(style: str) -> bool:
@@ -41,6 +56,22 @@ def for_people(style: str) -> bool:
 def terminal_width() -> int:
     """Columns to fill; 120 where there is no terminal and COLUMNS is not set."""
     return shutil.get_terminal_size((120, 24)).columns
+
+
+def tables_of(
+    answer: Answer | ExtraAnswer, style: str, percent: bool = False, notes: Sequence[str] = ()
+) -> list[Table]:
+    """An answer as the tables that a format wants; notes stand below, for people only."""
+    from ..analysis.answer import Answer
+    from ..report.answers import long_table
+    from ..report.extra import entries_table, matrix_tables
+    from ..report.layouts import readable_table
+
+    if isinstance(answer, Answer):
+        if for_people(style):
+            return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes)]
+        return [long_table(answer)]
+    return matrix_tables(answer, width=terminal_width()) if for_people(style) else [entries_table(answer)]
 
 
 def emit(tables: Sequence[Table], style: str, output: Path | None = None) -> None:

@@ -2,25 +2,44 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from .exits import FAILED
-from .output import choose_format, emit, for_people, output_options, terminal_width
+from .exits import FAILED, INTERRUPTED
+from .output import choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..analysis.scoreboard import Scoreboard
+    from ..report.tables import Table
     from ..running import EvaluationReport, RunReport
 
-_MESSAGES = 5
+_NAMED = 5
+"""Metrics that a line names before it says that there are more."""
+
+
+def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A scheduler's name by the rules of pipeline files."""
+    if value is None or context.resilient_parsing:
+        return value
+    from ..pipeline.model import SCHEDULERS, Execution
+
+    try:
+        return Execution(scheduler=value).scheduler
+    except ValueError:
+        raise click.BadParameter(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {value!r}") from None
 
 
 @click.command("run", short_help="Score what a pipeline file names.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where its patterns start.")
 @click.option("--store", type=click.Path(path_type=Path), help="Where the scores go.")
-@click.option("--scheduler", help="auto, serial, processes, threads, or tcp://host:port.")
+@click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes or threads. Default: one a core.")
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="What a failed cell means.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed, and compute nothing.")
@@ -47,57 +66,104 @@ def run_command(
     from ..progress import progress_for
     from ..running import preview, run
 
+    if workers is not None and scheduler is not None and "://" in scheduler:
+        raise click.UsageError(f"--workers: the cluster at {scheduler} has the workers it has; leave it out")
     if dry_run:
         click.echo(preview(pipeline, root=root, store=store, force=force, on_error=on_error))
         return
-    report = run(
-        pipeline,
-        root=root,
-        store=store,
-        scheduler=scheduler,
-        workers=workers,
-        force=force,
-        on_error=on_error,
-        progress=progress_for(quiet=quiet),
-        guarded=True,
-    )
-    if not quiet:
-        _print_results(report)
-    for evaluation in report.evaluations:
-        _print_summary(evaluation, quiet)
-    if not quiet:
-        state = "written" if report.published else "unchanged"
-        click.echo(f"{report.store} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+    try:
+        report = run(
+            pipeline,
+            root=root,
+            store=store,
+            scheduler=scheduler,
+            workers=workers,
+            force=force,
+            on_error=on_error,
+            progress=progress_for(quiet=quiet),
+            guarded=True,
+        )
+    except KeyboardInterrupt:
+        click.echo("interrupted; what was computed is kept: run the same command to go on", err=True)
+        context.exit(INTERRUPTED)
+    _print_report(report, quiet)
     if report.failed:
         context.exit(FAILED)
 
 
-def _print_results(report: RunReport) -> None:
-    """The figures that each evaluation is about."""
+def _print_report(report: RunReport, quiet: bool) -> None:
+    """The figures, what was computed, and why cells have no score, which is said under ``--quiet`` too."""
+    from ..analysis.problems import find_problems
+    from ..analysis.scoreboard import read_store
+    from ..report.problems import problem_lines
+
+    boards = read_store(report.store)
+    if not quiet:
+        _print_results(report.store, boards)
+    for evaluation in report.evaluations:
+        if not quiet:
+            _print_summary(evaluation)
+        if evaluation.failed:
+            name = evaluation.plan.name
+            for line in problem_lines(name, find_problems(boards[name])):
+                click.echo(f"  {line}", err=True)
+    if any(evaluation.failed for evaluation in report.evaluations):
+        click.echo(f"  all of them: mirflow show {_quoted(report.store)} --problems", err=True)
+    if not quiet:
+        state = "written" if report.published else "unchanged"
+        click.echo(f"{_below(report.store)} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+
+
+def _print_results(store: Path, boards: Mapping[str, Scoreboard]) -> None:
+    """The figures that each evaluation is about, and how to see the others."""
     from ..analysis.aggregate import ask
     from ..analysis.query import headline_metrics
-    from ..analysis.scoreboard import read_store
-    from ..report.layouts import readable_table
+    from ..analysis.question import Question
 
     tables = []
-    for name, board in read_store(report.store).items():
-        answer = ask(board, headline_metrics(board), group=name)
-        tables.append(readable_table(answer, width=terminal_width()))
+    for name, board in boards.items():
+        notes = _more(store, name, board, headline_metrics(board))
+        if board.metrics:
+            tables += tables_of(ask(board, Question(headline_metrics(board)), name), "table", notes=notes)
+        else:
+            click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
 
 
-def _print_summary(evaluation: EvaluationReport, quiet: bool) -> None:
-    """What was computed, what became of it, and the first reasons of failures."""
-    if not quiet:
-        counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
-        status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
-        click.echo(f"{evaluation.plan.name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
-    if not evaluation.failed:
-        return
-    for message in evaluation.messages[:_MESSAGES]:
-        click.echo(f"  {message}", err=True)
-    if len(evaluation.messages) > _MESSAGES:
-        click.echo(f"  and {len(evaluation.messages) - _MESSAGES} other reasons: see `message` in the store", err=True)
+def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
+    """What a store holds besides the metrics that are shown, and the command that shows it."""
+    from ..analysis.annotators import has_annotators
+    from ..analysis.selection import find_tables
+
+    command = f"mirflow query {_quoted(store)} --group {name}"
+    left = [metric for metric in board.metrics if metric not in shown]
+    notes = []
+    if left:
+        some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
+        notes.append(f"{len(left)} of {len(board.metrics)} metrics are not shown ({some}): {command}")
+    for metric in find_tables(board).values():
+        notes.append(f"the store also holds {metric}: {command} --metric {shlex.quote(metric)}")
+    if has_annotators(board):
+        notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
+    return notes
+
+
+def _below(store: Path) -> Path:
+    """A store's path, relative where it lies below the working folder."""
+    here = Path.cwd()
+    return store.relative_to(here) if store.is_relative_to(here) else store
+
+
+def _quoted(store: Path) -> str:
+    """The same as one types it."""
+    return shlex.quote(str(_below(store)))
+
+
+def _print_summary(evaluation: EvaluationReport) -> None:
+    """What was computed and what became of it."""
+    counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
+    status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
+    click.echo(f"{evaluation.plan.name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
 
 
 @click.command("evaluate", short_help="Score two files or two folders.")
@@ -123,27 +189,45 @@ def evaluate_command(
     output: Path | None,
 ) -> None:
     """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names."""
-    from ..analysis.aggregate import ask
-    from ..analysis.scoreboard import from_dataset
     from ..paths import evaluate_paths
-    from ..report.answers import long_table
-    from ..report.layouts import readable_table
-    from ..report.pairs import failed_cells, pair_table
+    from ..report.messages import shorten
+    from ..report.pairs import failed_cells
 
     style = choose_format(style, output)
     ds = evaluate_paths(reference, estimate, task, metrics=metrics or None, convention=convention, grid=_grid(grid))
     failed = failed_cells(ds)
     for line in failed:
-        click.echo(line, err=True)
-    if ds.sizes["track"] == ds.sizes["system"] == 1:
-        table = pair_table(ds, percent=percent and for_people(style))
-    elif for_people(style):
-        table = readable_table(ask(from_dataset(ds)), percent=percent, width=terminal_width())
-    else:
-        table = long_table(ask(from_dataset(ds)))
-    emit([table], style, output)
+        click.echo(shorten(line), err=True)
+    if not (failed and _is_pair(ds) and for_people(style)):
+        emit(_evaluated(ds, style, percent), style, output)
     if failed:
         context.exit(FAILED)
+
+
+def _is_pair(ds: xr.Dataset) -> bool:
+    return bool(ds.sizes["track"] == ds.sizes["system"] == 1)
+
+
+def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
+    """The scores of a pair, or the figures over the tracks of two folders; and the results with extra dims."""
+    from ..analysis.extra import ask_extra
+    from ..analysis.query import answers
+    from ..analysis.question import Question
+    from ..analysis.scoreboard import from_dataset
+    from ..analysis.selection import find_tables
+    from ..report.pairs import pair_table
+
+    board, question = from_dataset(ds), Question()
+    if not _is_pair(ds):
+        found = answers(board, question) if board.metrics else []
+        tables = [table for answer in found for table in tables_of(answer, style, percent)]
+    else:
+        tables = [pair_table(ds, percent=percent and for_people(style))] if board.metrics else []
+    # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
+    if for_people(style) or not tables:
+        extra = (ask_extra(board, variable, question) for variable in find_tables(board))
+        tables += [table for answer in extra for table in tables_of(answer, style)]
+    return tables
 
 
 def _grid(text: str | None) -> str | float | None:

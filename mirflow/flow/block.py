@@ -154,9 +154,9 @@ def _only(sparse: Sparse, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> 
 
 def _digests(work: BlockWork, references: Side, estimates: Side) -> Iterable[str]:
     for track in work.tracks:
-        reference = _merge_digests([references.digest_of[one.source] for one in track.references])
+        reference = _merge_digests([references.digest(one.source) for one in track.references])
         for estimate in track.estimates:
-            yield f"{reference}:{'' if estimate is None else estimates.digest_of[estimate]}"
+            yield f"{reference}:{'' if estimate is None else estimates.digest(estimate)}"
 
 
 def _merge_digests(digests: Sequence[str]) -> str:
@@ -166,12 +166,12 @@ def _merge_digests(digests: Sequence[str]) -> str:
 
 
 def _durations(work: BlockWork, references: Side) -> Float:
-    """Seconds from the first to the last time of each cell's reference; the mean of several references."""
+    """Seconds from the first to the last time of each cell's reference; the mean of several, 0 if none is usable."""
     spans = [_span(annotation) for annotation in references.annotations]
     durations = []
     for track in work.tracks:
-        rows = [references.row_of.get(one.source) for one in track.references]
-        own = [spans[row] for row in rows if row is not None]
+        usable = [one.source for one in track.references if references.trouble(one.source) is None]
+        own = [spans[references.row(source)] for source in usable]
         durations.append(float(np.mean(own)) if own else 0.0)
     return np.array(durations)[rows_of(np.array([len(track.systems) for track in work.tracks], dtype=np.int64))]
 

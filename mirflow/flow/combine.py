@@ -28,8 +28,9 @@ def combine_references(
     Parameters
     ----------
     how : {"", "mean", "max", "each"}
-        ``mean``: the plain means of score and weight over the annotators. ``max``: the best score, by the metric's
-        orientation, with its own weight. ``each``: as ``mean``, and every annotator's score and weight as well.
+        ``mean``: the plain means of score and weight over the annotators whose references have something to measure
+        (weight above 0; all, if none has). ``max``: the best score, by the metric's orientation, with its own weight.
+        ``each``: as ``mean``, and every annotator's score and weight as well.
     measures : sequence of Measure
         The columns of the scores.
     scores : Scores
@@ -58,20 +59,25 @@ def combine_references(
     starts = np.searchsorted(cell[order], np.arange(count))
     for one in np.flatnonzero(pairs_per_cell):
         rows = order[starts[one] : starts[one] + pairs_per_cell[one]]
-        chosen = _best(measures, scores.score[rows]) if how == "max" else None
-        if chosen is None:
-            score[one], weight[one] = scores.score[rows].mean(axis=0), scores.weight[rows].mean(axis=0)
-        else:
-            columns = np.arange(len(measures))
-            score[one], weight[one] = scores.score[rows][chosen, columns], scores.weight[rows][chosen, columns]
+        own = scores.score[rows], scores.weight[rows]
+        score[one], weight[one] = _best(measures, *own) if how == "max" else _mean(*own)
     return score, weight, extras
 
 
-def _best(measures: Sequence[Measure], score: Float) -> Int:
-    """The annotator with the best score, for each measure; the first on ties."""
+def _mean(score: Float, weight: Float) -> tuple[Float, Float]:
+    """Means over the annotators that have something to measure; over all where none has."""
+    counted = (weight > 0) | ~(weight > 0).any(axis=0)
+    return np.mean(score, axis=0, where=counted), np.mean(weight, axis=0, where=counted)
+
+
+def _best(measures: Sequence[Measure], score: Float, weight: Float) -> tuple[Float, Float]:
+    """Score and weight of the annotator with the best score, for each measure; of the first on ties."""
     sign = np.array([-1.0 if measure.metric.orientation == "lower" else 1.0 for measure in measures])
-    signed = np.where(np.isnan(score), -np.inf, score * sign)
-    return np.asarray(signed.argmax(axis=0), dtype=np.int64)
+    # An annotator with nothing to measure scores 0 by convention, which must not be the smallest error.
+    usable = ~np.isnan(score) & ((weight > 0) | ~(weight > 0).any(axis=0))
+    chosen = np.where(usable, score * sign, -np.inf).argmax(axis=0)
+    columns = np.arange(len(measures))
+    return score[chosen, columns], weight[chosen, columns]
 
 
 def _mean_extra(sparse: Sparse, cell: Int, pairs_per_cell: Int) -> Sparse:

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..cells import Cells
-from ..errors import RunError
+from ..errors import RunError, SchedulerError
 from .block import score_block
 from .work import BlockWork
 
 Done = Callable[[int, Cells], None]
 """Called in the process that started the run with the number of a block and its results, as they come back."""
 
-CELL_SECONDS = 2e-4
+CELL_SECONDS = 1.3e-4
 """About what one cell takes on one core; it only decides whether starting workers pays."""
 
 SMALL_SECONDS = 3.0
+LOCAL = ("serial", "threads", "processes")
 FRUITLESS_TRIES = 3
 CONNECT_SECONDS = 10
 _PRELOAD = ("mirflow.flow.block", "mirflow.metrics.chord", "mirflow.readers")
@@ -61,8 +63,10 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
 
     Raises
     ------
+    SchedulerError
+        If there is no such scheduler, or it does not answer.
     RunError
-        If worker processes die again and again, or the cluster cannot be reached.
+        If workers die again and again, or the cluster goes away.
     """
     if not works:
         return
@@ -73,6 +77,8 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
         _execute_locally(works, range(len(works)), "threads", done, num_workers=workers or os.cpu_count())
     elif scheduler == "processes":
         _execute_in_processes(works, done, workers or os.cpu_count() or 1)
+    elif isinstance(scheduler, str) and "://" not in scheduler:
+        raise SchedulerError(f"unknown scheduler {scheduler!r}; known: auto, {', '.join(LOCAL)}, tcp://host:port")
     else:
         _execute_on_cluster(works, scheduler, done)
 
@@ -102,6 +108,7 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
 
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOAD))
+    _start_forkserver()
     finished: set[int] = set()
 
     def note(number: int, cells: Cells) -> None:
@@ -128,6 +135,20 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
         )
 
 
+def _start_forkserver() -> None:
+    """Ctrl-C reaches every process of the terminal; it must not hit the server of workers while it starts."""
+    from multiprocessing import forkserver
+
+    if threading.current_thread() is not threading.main_thread():
+        forkserver.ensure_running()
+        return
+    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, usual)
+
+
 def _ignore_interrupt() -> None:
     """Ctrl-C reaches every process of the terminal; only the one that was started answers to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -137,22 +158,35 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise RunError("a cluster needs distributed: pip install 'mirflow[distributed]'") from None
+        raise SchedulerError("a cluster needs distributed: pip install 'mirflow[distributed]'") from None
     from .graph import lazy_blocks
 
     client = scheduler
     if isinstance(scheduler, str):
         try:
-            client = Client(scheduler, timeout=CONNECT_SECONDS)
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise RunError(f"no dask scheduler answers at {scheduler}: {error}") from None
+            raise SchedulerError(f"no dask scheduler answers at {scheduler}: {error}") from None
     try:
-        blocks = lazy_blocks(works)
-        futures = client.compute(blocks, optimize_graph=False, retries=2)
+        # Never the default or current client: that would turn other computations of this process to the cluster.
+        futures = client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
         number_of = {future.key: number for number, future in enumerate(futures)}
-        for future, cells in as_completed(futures, with_results=True):
-            done(number_of[future.key], cells)
+        for future in as_completed(futures, loop=client.loop):
+            done(number_of[future.key], _result(future))
             future.release()
     finally:
         if isinstance(scheduler, str):
             client.close()
+
+
+def _result(future: Any) -> Cells:
+    """What a block came to; a cluster that has lost it says so in many ways."""
+    from distributed import CancelledError, KilledWorker
+
+    try:
+        cells = future.result()
+    except (CancelledError, KilledWorker, OSError) as error:
+        why = f"{type(error).__name__}: {error}"
+        raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
+    assert isinstance(cells, Cells)
+    return cells

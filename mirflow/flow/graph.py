@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,30 +10,44 @@ import numpy as np
 
 from ..annotations.annotation import to_ragged
 from ..annotations.schema import kind_of
-from ..cells import Cells
+from ..cells import CELL_ATTRS, Cells
+from ..errors import MetricError
 from ..metrics.base import Sparse, get_task
 from ..plan import EvaluationPlan
-from ..status import Status
+from ..ragged import Column, Int
 from .block import score_block
 from .combine import EACH_SCORE, EACH_WEIGHT
 from .side import empty_annotation
 from .work import BlockWork
 
+_CELL_TYPES: Mapping[str, Any] = {
+    "score": np.float64,
+    "weight": np.float64,
+    "status": np.int8,
+    "repairs": np.int32,
+    "message": np.dtypes.StringDType(),
+    "digest": np.dtypes.StringDType(),
+    "stamp": np.int64,
+    "duration": np.float64,
+}
+
 
 def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
-    """One delayed task for each block; its key names the evaluation and the block's number and first track."""
+    """One delayed task for each block.
+
+    Keys are unique to the call: two runs, on one cluster or in one expression, must never share a task, as their files
+    may differ although their names do not.
+    """
     import dask
 
-    task = dask.delayed(score_block, pure=True)
-    return [
-        task(work, dask_key_name=f"{work.evaluation}-block-{number}-{work.tracks[0].track}")
-        for number, work in enumerate(works)
-    ]
+    task = dask.delayed(score_block, pure=False)
+    run = uuid.uuid4().hex
+    return [task(work, dask_key_name=f"{work.evaluation}-block-{number}-{run}") for number, work in enumerate(works)]
 
 
 def lazy_scores(
     works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
-) -> dict[str, tuple[tuple[str, ...], Any, dict[str, str]]]:
+) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
     """Lazy arrays over all systems and the tracks of all blocks.
 
     Parameters
@@ -48,60 +63,64 @@ def lazy_scores(
     Returns
     -------
     dict of str to (dims, dask array, attrs)
-        ``score`` and ``weight`` float64 and ``status`` int8, all from one task a block, and the extras.
+        What the group of a store has, all from one task a block, and the extras.
     """
     import dask
     import dask.array as da
 
-    blocks = lazy_blocks(works)
     task = dask.delayed(to_arrays, pure=True)
-    arrays = [task(block, tuple(systems), dict(extras)) for block in blocks]
-    cell, scores = ("system", "track"), ("system", "track", "metric")
-    layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], str, dict[str, str]]] = {
-        "score": (scores, (width,), "float64", {"long_name": "score"}),
-        "weight": (scores, (width,), "float64", {"long_name": "weight of the score"}),
-        "status": (cell, (), "int8", {"long_name": "outcome"}),
-    }
+    arrays = [task(block, tuple(systems), dict(extras)) for block in lazy_blocks(works)]
+    cell = ("system", "track")
+    layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
+    for name, dtype in _CELL_TYPES.items():
+        layout[name] = (cell, (), dtype, CELL_ATTRS[name])
+    for name in ("score", "weight"):
+        layout[name] = ((*cell, "metric"), (width,), np.float64, CELL_ATTRS[name])
+    layout["duration"] = (("track",), (), np.float64, CELL_ATTRS["duration"])
     for name, sparse in extras.items():
-        layout[name] = ((*cell, *sparse.dims), tuple(map(len, sparse.coords)), "float64", dict(sparse.attrs))
-    lazy = {}
-    for name, (dims, shape, dtype, attrs) in layout.items():
+        layout[name] = ((*cell, *sparse.dims), tuple(map(len, sparse.coords)), np.float64, sparse.attrs)
+    lazy: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
+    for name, (dims, tail, dtype, attrs) in layout.items():
+        head = () if name == "duration" else (len(systems),)
         parts = [
-            da.from_delayed(block[name], (len(systems), len(work.tracks), *shape), dtype)
+            da.from_delayed(block[name], (*head, len(work.tracks), *tail), dtype)
             for block, work in zip(arrays, works, strict=True)
         ]
-        lazy[name] = (dims, da.concatenate(parts, axis=1), attrs)
+        lazy[name] = (dims, da.concatenate(parts, axis=len(head)), dict(attrs))
     return lazy
 
 
 def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]) -> dict[str, Any]:
     """The cells of one block as dense arrays over (system, track of the block, ...)."""
     tracks = {name: place for place, name in enumerate(dict.fromkeys(cells.track))}
-    row = np.array([systems.index(name) for name in cells.system], dtype=np.int64)
+    rows = {name: place for place, name in enumerate(systems)}
+    row = np.array([rows[name] for name in cells.system], dtype=np.int64)
     column = np.array([tracks[name] for name in cells.track], dtype=np.int64)
     shape = (len(systems), len(tracks))
-    arrays: dict[str, Any] = {
-        "score": np.full((*shape, len(cells.measures)), np.nan),
-        "weight": np.zeros((*shape, len(cells.measures))),
-        "status": np.full(shape, Status.not_computed, dtype=np.int8),
-    }
-    arrays["score"][row, column] = cells.score
-    arrays["weight"][row, column] = cells.weight
-    arrays["status"][row, column] = cells.status
+    arrays: dict[str, Any] = {"duration": np.zeros(len(tracks))}
+    arrays["duration"][column] = cells.duration
+    for name, dtype in _CELL_TYPES.items():
+        if name != "duration":
+            values = np.asarray(getattr(cells, name), dtype=dtype)
+            dense = np.full((*shape, *values.shape[1:]), np.nan if name == "score" else np.zeros(1, dtype)[0], dtype)
+            dense[row, column] = values
+            arrays[name] = dense
     for name, like in extras.items():
         dense = np.full((*shape, *map(len, like.coords)), like.fill)
         if name in cells.extras:
-            sparse = cells.extras[name]
-            # Annotators of a block may be fewer than those of the whole: match positions by label.
-            places = [
-                np.array([whole.index(label) for label in own], dtype=np.int64)
-                for own, whole in zip(sparse.coords, like.coords, strict=True)
-            ]
-            where = [place[sparse.index[:, 1 + axis]] for axis, place in enumerate(places)]
-            cell = sparse.index[:, 0]
-            dense[(row[cell], column[cell], *where)] = sparse.value
+            _put(dense, cells.extras[name], like, row, column)
         arrays[name] = dense
     return arrays
+
+
+def _put(dense: Column, sparse: Sparse, like: Sparse, row: Int, column: Int) -> None:
+    """Write the entries of a block; its labels, such as annotators, may be fewer than those of the whole."""
+    where = []
+    for axis, (own, whole) in enumerate(zip(sparse.coords, like.coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        where.append(np.array([place[label] for label in own], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    cell = sparse.index[:, 0]
+    dense[(row[cell], column[cell], *where)] = sparse.value
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
@@ -110,6 +129,13 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     none = np.zeros(0, dtype=np.int64)
     extras = dict(convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras)
+    for name, sparse in extras.items():
+        for dim, labels in zip(sparse.dims, sparse.coords, strict=True):
+            if not labels:
+                raise MetricError(
+                    f"{name}: its labels along {dim!r} are known only when all files have been read, so it cannot be "
+                    "lazy; run the pipeline and open its store"
+                )
     if plan.combine == "each":
         dims = ("annotator", "metric")
         coords = (plan.annotators, tuple(str(measure) for measure in plan.measures if not measure.metric.dims))

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotations.collection import Collection, collect
+from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..errors import AnnotationError, UnknownNameError
 from ..kernels.frames import frames_before
 from ..ragged import Column, Float, Int, concatenate
 from ..readers.sources import Source
+from .work import BLOCK
 
 if TYPE_CHECKING:
     import xarray as xr
-
-BLOCK = 64
 
 
 @dataclass(frozen=True)
@@ -55,11 +54,12 @@ class LazyCollection:
 
     def sel(self, *, track: str | Sequence[str]) -> LazyCollection:
         """The named tracks, in the given order; nothing is read."""
+        place = {name: number for number, name in enumerate(self.tracks)}
         names = [track] if isinstance(track, str) else list(track)
         for name in names:
-            if name not in self.tracks:
+            if name not in place:
                 raise UnknownNameError("track", name, self.tracks)
-        return self.isel(track=[self.tracks.index(name) for name in names])
+        return self.isel(track=[place[name] for name in names])
 
     def isel(self, *, track: int | slice | Sequence[int] | Int) -> LazyCollection:
         """Tracks by position; nothing is read."""
@@ -86,7 +86,8 @@ class LazyCollection:
         import dask
 
         parts = dask.compute(*self.blocks(), **how)
-        rows = concatenate(part.rows for part in parts)
+        present = dict.fromkeys(name for part in parts for name in part.rows.columns)
+        rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
         names = dict.fromkeys(name for part in parts for name in part.metadata)
         read = {name: _joined(parts, name) for name in names}
         return Collection(self.kind, self.tracks, rows, {**read, **self.metadata})

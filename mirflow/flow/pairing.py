@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -12,7 +14,7 @@ from ..ragged import Int
 from ..readers.sources import Source
 from ..status import Status
 from .side import Side
-from .work import BlockWork
+from .work import BlockWork, TrackWork
 
 
 @dataclass
@@ -35,17 +37,17 @@ def pair_up(work: BlockWork, references: Side, estimates: Side) -> Pairs:
     annotators: list[str] = []
     status: list[Status] = []
     messages: list[str] = []
+    sides = references, estimates
     for track in work.tracks:
         for system, estimate in zip(track.systems, track.estimates, strict=True):
-            # An annotator is never scored against itself.
-            own = [one for one in track.references if estimate is None or one.source.label != estimate.label]
-            state, message = _state(track.track, system, own, estimate, references, estimates)
-            good = estimate is not None and estimate not in estimates.trouble
-            row = estimates.row_of[estimate] if good and estimate is not None else estimates.empty_row
+            own = [one for one in track.references if not work.by_annotator or not _same(one.source, estimate, sides)]
+            state, message = _state(track, system, own, estimate, references, estimates)
+            good = estimate is not None and estimates.trouble(estimate) is None
+            row = estimates.row(estimate) if good and estimate is not None else estimates.empty_row
             for one in own:
-                if one.source not in references.trouble:
+                if references.trouble(one.source) is None:
                     cells.append(len(status))
-                    reference_rows.append(references.row_of[one.source])
+                    reference_rows.append(references.row(one.source))
                     estimate_rows.append(row)
                     annotators.append(one.annotator)
             status.append(state)
@@ -54,21 +56,42 @@ def pair_up(work: BlockWork, references: Side, estimates: Side) -> Pairs:
     return Pairs(columns[0], columns[1], columns[2], tuple(annotators), status, messages)
 
 
+def _same(reference: Source, estimate: Source | None, sides: tuple[Side, Side]) -> bool:
+    """Whether two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
+    if estimate is None or _files(reference) != _files(estimate):
+        return False
+    return sides[0].annotator(reference) == sides[1].annotator(estimate)
+
+
+@lru_cache(maxsize=1 << 16)
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+def _files(source: Source) -> tuple[str, ...]:
+    paths = getattr(source, "paths", None) or (getattr(source, "path", source.label),)
+    return (*map(_real, paths), getattr(source, "track", ""))
+
+
 def _state(
-    track: str, system: str, own: Sequence[Reference], estimate: Source | None, references: Side, estimates: Side
+    track: TrackWork, system: str, own: Sequence[Reference], estimate: Source | None, references: Side, estimates: Side
 ) -> tuple[Status, str]:
     """What is known of a cell before it is scored."""
+    if not own and track.references:
+        return Status.missing_reference, f"system {system!r} is the reference of track {track.track!r} itself"
     if not own:
-        return Status.missing_reference, f"track {track!r} has no reference"
+        return Status.missing_reference, f"track {track.track!r} has no reference"
     for one in own:
-        if one.source in references.trouble:
-            return references.trouble[one.source]
+        trouble = references.trouble(one.source)
+        if trouble is not None:
+            return trouble
     if estimate is None:
-        return Status.missing_estimate, f"system {system!r} has no estimate of track {track!r}"
-    if estimate in estimates.trouble:
-        return estimates.trouble[estimate]
-    if any(len(references.annotations[references.row_of[one.source]]) == 0 for one in own):
+        return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
+    trouble = estimates.trouble(estimate)
+    if trouble is not None:
+        return trouble
+    if any(len(references.annotations[references.row(one.source)]) == 0 for one in own):
         return Status.empty_reference, ""
-    if len(estimates.annotations[estimates.row_of[estimate]]) == 0:
+    if len(estimates.annotations[estimates.row(estimate)]) == 0:
         return Status.empty_estimate, ""
     return Status.ok, ""

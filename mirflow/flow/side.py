@@ -16,38 +16,67 @@ from ..status import Status
 
 
 @dataclass
+class _Entry:
+    """What became of one source: its row, or its trouble."""
+
+    source: Source
+    row: int
+    digest: str
+    trouble: tuple[Status, str] | None = None
+
+
+@dataclass
 class Side:
     """One row per source that could be read, and what became of the others."""
 
-    row_of: dict[Source, int] = field(default_factory=dict)
     annotations: list[Annotation] = field(default_factory=list)
-    digest_of: dict[Source, str] = field(default_factory=dict)
-    trouble: dict[Source, tuple[Status, str]] = field(default_factory=dict)
+    # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
+    _entries: dict[int, _Entry] = field(default_factory=dict)
 
     def read(self, source: Source) -> None:
         """Read a source, once."""
-        if source in self.row_of or source in self.trouble:
+        if id(source) in self._entries:
             return
-        self.digest_of[source] = ""
+        entry = self._entries[id(source)] = _Entry(source, -1, "")
         try:
-            annotation, self.digest_of[source] = source.read()
+            annotation, entry.digest = source.read()
         except InvalidAnnotationError as error:
-            self.trouble[source] = Status.invalid, str(error)
+            entry.trouble = Status.invalid, str(error)
         except (AnnotationError, OSError) as error:
-            self.trouble[source] = Status.unreadable, str(error)
+            entry.trouble = Status.unreadable, str(error)
         else:
-            self.row_of[source] = len(self.annotations)
+            entry.row = len(self.annotations)
             self.annotations.append(annotation)
+
+    def row(self, source: Source) -> int:
+        """The row of a source; -1 if it could not be read."""
+        return self._entries[id(source)].row
+
+    def trouble(self, source: Source) -> tuple[Status, str] | None:
+        """Why a source cannot be scored; None if it can."""
+        return self._entries[id(source)].trouble
+
+    def digest(self, source: Source) -> str:
+        """Digest of the bytes of a source; empty if there were none."""
+        return self._entries[id(source)].digest
+
+    def annotator(self, source: Source) -> str:
+        """Who annotated: as the annotation itself says, else as was asked for."""
+        entry = self._entries[id(source)]
+        asked = getattr(source, "annotator", None)
+        said = self.annotations[entry.row].attrs.get("annotator", asked) if entry.row >= 0 else asked
+        return "" if said is None else str(said)
 
     def clean(self, kind: Kind, convention: Convention) -> Cleaned:
         """All rows made fit for the convention, and an empty row after the last: the empty annotation."""
         nothing = empty_annotation(kind, self.annotations)
         cleaned = convention.clean(to_ragged([*self.annotations, nothing]))
-        sources = list(self.row_of)
+        read = [entry for entry in self._entries.values() if entry.row >= 0]
         for row, flaw in cleaned.flaws.items():
-            source, annotation = sources[row], self.annotations[row]
-            error = AnnotationError(flaw.message, path=source.label, line=annotation.line(flaw.item))
-            self.trouble[source] = Status.invalid, str(error)
+            entry, annotation = read[row], self.annotations[row]
+            path = annotation.file(flaw.item) or entry.source.label
+            error = AnnotationError(flaw.message, path=path, line=annotation.line(flaw.item))
+            entry.trouble = Status.invalid, str(error)
         return cleaned
 
     @property

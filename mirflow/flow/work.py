@@ -10,6 +10,9 @@ from ..plan import EvaluationPlan, Reference, Stale, blocks
 from ..ragged import Int
 from ..readers.sources import Source
 
+BLOCK = 64
+"""Tracks of a block where nobody says otherwise."""
+
 Combine = str
 """What becomes of the scores against several references: ``mean``, ``max``, ``each``; empty where there is one."""
 
@@ -27,7 +30,10 @@ class TrackWork:
 
 @dataclass(frozen=True)
 class BlockWork:
-    """The work of one task: some tracks of one evaluation."""
+    """The work of one task: some tracks of one evaluation.
+
+    With `by_annotator` an estimate is not scored against a reference that is the same annotation.
+    """
 
     evaluation: str
     task: str
@@ -36,6 +42,7 @@ class BlockWork:
     measures: tuple[str, ...]
     combine: Combine
     tracks: tuple[TrackWork, ...]
+    by_annotator: bool = False
 
     def __len__(self) -> int:
         return sum(len(track.systems) for track in self.tracks)
@@ -48,6 +55,7 @@ class BlockWork:
 
 def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
     """The stale cells of a plan as blocks of work, in the order of the tracks."""
+    by_annotator = plan.by_annotator
     return [
         BlockWork(
             plan.name,
@@ -57,6 +65,7 @@ def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
             tuple(str(measure) for measure in plan.measures),
             plan.combine,
             tuple(_track_works(plan, block.system, block.track)),
+            by_annotator,
         )
         for block in blocks(stale, plan.max_block)
     ]

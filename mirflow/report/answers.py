@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ..analysis.answer import COUNTS, Answer
 from .tables import Entry, Table
 
-_FIXED = (
-    *("group", "task", "convention", "grid", "metric", "aggregate", "system", "value", "unit"),
-    *(*COUNTS, "n_tracks", "missing", "undefined"),
-)
+_ORIGIN = ("group", "task", "convention", "grid")
+_NAMES = ("metric", "aggregate", "system")
+_FIGURES = ("value", "unit", *COUNTS, "n_tracks", "missing", "undefined")
 
 
 def long_table(answer: Answer) -> Table:
@@ -18,9 +19,10 @@ def long_table(answer: Answer) -> Table:
     ----------
     answer : Answer
     """
-    named = [f"track_{name}" if name in _FIXED else name for name in answer.groupings]
-    place = _FIXED.index("value")
-    origin = tuple(answer.attrs.get(name, "") for name in ("group", "task", "convention", "grid"))
+    # Without a store there is no group, and no column for it.
+    told = [name for name in _ORIGIN if name != "group" or name in answer.attrs]
+    origin = tuple(answer.attrs.get(name, "") for name in told)
+    named = track_columns(answer.groupings, (*_ORIGIN, *_NAMES, *_FIGURES))
     units, groups = answer.units, {group: tuple(map(plain_entry, answer.group(group))) for group in answer.filled}
     rows = tuple(
         (
@@ -32,7 +34,12 @@ def long_table(answer: Answer) -> Table:
         )
         for cell in answer.cells()
     )
-    return Table((*_FIXED[:place], *named, *_FIXED[place:]), rows)
+    return Table((*told, *_NAMES, *named, *_FIGURES), rows)
+
+
+def track_columns(groupings: Iterable[str], taken: Sequence[str]) -> list[str]:
+    """Columns for coordinates of tracks, whose names may be those of other columns."""
+    return [f"track_{name}" if name in taken else name for name in groupings]
 
 
 def plain_entry(value: object) -> Entry:

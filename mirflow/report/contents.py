@@ -29,7 +29,7 @@ def contents_table(name: str, board: Scoreboard) -> Table:
         if board.coords[dim] and dim != "metric":
             rows.append((f"{dim} coordinates", ", ".join(board.coords[dim])))
     if board.siblings:
-        named = (f"{key}({', '.join(dims)})" for key, dims in board.siblings.items())
+        named = (f"{key}({', '.join(one.dims)})" for key, one in board.siblings.items())
         rows.append(("more than scalars", ", ".join(named)))
     if attrs.get("created"):
         rows.append(("created", str(attrs["created"])))

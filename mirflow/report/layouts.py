@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
 import numpy as np
 
 from ..analysis.answer import COUNTS, Answer
-from ..analysis.policies import MISSING, UNDEFINED
-from ..analysis.reduction import AGGREGATES
+from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
 from ..ragged import Int
 from .answers import plain_entry
 from .tables import Entry, Table, text_width, to_text
@@ -14,7 +16,7 @@ from .tables import Entry, Table, text_width, to_text
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
 
-def readable_table(answer: Answer, *, percent: bool = False, width: int = 120) -> Table:
+def readable_table(answer: Answer, *, percent: bool = False, width: int = 120, notes: Sequence[str] = ()) -> Table:
     """A table for people: systems down and metrics across, or turned round where that is too wide.
 
     Parameters
@@ -24,6 +26,8 @@ def readable_table(answer: Answer, *, percent: bool = False, width: int = 120) -
         Ratios as percentages with two decimals, instead of four decimals.
     width : int
         Columns of the terminal.
+    notes : sequence of str
+        More lines to stand below.
     """
     layouts = [_metrics_across, _metrics_down, _one_value_a_row]
     if answer.groupings:
@@ -32,7 +36,7 @@ def readable_table(answer: Answer, *, percent: bool = False, width: int = 120) -
         table = layout(answer, percent)
         if text_width(to_text(table)) <= width:
             break
-    return Table(table.columns, table.rows, _title(answer), _notes(answer, percent))
+    return Table(table.columns, table.rows, title_of(answer.attrs), (*_notes(answer, percent), *notes))
 
 
 def _show(one: Answer, percent: bool, cell: tuple[int, int, int]) -> str:
@@ -42,7 +46,16 @@ def _show(one: Answer, percent: bool, cell: tuple[int, int, int]) -> str:
     return f"{100 * value:.2f}" if percent and not one.units[cell[1]] else f"{value:.4f}"
 
 
-def _labels(one: Answer, group: int) -> list[str]:
+class Grouped(Protocol):
+    """An answer over groups of tracks."""
+
+    def group(self, group: int) -> tuple[object, ...]:
+        """The values that make a group."""
+        ...
+
+
+def group_labels(one: Grouped, group: int) -> list[str]:
+    """The values that make a group, for people."""
     plain = (plain_entry(value) for value in one.group(group))
     return ["(none)" if value in ("", None) or value != value else str(value) for value in plain]
 
@@ -68,7 +81,7 @@ def _metrics_across(one: Answer, percent: bool) -> Table:
     counted, metrics = _counted(one), range(len(one.metrics))
     rows = [
         (
-            *(name, *_labels(one, group)),
+            *(name, *group_labels(one, group)),
             *(_show(one, percent, (system, metric, group)) for metric in metrics),
             *(_span(one.counts[count][system, :, group]) for count in counted),
         )
@@ -97,15 +110,16 @@ def _one_value_a_row(one: Answer, percent: bool) -> Table:
     for cell in one.cells():
         system, metric, group = cell
         counts = (int(one.counts[count][cell]) for count in counted)
-        rows.append((heads[metric], one.systems[system], *_labels(one, group), _show(one, percent, cell), *counts))
+        rows.append((heads[metric], one.systems[system], *group_labels(one, group), _show(one, percent, cell), *counts))
     columns = ("metric", "system", *one.groupings, "value", *(_HEADS[name] for name in counted))
     return Table(columns, tuple(rows))
 
 
-def _title(one: Answer) -> str:
+def title_of(attrs: Mapping[str, str]) -> str:
+    """Where the numbers of an answer come from."""
     parts = ("task", "convention", "grid")
-    described = ", ".join(f"{name} {one.attrs[name]}" for name in parts if one.attrs.get(name))
-    return f"{one.attrs['group']}: {described}" if one.attrs.get("group") else described
+    described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
+    return f"{attrs['group']}: {described}" if attrs.get("group") else described
 
 
 def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
@@ -137,4 +151,6 @@ def _most(one: Answer, name: str) -> int:
 
 def _least_missing(one: Answer) -> list[int]:
     """For each system, how many cells the metric lacks that lacks fewest."""
-    return [int(count) for count in one.counts["n_missing"].sum(axis=2).min(axis=1)] if one.metrics else []
+    if not one.metrics:
+        return [0] * len(one.systems)
+    return [int(count) for count in one.counts["n_missing"].sum(axis=2).min(axis=1)]

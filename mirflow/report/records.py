@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..analysis.names import TABLE_AGGREGATES
 from ..metrics.base import Convention, Metric, Parameter
 from .tables import Table
 
@@ -24,7 +25,7 @@ def short_table(task: str, convention: Convention) -> Table:
             metric.name,
             _span(metric),
             _BETTER[metric.orientation],
-            metric.standard_aggregate,
+            _standard(metric),
             metric.weight_unit,
             metric.summary,
         )
@@ -62,13 +63,22 @@ def full_table(task: str, convention: Convention) -> Table:
         (
             *(task, convention.name, metric.name, metric.title, metric.summary, metric.key, " ".join(metric.aliases)),
             *(metric.range[0], metric.range[1], metric.orientation, metric.unit, metric.weight, metric.weight_unit),
-            *(metric.pooling, metric.standard_aggregate, " ".join(metric.aggregates), metric.perfect),
+            *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
             *(metric.default, metric.literature, metric.version),
         )
         for metric in convention.metrics
     )
     return Table(columns, rows)
+
+
+def _aggregates(metric: Metric) -> tuple[str, ...]:
+    """The aggregates of a metric; those with extra dims have their own, the standard one first."""
+    return tuple(TABLE_AGGREGATES) if metric.dims else metric.aggregates
+
+
+def _standard(metric: Metric) -> str:
+    return _aggregates(metric)[0] if metric.dims else metric.standard_aggregate
 
 
 def _span(metric: Metric) -> str:

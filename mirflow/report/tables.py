@@ -90,9 +90,19 @@ def to_text(table: Table, width: int | None = None) -> str:
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
     Console(file=out, width=_room(table, width), color_system=None, legacy_windows=False).print(grid)
-    notes = [textwrap.fill(note, width, subsequent_indent="  ") if width else note for note in table.notes]
+    notes = [_fold(note, width) if width else note for note in table.notes]
     parts = [table.title, *(line.rstrip() for line in out.getvalue().splitlines()), *notes]
     return "".join(f"{part}\n" for part in parts if part)
+
+
+def _fold(note: str, width: int) -> str:
+    """A line over several, broken between words only: names and commands have hyphens and must stay whole."""
+    return textwrap.fill(note, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
+
+
+def full_width(table: Table) -> int:
+    """Columns of a terminal that are enough for a table without folding anything."""
+    return _room(table, None)
 
 
 def _room(table: Table, width: int | None) -> int:

@@ -5,8 +5,12 @@ Imported only when a store is opened, as `import zarr` takes longer than everyth
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import warnings
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,15 +21,18 @@ from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore
 
 from ..errors import StoreError
+from .content import WRITTEN
 from .files import write_synced
 
 if TYPE_CHECKING:
     from zarr.abc.store import ByteRequest
     from zarr.core.buffer import Buffer, BufferPrototype
 
+_CHUNK = re.compile(r"(.*)/c(?:/\d+)*")
+
 
 class BuildingStore(LocalStore):
-    """A folder that nobody reads yet: every value is written once, in this thread, and synced.
+    """A folder that nobody reads yet: every value is written in this thread and synced.
 
     Zarr's own local store hands each small file to another thread and renames it into place; in a folder that is put
     in place as a whole, both are in vain and double the time of a publish.
@@ -50,9 +57,9 @@ class BuildingStore(LocalStore):
 class GenerationStore(LocalStore):
     """A published generation, read only.
 
-    A chunk that is not there reads as fill values. That is right where it was never written, and a lie where the
-    generation was removed under a lazy handle: then this raises. Removing starts by renaming the folder, so a folder
-    that is still there after a miss was whole at the time of the miss.
+    A chunk that is not there reads as fill values. That is right where it was never written, and a lie where it was
+    lost or the generation was removed under a lazy handle: then this raises. Removing starts by renaming the folder,
+    so a folder that is still there after a miss was whole at the time of the miss.
     """
 
     def __init__(self, root: Path | str, *, read_only: bool = True) -> None:
@@ -65,7 +72,22 @@ class GenerationStore(LocalStore):
         value = await super().get(key, prototype, byte_range)
         if value is None and not self.root.exists():
             raise StoreError(f"{self.root}: was replaced by later runs while it was open; open the store again")
+        chunk = _CHUNK.fullmatch(key)
+        if value is None and chunk is not None and _is_lost(self.root / chunk[1]):
+            raise StoreError(f"{self.root}: is damaged: a chunk of {chunk[1]!r} is lost; remove it and make it again")
         return value
+
+
+def _is_lost(array: Path) -> bool:
+    """Whether a chunk that an array lacks was written once: always, unless the array tells how many were."""
+    attrs = json.loads((array / "zarr.json").read_bytes())["attributes"]
+    return WRITTEN not in attrs or _chunks(array, array.stat().st_ino) < attrs[WRITTEN]
+
+
+@lru_cache(maxsize=64)
+def _chunks(array: Path, _inode: int) -> int:
+    """How many chunks an array has; what is published does not change, so they are counted once."""
+    return sum(len(files) for _, _, files in os.walk(array / "c"))
 
 
 def create_array(

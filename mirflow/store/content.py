@@ -11,6 +11,9 @@ from ..cells import Cells
 Entry = str | float | int | bool | None
 Coords = Mapping[str, Sequence[Entry]]
 
+WRITTEN = "chunks_written"
+"""Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
+
 
 @dataclass(frozen=True)
 class GroupContent:

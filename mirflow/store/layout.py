@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import Cells
+from ..cells import CELL_ATTRS, Cells
 from ..errors import StoreError
-from ..status import Status
 from .columns import Array, column, safe_name, strings
 from .content import Coords, GroupContent
 from .siblings import write_sibling
@@ -19,21 +18,6 @@ if TYPE_CHECKING:
 
 DIMS = ("system", "track", "metric")
 TRACKS_PER_CHUNK = 20_000
-
-_CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
-    "score": {"long_name": "score; NaN where the cell was not scored"},
-    "weight": {"long_name": "weight of the score, its own denominator, in the unit that weight_unit gives"},
-    "status": {
-        "long_name": "what became of the cell",
-        "flag_values": [int(status) for status in Status],
-        "flag_meanings": " ".join(status.name for status in Status),
-    },
-    "repairs": {"long_name": "number of irregularities that were accepted"},
-    "message": {"long_name": "why the cell has no score"},
-    "digest": {"long_name": "digests of the reference and the estimate that were scored"},
-    "stamp": {"long_name": "fingerprint of the sizes and modification times of the input files"},
-    "duration": {"long_name": "duration of the reference", "units": "s"},
-}
 
 
 def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
@@ -53,7 +37,7 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
         If the content contradicts itself: names given twice, arrays of the wrong shape.
     """
     check(content)
-    names = set(DIMS) | set(_CELL_ATTRS) | set(content.cells.extras)
+    names = set(DIMS) | set(CELL_ATTRS) | set(content.cells.extras)
     coords = list(_coords(content, names))
     group_attrs = {**content.attrs, **attrs, "coordinates": " ".join(name for name, *_ in coords)}
     group = root.create_group(content.name, attributes=group_attrs)
@@ -137,8 +121,8 @@ def _write_cells(group: zarr.Group, content: GroupContent, cells: Cells, place: 
         return full.reshape(shape)
 
     measures = (len(content.measures),)
-    put(group, "score", grid(np.asarray(cells.score, np.float64), np.nan, measures), DIMS, _CELL_ATTRS["score"])
-    put(group, "weight", grid(np.asarray(cells.weight, np.float64), 0.0, measures), DIMS, _CELL_ATTRS["weight"])
+    put(group, "score", grid(np.asarray(cells.score, np.float64), np.nan, measures), DIMS, CELL_ATTRS["score"])
+    put(group, "weight", grid(np.asarray(cells.weight, np.float64), 0.0, measures), DIMS, CELL_ATTRS["weight"])
     columns = {
         "status": grid(np.asarray(cells.status, np.int8), 0),
         "repairs": grid(np.asarray(cells.repairs, np.int32), 0),
@@ -147,10 +131,10 @@ def _write_cells(group: zarr.Group, content: GroupContent, cells: Cells, place: 
         "stamp": grid(np.asarray(cells.stamp, np.int64), 0),
     }
     for name, values in columns.items():
-        put(group, name, values, DIMS[:2], _CELL_ATTRS[name])
+        put(group, name, values, DIMS[:2], CELL_ATTRS[name])
     duration = np.full(shape[1], np.nan)
     np.fmax.at(duration, at % max(shape[1], 1), cells.duration[last])
-    put(group, "duration", duration, ("track",), _CELL_ATTRS["duration"])
+    put(group, "duration", duration, ("track",), CELL_ATTRS["duration"])
 
 
 def put(group: zarr.Group, name: str, values: Array, dims: tuple[str, ...], attrs: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -80,13 +81,33 @@ def write_pack(
     building = path.with_name(f".{path.name}.{os.getpid()}.building")
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        _clean_up(path, "building")
         try:
             _write(root := new_root(building, _attrs(pack)), pack)
             consolidate(root)
             sync_tree(building)
             _put_in_place(building, path)
+            _clean_up(path, "old")
         finally:
             shutil.rmtree(building, ignore_errors=True)
+
+
+def _clean_up(path: Path, what: str) -> None:
+    """Remove what writers left that were killed; the previous pack (``old``) only once there is a new one."""
+    for left in path.parent.iterdir():
+        match = re.fullmatch(rf"\.{re.escape(path.name)}\.(\d+)\.{what}", left.name)
+        if match and not _is_alive(int(match[1])):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # a process of another user
+    return True
 
 
 def _check(path: Path, pack: Pack) -> None:

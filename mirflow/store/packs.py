@@ -24,6 +24,8 @@ class PackSource:
     track : str
     kind : str
         Kind of the annotations in the pack.
+    name : str
+        What to call the pack in messages; empty: its path.
     found : (int, int) or None
         What `stat` answers, where the pack was open when the source was made.
     """
@@ -31,12 +33,13 @@ class PackSource:
     path: str
     track: str
     kind: str
+    name: str = ""
     found: tuple[int, int] | None = field(default=None, compare=False)
 
     @property
     def label(self) -> str:
-        """The pack's path with the track in brackets."""
-        return f"{self.path} [{self.track}]"
+        """The pack's name with the track in brackets."""
+        return f"{self.name or self.path} [{self.track}]"
 
     def stat(self) -> tuple[int, int]:
         """Number of items, and a number made from the digest of the contents.
@@ -71,7 +74,7 @@ class PackSource:
         except StoreError as error:
             raise UnreadableError(str(error)) from None
         if self.track not in pack.row_of:
-            raise UnreadableError(f"the track {self.track!r} is not in this pack any more", path=self.path)
+            raise UnreadableError(f"the track {self.track!r} is not in this pack any more", path=self.name or self.path)
         return pack, pack.row_of[self.track]
 
 
@@ -99,8 +102,14 @@ def _read(path: str, _changed: int, _inode: int) -> Pack:
     return read_pack(path)
 
 
-def open_pack(path: str | Path) -> Mapping[str, PackSource]:
+def open_pack(path: str | Path, name: str = "") -> Mapping[str, PackSource]:
     """The annotations of a pack, by track, in the order of the pack.
+
+    Parameters
+    ----------
+    path : str or path
+    name : str
+        What to call the pack in messages, such as its path below a root; empty: its absolute path.
 
     Raises
     ------
@@ -123,5 +132,6 @@ def open_pack(path: str | Path) -> Mapping[str, PackSource]:
     where = str(Path(path).absolute())
     pack = opened(where)
     return {
-        track: PackSource(where, track, pack.kind, _fingerprint(pack, row)) for row, track in enumerate(pack.tracks)
+        track: PackSource(where, track, pack.kind, name, _fingerprint(pack, row))
+        for row, track in enumerate(pack.tracks)
     }

@@ -10,6 +10,7 @@ from ..errors import StoreError
 from ..metrics.base.task import Sparse
 from ..ragged import Int
 from .columns import strings
+from .content import WRITTEN
 
 if TYPE_CHECKING:
     import zarr
@@ -65,6 +66,7 @@ def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape
                 track = place[low:high] - system * shape[1] - start
                 block[(track, *inside[low:high].T)] = values[low:high]
                 array[system, start:stop] = block
+    array.update_attributes({WRITTEN: array.nchunks_initialized})
 
 
 def _write_dim(group: zarr.Group, variable: str, dim: str, labels: tuple[str, ...]) -> str:
@@ -78,7 +80,7 @@ def _write_dim(group: zarr.Group, variable: str, dim: str, labels: tuple[str, ..
             if labels:
                 array[...] = values
             return name
-        if dims_of(group, name) == (name,) and _labels(group, name) == labels:
+        if dims_of(group, name) == (name,) and labels_of(group, name) == labels:
             return name
     raise StoreError(f"{variable}: its dim {dim!r} cannot be stored, both {dim!r} and {variable}_{dim} are taken")
 
@@ -99,7 +101,8 @@ def dims_of(group: zarr.Group, name: str) -> tuple[str, ...]:
     return tuple(str(dim) for dim in metadata.dimension_names or ())
 
 
-def _labels(group: zarr.Group, name: str) -> tuple[str, ...]:
+def labels_of(group: zarr.Group, name: str) -> tuple[str, ...]:
+    """The labels along a dim."""
     from .backends import read_whole
 
     return tuple(read_whole(group, name).tolist())
@@ -117,6 +120,7 @@ def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
     """
     array, dims = array_of(group, name), dims_of(group, name)[2:]
     attrs: dict[str, Any] = dict(array.attrs)
+    attrs.pop(WRITTEN, None)
     named = tuple(attrs.pop(_NAMED, dims))
     tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
     indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
@@ -128,5 +132,5 @@ def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
             known = cells >= 0
             indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
             values.append(block[at][known])
-    coords = tuple(_labels(group, dim) for dim in dims)
+    coords = tuple(labels_of(group, dim) for dim in dims)
     return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mirflow.analysis.aggregate import aggregate
+from mirflow.analysis.query import aggregate
 from mirflow.errors import QueryError, UnknownNameError
 from mirflow.status import Status
 
@@ -108,6 +108,16 @@ class TestKinds:
         with pytest.raises(QueryError, match="'pooled' is not defined"):
             aggregate(ds, aggregate="pooled")
 
+    @pytest.mark.parametrize("kind", ["wcsr_tn", "wcsr_total"])
+    def test_durations_that_are_not_known_are_no_zeros(self, kind):
+        with pytest.raises(QueryError, match=f"'{kind}' needs the durations of the references, and that of track 't0'"):
+            aggregate(one_system().drop_vars("duration"), "majmin", kind)
+        assert values(aggregate(one_system().drop_vars("duration"), "majmin", "wcsr")) == [0.375]
+
+    def test_a_sum_is_for_metrics_with_extra_dims(self):
+        with pytest.raises(QueryError, match="aggregate 'sum' is not defined for metric 'majmin'; it has: mean"):
+            aggregate(one_system(), "majmin", "sum")
+
     def test_unknown_aggregate(self):
         with pytest.raises(UnknownNameError, match="unknown aggregate 'wcrs'; did you mean 'wcsr'"):
             aggregate(one_system(), aggregate="wcrs")
@@ -144,6 +154,12 @@ class TestMissing:
         ds = make_group([[[1.0], [NAN]]], [[[10], [0]]], status=[[1, Status.missing_reference]], duration=[20, 0])
         answer = aggregate(ds, "majmin", "mean", missing="zero")
         assert (values(answer), answer["n"].item(), answer["n_missing"].item()) == ([1.0], 1, 1)
+
+    def test_zero_leaves_unusable_references_out(self):
+        status = [[1, Status.invalid, Status.unreadable]]
+        ds = make_group([[[1.0], [NAN], [NAN]]], [[[10], [0], [0]]], status=status, duration=[20, 0, 0])
+        answer = aggregate(ds, "majmin", "mean", missing="zero")
+        assert (values(answer), answer["n"].item(), answer["n_missing"].item()) == ([1.0], 1, 2)
 
     def test_zero_counts_an_unreadable_estimate_of_an_undefined_metric(self):
         ds = make_group([[[1.0], [NAN]]], [[[10], [0]]], status=[[1, Status.unreadable]], duration=[20, 30])
@@ -222,9 +238,9 @@ class TestGroups:
     def test_by_one_coordinate(self):
         answer = aggregate(self.group(), "majmin", "mean", "genre")
         assert answer["value"].dims == ("system", "metric", "genre")
-        assert answer["genre"].values.tolist() == ["", "pop", "rock"]
-        assert values(answer) == [0.7, 0.0, 0.75]
-        assert answer["n_tracks"].values.tolist() == [1, 1, 2]
+        assert answer["genre"].values.tolist() == ["pop", "rock", ""]
+        assert values(answer) == [0.0, 0.75, 0.7]
+        assert answer["n_tracks"].values.tolist() == [1, 2, 1]
 
     def test_by_several_is_their_product(self):
         answer = aggregate(self.group(), "majmin", "mean", ["genre", "year"])

@@ -6,8 +6,9 @@ import xarray as xr
 
 import mirflow
 from mirflow.analysis.accessor import register
-from mirflow.analysis.aggregate import aggregate, ask
-from mirflow.analysis.query import boards_of, choose, coverage, headline_metrics, query
+from mirflow.analysis.aggregate import ask
+from mirflow.analysis.query import aggregate, boards_of, choose, coverage, headline_metrics, query
+from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.annotations.collection import Collection
 from mirflow.errors import AnnotationError, QueryError, StoreError, UnknownNameError
@@ -88,7 +89,7 @@ class TestStore:
         tree = open_store(path)
         for name, board in read_store(path).items():
             for question in ({"aggregate": "wcsr_tn"}, {"system": "S1", "by": "track"}, {"tracks": ["t3", "t1"]}):
-                plain = ask(board, group=name, **question).to_dataset()
+                plain = ask(board, Question(**question), name).to_dataset()
                 xr.testing.assert_identical(plain, query(tree, group=name, **question))
 
     def test_no_store(self, tmp_path):

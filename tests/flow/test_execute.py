@@ -6,6 +6,7 @@ import functools
 import os
 import signal
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +97,7 @@ def test_workers_that_always_die_end_in_an_error_that_says_so(
 def cluster() -> Iterator[Any]:
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="CRITICAL"
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs="CRITICAL"
     ) as cluster:
         yield cluster
 
@@ -121,6 +122,29 @@ def test_a_cluster_s_killed_worker_costs_a_retry(
     execute(works, cluster.scheduler_address, done)
     assert killed
     assert_same(found, expected)
+
+
+def test_two_runs_on_one_cluster_never_share_a_task(
+    cluster: Any, works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path
+) -> None:
+    (other,) = plan(write_dataset(tmp_path, tracks=8, seed=1)).plans
+    others = works_of(other, Stale(np.ones(other.shape, dtype=np.bool_)))
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(results, some, cluster.scheduler_address) for some in (works, others)]
+        found = [one.result() for one in running]
+    assert_same(found[0], expected)
+    assert_same(found[1], results(others, "serial"))
+
+
+def test_a_cluster_that_goes_away_ends_in_an_error_that_says_so(cluster: Any, works: list[BlockWork]) -> None:
+    distributed = pytest.importorskip("distributed")
+    gone = pytest.raises(RunError, match=r"the cluster failed .*; what was computed is kept")
+    with distributed.Client(cluster, set_as_default=False) as client, gone:
+
+        def cancel_the_rest(number: int, cells: Cells) -> None:
+            client.cancel([distributed.Future(key, client) for key in client.futures])
+
+        execute(works, client, cancel_the_rest)
 
 
 def test_a_cluster_that_does_not_answer_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:

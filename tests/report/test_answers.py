@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregate import aggregate, ask
+from mirflow.analysis.aggregate import ask
+from mirflow.analysis.query import aggregate
+from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.report.answers import long_table
 from mirflow.report.contents import contents_table, coverage_table
@@ -24,8 +26,8 @@ def dirty_group(**keywords):
     return make_group(score, weight, status=[[1, 1, 1], [Status.missing_estimate, 1, 1]], **keywords)
 
 
-def answer_to(ds, *question, **more):
-    return ask(from_dataset(ds), *question, **more)
+def answer_to(ds, *question, group="", **more):
+    return ask(from_dataset(ds), Question(*question, **more), group)
 
 
 class TestLong:
@@ -129,7 +131,7 @@ class TestReadable:
 
     def test_tracks_without_a_value_have_a_name(self):
         ds = random_group(1, 2, 1, track_meta={"genre": ["", "rock"]})
-        assert [row[1] for row in readable_table(answer_to(ds, by="genre")).rows] == ["(none)", "rock"]
+        assert [row[1] for row in readable_table(answer_to(ds, by="genre")).rows] == ["rock", "(none)"]
 
     def test_empty_groups_of_a_product_are_left_out(self):
         ds = random_group(1, 2, 1, track_meta={"genre": ["a", "b"], "key": ["x", "y"]})

@@ -102,6 +102,22 @@ def test_a_chunk_that_was_never_written_reads_as_its_fill(store):
     np.testing.assert_array_equal(confusion.sel(system=list(SYSTEMS[1:])), 0.0)
 
 
+@pytest.mark.parametrize("name", ["score", "weight", "status", "message", "duration"])
+def test_a_lost_chunk_raises_instead_of_reading_fill_values(store, name):
+    chunk = next(path for path in sorted((store / "chord" / name / "c").rglob("*")) if path.is_file())
+    chunk.unlink()
+    tree = open_store(store)
+    with pytest.raises(StoreError, match=rf"is damaged: a chunk of 'chord/{name}' is lost; remove it and make it"):
+        tree["chord"][name].load()
+
+
+def test_a_lost_chunk_of_a_sparse_result_raises_too(store):
+    chunks = [path for path in sorted((store / "chord" / "confusion" / "c").rglob("*")) if path.is_file()]
+    chunks[0].unlink()
+    with pytest.raises(StoreError, match="a chunk of 'chord/confusion' is lost"):
+        open_store(store)["chord"].confusion.load()
+
+
 def test_a_tree_can_be_sent_to_another_process(store):
     import pickle
 

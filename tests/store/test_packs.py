@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import shutil
 import subprocess
@@ -344,3 +345,27 @@ def test_every_kind_with_dims_can_be_packed(path):
         rows = Ragged({**columns, **texts}, counts, labels, kind.depths)
         write_pack(path, kind.name, ["a"], rows, overwrite=True)
         assert_same_rows(read_pack(path).rows, rows)
+
+
+def test_a_pack_is_called_by_the_name_that_it_was_given(path):
+    write_pack(path, "intervals", TRACKS, CHORDS)
+    plain, named = open_pack(path)["a"], open_pack(path, "packs/refs.zarr")["a"]
+    assert plain.label == f"{path} [a]"
+    assert named.label == "packs/refs.zarr [a]"
+    assert (named.path, named.track, named.stat()) == (plain.path, plain.track, plain.stat())
+    assert named.read()[0].attrs["source"] == "packs/refs.zarr [a]"
+    with pytest.raises(UnreadableError, match=r"^packs/refs.zarr: the track 'gone' is not in this pack any more"):
+        replace(named, track="gone").read()
+
+
+def test_what_killed_writers_left_is_removed_by_the_next_one(path):
+    dead = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, check=True)
+    number = int(dead.stdout)
+    path.parent.mkdir()
+    left = [path.parent / f".{path.name}.{number}.{what}" for what in ("building", "old")]
+    alive = path.parent / f".{path.name}.{os.getppid()}.building"
+    other = path.parent / f".other.zarr.{number}.building"
+    for folder in (*left, alive, other):
+        (folder / "label").mkdir(parents=True)
+    write_pack(path, "intervals", TRACKS, CHORDS)
+    assert sorted(path.parent.iterdir()) == sorted([path, alive, other])

@@ -1,0 +1,139 @@
+"""Answers about metrics with extra dims as tables: a matrix for people, one row an entry for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..analysis.extra import ExtraAnswer
+from ..analysis.names import MISSING, TABLE_AGGREGATES
+from ..ragged import Float, Int
+from .answers import plain_entry, track_columns
+from .layouts import group_labels, title_of
+from .tables import Entry, Table, full_width
+
+REST = "(rest)"
+_ORIGIN = ("group", "task", "convention", "grid")
+_COUNTS = ("n", "n_missing", "n_tracks", "missing")
+
+
+def entries_table(answer: ExtraAnswer) -> Table:
+    """One row for each entry that is not 0, with everything needed to read it alone; what csv and json hold.
+
+    Parameters
+    ----------
+    answer : ExtraAnswer
+    """
+    origin = [name for name in _ORIGIN if name != "group" or name in answer.attrs]
+    fixed = (*origin, "metric", "aggregate", "system", *answer.labels, "value", "unit", *_COUNTS)
+    named = track_columns(answer.groupings, fixed)
+    rows: list[tuple[Entry, ...]] = []
+    for system, name in enumerate(answer.systems):
+        for group in answer.filled:
+            own = answer.value[system, group]
+            head: tuple[Entry, ...] = (
+                *(answer.attrs.get(key, "") for key in origin),
+                answer.metric,
+                answer.aggregate,
+                name,
+            )
+            counts = (int(one[system, group]) for one in (answer.n, answer.n_missing))
+            tail: tuple[Entry, ...] = (answer.unit, *counts, int(answer.n_tracks[group]), answer.attrs["missing"])
+            values: tuple[Entry, ...] = tuple(map(plain_entry, answer.group(group)))
+            for place in np.argwhere(np.nan_to_num(own) != 0).tolist():
+                labels = (along[at] for along, at in zip(answer.labels.values(), place, strict=True))
+                rows.append((*head, *values, *map(str, labels), float(own[tuple(place)]), *tail))
+    return Table((*origin, "metric", "aggregate", "system", *named, *fixed[len(origin) + 3 :]), tuple(rows))
+
+
+def matrix_tables(answer: ExtraAnswer, *, width: int = 120) -> list[Table]:
+    """A table for each system and group of tracks: the first extra dim down, the last one across.
+
+    Parameters
+    ----------
+    answer : ExtraAnswer
+    width : int
+        Columns of the terminal. What does not fit is added up as ``(rest)``, the largest labels stay.
+    """
+    return [_matrix(answer, system, group, width) for system in range(len(answer.systems)) for group in answer.filled]
+
+
+def _matrix(answer: ExtraAnswer, system: int, group: int, width: int) -> Table:
+    own, names = answer.value[system, group], list(answer.labels)
+    values = own.reshape(-1, own.shape[-1]) if own.ndim != 1 else own[np.newaxis]
+    down = _joined([answer.labels[name] for name in names[:-1]])
+    across = answer.labels[names[-1]]
+    same = down == across
+    head = " / ".join(names[:-1]) + (" \\ " if names[1:] else "") + names[-1]
+    many = max(len(down), len(across))
+    for most in range(many, 0, -1):
+        rows, columns = _chosen(values, most, same)
+        table = _fold(values, rows, columns, down, across, head)
+        if full_width(table) <= width:
+            break
+    return Table(table.columns, table.rows, _title(answer, system, group), _notes(answer, system, group, rows, columns))
+
+
+def _joined(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """The labels of the rows: those of a dim, or of the product of several."""
+    names: tuple[str, ...] = ("",)
+    for along in labels:
+        names = tuple(f"{name} / {label}".removeprefix(" / ") for name in names for label in along)
+    return names
+
+
+def _chosen(values: Float, most: int, same: bool) -> tuple[Int, Int]:
+    """The rows and columns to show, in their own order: those that occur, and of many the largest."""
+    down, across = np.nan_to_num(values).sum(axis=1), np.nan_to_num(values).sum(axis=0)
+    if same:  # the same classes on both sides, so that what is right stands on the diagonal
+        down = across = down + across
+    return _largest(down, most), _largest(across, most)
+
+
+def _largest(total: Float, most: int) -> Int:
+    first = np.argsort(-total, kind="stable")[:most]
+    return np.sort(first[total[first] > 0]).astype(np.int64)
+
+
+def _fold(values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str) -> Table:
+    """The chosen rows and columns, and the sums of the others where these are not 0."""
+    shown = _with_others(_with_others(values, columns).T, rows).T
+    labels = [*(down[row] for row in rows.tolist()), REST]
+    heads = [*(across[column] for column in columns.tolist()), REST]
+    kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
+    used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
+    body = tuple((labels[row] or "-", *(_show(float(shown[row, column])) for column in used)) for row in kept)
+    return Table((head, *(heads[place] for place in used)), body)
+
+
+def _with_others(values: Float, columns: Int) -> Float:
+    """Some columns, and the sum of all others after them."""
+    rest = np.delete(values, columns, axis=1).sum(axis=1, keepdims=True)
+    return np.concatenate([values[:, columns], rest], axis=1)
+
+
+def _show(value: float) -> str:
+    if np.isnan(value):
+        return "-"
+    return f"{value:.1f}" if value else "0"
+
+
+def _title(answer: ExtraAnswer, system: int, group: int) -> str:
+    made = ", ".join(
+        f"{name} {value}" for name, value in zip(answer.groupings, group_labels(answer, group), strict=True)
+    )
+    unit = f" [{answer.unit}]" if answer.unit else ""
+    whose = f"system {answer.systems[system]}" + (f", {made}" if made else "")
+    return f"{title_of(answer.attrs)}, {answer.metric}{unit}, {whose}"
+
+
+def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int) -> tuple[str, ...]:
+    missing, lost = answer.attrs["missing"], int(answer.n_missing[system, group])
+    tracks = f"{answer.n[system, group]} of {answer.n_tracks[group]} tracks"
+    notes = [f"{answer.aggregate}: {TABLE_AGGREGATES[answer.aggregate]}; {tracks}"]
+    notes.append(f"missing ({missing}): " + (f"{lost} cells; {MISSING[missing]}" if lost else "none"))
+    values = np.nan_to_num(answer.value[system, group]).reshape(-1, answer.value.shape[-1])
+    if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
+        notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
+    return tuple(notes)
