@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,8 +155,8 @@ def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | 
 
     Parameters
     ----------
-    annotations : sequence of xr.Dataset or Annotation, or a collection
-        A sequence of annotations of one kind, the reference first; or a Collection or LazyCollection of intervals.
+    annotations : sequence or mapping of xr.Dataset or Annotation, or a collection
+        Annotations of one kind, the reference first, perhaps by name; or a Collection or LazyCollection of intervals.
     grid : {"union", "reference"} or {"hop": seconds}
         Collections take only frames.
     names : sequence of str or None
@@ -176,8 +176,12 @@ def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | 
     """
     if isinstance(annotations, Collection | LazyCollection):
         return align_lazily(annotations, grid)
+    if hasattr(annotations, "data_vars") and "track" not in annotations.dims:
+        raise AnnotationError("one annotation alone has nothing to be aligned with; give a list of them")
     if hasattr(annotations, "data_vars"):
         return align_lazily(collections.from_dataset(annotations), grid)
+    if isinstance(annotations, Mapping):
+        names, annotations = list(annotations), list(annotations.values())
     plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in annotations]
     return align_annotations(plain, grid, names)
 

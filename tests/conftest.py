@@ -5,7 +5,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import hypothesis
 import pytest
+
+# A change must not be refused because of an input that it has nothing to do with: there the examples are always the
+# same. Everywhere else they differ from run to run, and find what is still unknown.
+hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("searching", deadline=None)
+hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
 
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 

@@ -44,6 +44,41 @@ def test_datasets_jams_objects_and_metrics_are_taken() -> None:
     assert one.weight.values.tolist() == [4.0, 4.0]
 
 
+def test_a_loaded_annotation_knows_the_namespace_to_be_written_in(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=1)
+    loaded = mirflow.load(tmp_path / "ref" / "t00.lab", task="chord")
+    assert mirflow.to_jams(loaded).annotations[0].namespace == "chord"
+
+
+def test_paths_and_jams_objects_are_taken_as_they_are(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=1)
+    path = tmp_path / "ref" / "t00.lab"
+    jam = mirflow.to_jams(mirflow.load(path, task="chord"))
+    assert mirflow.evaluate(path, jam, "chord", metrics=["majmin"]).score.values.tolist() == [1.0]
+    with pytest.raises(MetricError, match="say which task"):
+        mirflow.evaluate(path, path)
+
+
+def test_two_annotators_of_one_file_and_an_annotation_against_itself_are_scored() -> None:
+    jam = mirflow.to_jams([REFERENCE, ESTIMATE], task="chord")
+    reference, _ = mirflow.load(jam, task="chord", annotator="all")
+    assert mirflow.evaluate(reference, reference, metrics=["majmin"]).score.values.tolist() == [1.0]
+
+
+def test_tracks_of_collections_meet_by_name() -> None:
+    table = mirflow.evaluate(collect({"a": REFERENCE}), collect({"b": ESTIMATE}), "chord", metrics=["majmin"])
+    assert table.status.values.tolist() == [2, 3]
+
+
+def test_one_spelling_of_a_grid_suits_every_door() -> None:
+    for grid in ({"hop": 0.01}, 0.01, "0.01"):
+        framed = mirflow.evaluate(REFERENCE, ESTIMATE, "chord", metrics=["majmin"], grid=grid)
+        assert framed.attrs["grid"] == 0.01
+    for grid in ({"hop": -1}, "unin", 0.0, float("nan"), "reference"):
+        with pytest.raises(MetricError, match="is not scored on the grid"):
+            mirflow.evaluate(REFERENCE, ESTIMATE, "chord", grid=grid)
+
+
 def test_collections_are_scored_track_by_track() -> None:
     references = collect({"a": REFERENCE, "b": REFERENCE})
     estimates = collect({"b": ESTIMATE, "c": ESTIMATE, "a": chords((0, 4, "H"))})

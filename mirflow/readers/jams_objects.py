@@ -96,8 +96,8 @@ def to_jams(
     annotations : Annotation, xr.Dataset, or a sequence of them
         Of a kind that JAMS has a namespace for: events, intervals, hierarchy, patterns, tempo or key.
     task, namespace : str or None
-        What they are written as. None: the namespace that each was read from. Of ``beat_position`` only the
-        position in the bar is kept when reading, so that it is written as ``beat``.
+        What they are written as. None: the namespace, else the task, that each was read as. Of ``beat_position`` only
+        the position in the bar is kept when reading, so that it is written as ``beat``.
 
     Returns
     -------
@@ -142,6 +142,9 @@ def _duration(annotations: Sequence[Annotation]) -> float:
 
 
 def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:
+    if task is None and not annotation.attrs.get("namespace"):
+        noted = annotation.attrs.get("task")  # by load()
+        task = None if noted is None else str(noted)
     name = namespace or (default_namespace(task) if task is not None else annotation.attrs.get("namespace"))
     if name not in NAMESPACES:
         raise AnnotationError(f"which JAMS namespace is it, not {name!r}? name one of {', '.join(NAMESPACES)}")

@@ -132,7 +132,7 @@ class Pattern:
 
     def _match(self, base: str, name: str, bound: Mapping[str, str], stat: tuple[int, int]) -> Match:
         values = tuple(bound[key] for key in self.names)
-        return Match(f"{base}/{name}" if not name.startswith("/") else name, name, values, *stat)
+        return Match(f"{base.rstrip('/')}/{name}" if not name.startswith("/") else name, name, values, *stat)
 
     def hint(self, root: str | Path) -> str:
         """Why it may have found nothing: the deepest folder that is there, and what is in it."""

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.annotation import Annotation, to_dataset, to_ragged
 from mirflow.annotations.grids import codes_at, hop_of
 from mirflow.errors import AnnotationError
 
@@ -76,6 +76,12 @@ def test_the_label_in_force_is_that_of_the_last_interval_to_start(
 def test_what_is_no_grid_is_refused(grid: object) -> None:
     with pytest.raises(AnnotationError, match="not a grid"):
         hop_of(grid)  # type: ignore[arg-type]
+
+
+def test_a_mapping_names_the_annotations() -> None:
+    assert mirflow.align({"ref": REFERENCE, "est": ESTIMATE}).annotation.values.tolist() == ["ref", "est"]
+    with pytest.raises(AnnotationError, match="give a list of them"):
+        mirflow.align(to_dataset(REFERENCE))
 
 
 def test_only_like_with_like() -> None:

@@ -104,6 +104,12 @@ def same_span(draw: st.DrawFn) -> tuple[Segments, Segments]:
     return sides[0], sides[1]
 
 
+def labels_on_frames(side: Segments, frame_size: float) -> int:
+    """How many different labels the frames of a side have; short segments may lie between two frames."""
+    _, labels = mir_eval.util.intervals_to_samples(intervals_of(side), side[2], sample_size=frame_size)
+    return len({str(label).lower() for label in labels})
+
+
 @given(same_span(), st.sampled_from([0.1, 0.37, 1]))
 @settings(max_examples=30, deadline=None)
 @pytest.mark.parametrize("name", STRUCTURE)
@@ -111,7 +117,7 @@ def test_structure_functions_one_by_one(name: str, pair: tuple[Segments, Segment
     sides = intervals_of(pair[0]), pair[0][2], intervals_of(pair[1]), pair[1][2]
     expected = outcome(lambda: getattr(mir_eval.segment, name)(*sides, frame_size))
     found = outcome(lambda: getattr(segment, name)(*sides, frame_size))
-    if name == "mutual_information" and 1 in (len({label.lower() for label in side[2]}) for side in pair):
+    if name == "mutual_information" and 1 in (labels_on_frames(side, frame_size) for side in pair):
         expected, found = expected[:2], found[:2]  # what mir_eval normalises is rounding error here
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
 
