@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,9 +41,13 @@ def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
     """
     import dask
 
-    task = dask.delayed(score_block, pure=False)
     run = uuid.uuid4().hex
-    return [task(work, dask_key_name=f"{work.evaluation}-block-{number}-{run}") for number, work in enumerate(works)]
+    # Bound, not passed: dask would search an argument, with all its sources, for collections to compute first.
+    tasks = [dask.delayed(functools.partial(score_block, work), pure=False) for work in works]
+    return [
+        task(dask_key_name=f"{work.evaluation}-block-{number}-{run}")
+        for number, (task, work) in enumerate(zip(tasks, works, strict=True))
+    ]
 
 
 def lazy_scores(

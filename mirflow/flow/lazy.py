@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -75,11 +76,13 @@ class LazyCollection:
         """One delayed Collection for each block of tracks."""
         import dask
 
-        read = dask.delayed(read_block, pure=True)
-        return [
-            read(self.tracks[start : start + self.block], self.sources[start : start + self.block])
-            for start in range(0, len(self), self.block)
+        starts = range(0, len(self), self.block)
+        # Bound, not passed: dask would search the sources for collections to compute first.
+        bound = [
+            functools.partial(read_block, self.tracks[a : a + self.block], self.sources[a : a + self.block])
+            for a in starts
         ]
+        return [dask.delayed(read, pure=False)() for read in bound]
 
     def compute(self, **how: Any) -> Collection:
         """The collection, read now; keywords go to ``dask.compute``."""
