@@ -6,6 +6,7 @@ import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.schema import TASK_KINDS
+from mirflow.annotations.signal import HeldSignal
 from mirflow.ragged import Ragged
 
 KEYS = ("C major", "A minor", "Eb major", "F# minor", "G major", "E minor")
@@ -78,7 +79,53 @@ def _key(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("key", {}, [str(rng.choice(KEYS))])
 
 
+def _notes(task: str, rng: np.random.Generator) -> Annotation:
+    """A few of the same notes each time, early or late, and notes of its own: two annotations have some in common."""
+    common = np.arange(12)
+    kept = common[rng.random(12) < 0.7]
+    own = int(rng.integers(2, 6))
+    start = np.concatenate([0.5 * kept + rng.normal(0, 0.02, len(kept)) + 0.1, np.round(rng.uniform(0, 6, own), 3)])
+    length = np.concatenate([0.3 + 0.05 * (kept % 4) + rng.normal(0, 0.02, len(kept)), rng.uniform(0.05, 1, own)])
+    midi = np.concatenate([60.0 + kept % 7, rng.integers(48, 80, own)])
+    velocity = np.concatenate([40.0 + 5 * kept, rng.integers(1, 127, own)])
+    order = np.argsort(start)
+    columns = {"start": start, "end": start + length, "pitch": 440 * 2 ** ((midi - 69) / 12), "velocity": velocity}
+    return Annotation("notes", {name: column[order] for name, column in columns.items()})
+
+
+def _series(task: str, rng: np.random.Generator) -> Annotation:
+    """A slow melody on a grid of its own, partly unvoiced, with some guesses there (negative frequencies)."""
+    count = int(rng.integers(80, 160))
+    midi = 60.0 + np.repeat(np.arange(count // 20 + 1) % 5, 20)[:count] + rng.normal(0, 0.3, count)
+    frequency = 440 * 2 ** ((midi - 69) / 12)
+    state = rng.random(count // 10 + 1).repeat(10)[:count]
+    frequency = np.where(state < 0.15, 0.0, np.where(state < 0.3, -frequency, frequency))
+    return Annotation("series", {"time": np.arange(count) * 0.01, "frequency": frequency})
+
+
+def _multipitch(task: str, rng: np.random.Generator) -> Annotation:
+    count = int(rng.integers(40, 80))
+    sizes = rng.integers(0, 4, count)
+    midi = 55.0 + 3 * np.concatenate([np.arange(size) for size in sizes]) + rng.normal(0, 0.3, int(sizes.sum()))
+    return Annotation(
+        "multipitch", {"time": np.arange(count) * 0.01, "frequency": 440 * 2 ** ((midi - 69) / 12)}, None, (sizes,)
+    )
+
+
+def _audio(task: str, rng: np.random.Generator) -> Annotation:
+    """Two sources of half a second, the same each time but for noise and leakage."""
+    clean = np.random.default_rng(0).normal(size=(2, 1, 4000))
+    heard = clean + 0.2 * clean[::-1] * rng.random() + 0.1 * rng.normal(size=clean.shape)
+    signal = np.empty(2, dtype=object)
+    signal[:] = [HeldSignal(source, 8000.0) for source in heard]
+    return Annotation("audio", {"signal": signal}, ["bass", "voice"])
+
+
 _SAMPLES = {
+    "notes": _notes,
+    "series": _series,
+    "multipitch": _multipitch,
+    "audio": _audio,
     "events": _events,
     "intervals": _intervals,
     "hierarchy": _hierarchy,

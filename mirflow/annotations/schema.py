@@ -15,7 +15,7 @@ class Variable:
     Parameters
     ----------
     name, dtype : str
-        ``dtype`` is ``float64``, ``int64`` or ``str``.
+        ``dtype`` is ``float64``, ``str``, or ``signal`` (see :mod:`mirflow.annotations.signal`).
     long_name : str
         For people.
     units : str or None
@@ -176,13 +176,10 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "audio",
-                ("source", "channel", "sample"),
-                (
-                    Variable("amplitude", "float64", "amplitude"),
-                    Variable("rate", "float64", "sample rate", "Hz", depth=1),
-                ),
+                ("source",),
+                # Samples stay where they are until they are scored: a column of signals, not of amplitudes.
+                (Variable("signal", "signal", "recording"), Variable("label", "str", "source's name", optional=True)),
                 ("separation",),
-                ("finite",),
             ),
         )
     }
