@@ -59,6 +59,7 @@ def ours(reference: Annotation, estimate: Annotation) -> dict[str, float] | str:
 
 
 @given(reference=annotations(), estimate=annotations(min_size=0))
+@example((np.array([[2.0, 4.0]]), ["C"]), (np.array([[1.0, 2.0], [3.0, 4.0]]), ["C", "C"]))  # touches it, goes on later
 @example((np.array([[0.0, 2.0]]), ["C"]), (np.array([[5.0, 6.0]]), ["C"]))  # starts after the reference ends
 @example((np.array([[3.0, 4.0]]), ["C"]), (np.array([[0.0, 3.0]]), ["C"]))  # touches it
 @example((np.array([[3.0, 4.0]]), ["N"]), (np.array([[0.0, 1.0], [1.0, 2.0]]), ["C", "G"]))  # ends before it starts
@@ -74,6 +75,7 @@ def test_scores_and_errors_are_mir_evals(reference: Annotation, estimate: Annota
 
 
 @given(reference=annotations(), estimate=annotations())
+@example((np.array([[2.0, 4.0]]), ["C"]), (np.array([[1.0, 2.0], [3.0, 4.0]]), ["C", "C"]))
 @pytest.mark.filterwarnings("ignore:No reference chords")
 def test_the_steps_taken_one_by_one_give_the_same_recalls(reference: Annotation, estimate: Annotation) -> None:
     found = ours(reference, estimate)

@@ -171,8 +171,9 @@ class StepRows:
         source = ranges(first - 1, counts)  # the first of each is the step in force at `low`, or a stand-in for it
         rank, item, stop, edge = self._rank[source], self._item[source], self._stop[source], self._edge[source]
         front = offsets_of(counts)[:-1]
-        # An interval that ends just at `low` says something only if the next one continues it: then no edge is there.
-        goes_on = ~edge[front] & (rank[front] == low) & ((last > first) | resumes)
+        # An interval that ends just at `low` says something only if the next one continues its run.
+        goes_on = (rank[front] == low) & ((last > first) | resumes)
+        goes_on &= False if chord is None else chord[item[front]] == chord[self._item[first]]
         speaks = (first > self.offsets[rows]) & (~stop[front] | goes_on)
         item[front] = np.where(speaks, item[front], NOTHING)
         rank[front], stop[front], edge[front] = low, False, True
