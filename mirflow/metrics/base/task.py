@@ -192,6 +192,9 @@ _ROOMS: MappingProxyType[str, str] = MappingProxyType(
         "tempo": "mirflow.metrics.tempo",
         "key": "mirflow.metrics.key",
         "alignment": "mirflow.metrics.alignment",
+        "multipitch": "mirflow.metrics.multipitch",
+        "melody": "mirflow.metrics.melody",
+        "transcription": "mirflow.metrics.transcription",
     }
 )
 

@@ -1,0 +1,253 @@
+"""Note transcription with velocities: mir_eval's functions for one pair; datasets have task ``transcription``.
+
+Its metrics that begin with ``velocity_`` are the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+
+from .base.arguments import refuse_unknown
+from .checks import Array
+from .transcription import match_notes as match_without_velocities
+from .transcription.functions import PARAMETERS, RATES, score_one
+from .transcription.notes import Matches, Notes
+from .transcription.pair import Matching, one_row, validate_notes
+from .transcription.rules import NO_OFFSET, VELOCITY
+from .transcription.velocities import agree
+
+__all__ = ["evaluate", "match_notes", "precision_recall_f1_overlap", "validate"]
+
+_SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "est_pitches", "est_velocities")
+_KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")
+_NOTES = tuple(VELOCITY + name for name in (*RATES, "average_overlap_ratio"))
+
+
+def validate(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    ref_velocities: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    est_velocities: Array,
+) -> None:
+    """Check both sides of a pair.
+
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each note.
+    ref_pitches, est_pitches : (n,) and (m,), Hz
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI.
+
+    Raises
+    ------
+    ValueError
+        As :func:`mirflow.metrics.transcription.validate`; for velocities below 0 or not finite, and another number of
+        them.
+
+    Warns
+    -----
+    MirflowWarning
+        For an empty side.
+    """
+    sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
+    _validate(*sides[0], *sides[1], stacklevel=2)
+
+
+def _validate(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    ref_velocities: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    est_velocities: Array,
+    stacklevel: int,
+) -> None:
+    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches, stacklevel=stacklevel + 1)
+    sides = (("Reference", ref_velocities, ref_pitches), ("Estimated", est_velocities, est_pitches))
+    for name, velocities, pitches in sides:
+        if velocities.shape[0] != pitches.shape[0]:
+            raise ValueError(f"{name} velocities must have the same length as pitches and intervals.")
+    for name, velocities, _ in sides:
+        if velocities.size > 0 and np.min(velocities) < 0:
+            raise ValueError(f"{name} velocities must be positive.")
+        if not np.isfinite(velocities).all():
+            raise ValueError(f"{name} velocities must be finite.")
+
+
+def match_notes(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    ref_velocities: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    est_velocities: Array,
+    onset_tolerance: float = 0.05,
+    pitch_tolerance: float = 50.0,
+    offset_ratio: float | None = 0.2,
+    offset_min_tolerance: float = 0.05,
+    strict: bool = False,
+    velocity_tolerance: float = 0.1,
+) -> Matching:
+    """Notes that match in onset, pitch and end, and whose velocities agree.
+
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each note.
+    ref_pitches, est_pitches : (n,) and (m,), Hz
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
+        to the matched notes.
+    onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance, strict
+        As for :func:`mirflow.metrics.transcription.match_notes`.
+    velocity_tolerance : float
+        The scaled velocities must be less than that apart.
+
+    Returns
+    -------
+    list of (int, int)
+        Places of matched notes in the reference and the estimate.
+
+    References
+    ----------
+    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
+
+    Examples
+    --------
+    >>> notes, pitches = np.array([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]]), np.array([440.0, 220.0, 330.0])
+    >>> loud, half = np.array([20, 60, 100]), np.array([10, 30, 50])
+    >>> match_notes(notes, pitches, loud, notes, pitches, half)
+    [(0, 0), (1, 1), (2, 2)]
+    """
+    sides = one_row(ref_intervals, ref_pitches, ref_velocities), one_row(est_intervals, est_pitches, est_velocities)
+    found = match_without_velocities(
+        ref_intervals,
+        ref_pitches,
+        est_intervals,
+        est_pitches,
+        onset_tolerance,
+        pitch_tolerance,
+        offset_ratio,
+        offset_min_tolerance,
+        strict,
+    )
+    if not found:
+        return []
+    place = np.array(found, dtype=np.int64)
+    matches = Matches(place[:, 0], place[:, 1], np.zeros(len(place), dtype=np.int64))
+    notes = []
+    for side in sides:
+        start, end, pitch, velocity = (side.columns[name] for name in ("start", "end", "pitch", "velocity"))
+        notes.append(Notes(start, end, pitch, side.counts[0], {"velocity": velocity}))
+    kept = agree(notes[0], notes[1], matches, velocity_tolerance)
+    return [one for one, agrees in zip(found, kept.tolist(), strict=True) if agrees]
+
+
+def precision_recall_f1_overlap(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    ref_velocities: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    est_velocities: Array,
+    onset_tolerance: float = 0.05,
+    pitch_tolerance: float = 50.0,
+    offset_ratio: float | None = 0.2,
+    offset_min_tolerance: float = 0.05,
+    strict: bool = False,
+    velocity_tolerance: float = 0.1,
+    beta: float = 1.0,
+) -> tuple[float, float, float, float]:
+    """Precision, recall, F-measure and average overlap ratio of the notes that match, velocities included.
+
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each note.
+    ref_pitches, est_pitches : (n,) and (m,), Hz
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI.
+    onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance, strict, velocity_tolerance
+        As for `match_notes`.
+    beta : float
+        How many times as much recall counts.
+
+    Returns
+    -------
+    precision, recall, f_measure, avg_overlap_ratio : float
+        0 if a side is empty.
+
+    Raises
+    ------
+    ValueError
+        As `validate`, which also warns.
+
+    Examples
+    --------
+    >>> notes, pitches, velocities = np.array([[0.0, 1.0]]), np.array([440.0]), np.array([64])
+    >>> precision_recall_f1_overlap(notes, pitches, velocities, notes, pitches, velocities)
+    (1.0, 1.0, 1.0, 1.0)
+    """
+    sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
+    _validate(*sides[0], *sides[1], stacklevel=2)
+    given = dict(zip(PARAMETERS, (onset_tolerance, pitch_tolerance, offset_ratio), strict=False))
+    given |= {"offset_min_tolerance": offset_min_tolerance, "strict": strict, "beta": beta}
+    given["velocity_tolerance"] = velocity_tolerance
+    names = [name + ("" if offset_ratio is not None else NO_OFFSET) for name in _NOTES]
+    precision, recall, f, overlap = score_one(one_row(*sides[0]), one_row(*sides[1]), names, given)
+    return precision, recall, f, overlap
+
+
+def evaluate(
+    ref_intervals: Array,
+    ref_pitches: Array,
+    ref_velocities: Array,
+    est_intervals: Array,
+    est_pitches: Array,
+    est_velocities: Array,
+    **kwargs: Any,
+) -> OrderedDict[str, float]:
+    """All transcription scores with velocities of one estimate.
+
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each note.
+    ref_pitches, est_pitches : (n,) and (m,), Hz
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI.
+    **kwargs
+        Parameters of `precision_recall_f1_overlap`. Without an ``offset_ratio`` (None) the scores that look at the ends
+        are left out.
+
+    Returns
+    -------
+    OrderedDict of str to float
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `validate`, which also warns.
+
+    Examples
+    --------
+    >>> notes, pitches, velocities = np.array([[0.0, 1.0]]), np.array([440.0]), np.array([64])
+    >>> list(evaluate(notes, pitches, velocities, notes, pitches, velocities, offset_ratio=None))[:2]
+    ['Precision_no_offset', 'Recall_no_offset']
+    """
+    refuse_unknown("evaluate", kwargs, (*_SIDES, *PARAMETERS, "velocity_tolerance"))
+    sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
+    _validate(*sides[0], *sides[1], stacklevel=2)
+    endings = (NO_OFFSET,) if kwargs.get("offset_ratio", 0.2) is None else ("", NO_OFFSET)
+    names = [name + ending for ending in endings for name in _NOTES]
+    found = score_one(one_row(*sides[0]), one_row(*sides[1]), names, kwargs)
+    keys = [key + ending for ending in endings for key in _KEYS]
+    return OrderedDict(zip(keys, found, strict=True))

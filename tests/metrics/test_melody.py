@@ -1,0 +1,347 @@
+"""Melody extraction: mir_eval's numbers, errors and warnings, conventions, and what cannot be scored."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import warnings
+from collections import OrderedDict
+from pathlib import Path
+
+import mir_eval
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import MetricError, MirflowWarning
+from mirflow.evaluation import evaluate, explain
+from mirflow.metrics import io, melody
+from mirflow.metrics.base import Measure, Scores, get_task
+from mirflow.metrics.melody.arrays import KINDS
+from mirflow.ragged import Ragged
+from tests.metrics.melodies import Melody, melodies, to_rows
+
+TASK = get_task("melody")
+PITCHED = ("raw_pitch_accuracy", "raw_chroma_accuracy", "overall_accuracy")
+Pair = tuple[Melody, Melody]
+
+
+def measures(kind: str = "linear", tolerance: float = 50.0, convention: str = "mir_eval") -> tuple[Measure, ...]:
+    rules, resampling = TASK.convention(convention), KINDS[kind]
+    voicing = [f"voicing_recall@{resampling}", f"voicing_false_alarm@{resampling}"]
+    return rules.select([*voicing, *(f"{name}@{tolerance}(resampling={resampling})" for name in PITCHED)])
+
+
+def score(batch: list[Pair], wanted: tuple[Measure, ...], grid: str | float = "reference") -> Scores:
+    row = np.arange(len(batch))
+    references, estimates = (to_rows([pair[side] for pair in batch]) for side in (0, 1))
+    return TASK.convention().score(references, estimates, row, row, wanted, grid)
+
+
+def theirs(pair: Pair, **kwargs: object) -> list[float]:
+    """mir_eval's scores; it writes into the voicing, so it gets a copy."""
+    (ref_time, ref_freq, reward), (est_time, est_freq, voicing) = pair
+    copies = [None if one is None else one.copy() for one in (voicing, reward)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return list(mir_eval.melody.evaluate(ref_time, ref_freq, est_time, est_freq, *copies, **kwargs).values())
+
+
+def ours(pair: Pair, **kwargs: object) -> list[float]:
+    (ref_time, ref_freq, reward), (est_time, est_freq, voicing) = pair
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MirflowWarning)
+        return list(melody.evaluate(ref_time, ref_freq, est_time, est_freq, voicing, reward, **kwargs).values())
+
+
+def series(time: list[float], frequency: list[float], **columns: list[float]) -> Annotation:
+    every = {"time": time, "frequency": frequency, **columns}
+    return Annotation("series", {name: np.array(values) for name, values in every.items()})
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    batch=st.lists(st.tuples(melodies(), melodies()), min_size=1, max_size=5),
+    kind=st.sampled_from(list(KINDS)),
+    hop=st.sampled_from([None, None, 0.01, 0.0037, 0.1]),
+    tolerance=st.sampled_from([50.0, 1.0, 599.0, 700.0]),
+)
+def test_scores_are_mir_evals_alone_and_in_batches_to_the_bit(
+    batch: list[Pair], kind: str, hop: float | None, tolerance: float
+) -> None:
+    together = score(batch, measures(kind, tolerance), "reference" if hop is None else hop)
+    assert not together.refused
+    for number, pair in enumerate(batch):
+        alone = score([pair], measures(kind, tolerance), "reference" if hop is None else hop)
+        assert alone.score[0].tobytes() == together.score[number].tobytes()
+        assert alone.weight[0].tobytes() == together.weight[number].tobytes()
+        options = {"kind": kind, "hop": hop, "cent_tolerance": tolerance}
+        assert together.score[number].tolist() == ours(pair, **options)
+        np.testing.assert_allclose(together.score[number], theirs(pair, **options), rtol=0, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=100)
+@given(one=melodies(), other=melodies(), kind=st.sampled_from(list(KINDS)), hop=st.sampled_from([None, 0.01]))
+def test_cents_and_voicing_on_common_frames_are_mir_evals(
+    one: Melody, other: Melody, kind: str, hop: float | None
+) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        arrays = one[0], one[1], other[0], other[1]
+        expected = mir_eval.melody.to_cent_voicing(*arrays, hop=hop, kind=kind)
+        found = melody.to_cent_voicing(*arrays, hop=hop, kind=kind)
+    for ours_, theirs_ in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours_, theirs_, rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("number", range(10))
+def test_expected_scores_of_mir_evals_examples(shared_data: Path, number: int) -> None:
+    folder = shared_data / "mir_eval-fixtures" / "melody"
+    expected = json.loads((folder / f"output{number:02d}.json").read_text(encoding="utf-8"))
+    sides = (io.load_time_series(folder / f"{side}{number:02d}.txt") for side in ("ref", "est"))
+    found = melody.evaluate(*(column for side in sides for column in side))
+    assert dict(found) == pytest.approx(expected, abs=1e-9)
+
+
+def real_pairs(shared_data: Path) -> list[Pair]:
+    folder = shared_data / "adc2004-melody"
+    pairs = []
+    for path in sorted((folder / "reference").glob("*.txt")):
+        one, other = (np.loadtxt(side) for side in (path, folder / "estimates/SG2" / path.name))
+        pairs.append(((one[:, 0], one[:, 1], None), (other[:, 0], other[:, 1], None)))
+    assert len(pairs) == 20
+    return pairs
+
+
+@pytest.mark.parametrize(("kind", "hop"), [("linear", None), ("nearest", 0.01), ("zero", 0.01), ("linear", 0.0037)])
+def test_scores_of_real_tracks_are_mir_evals(shared_data: Path, kind: str, hop: float | None) -> None:
+    batch = real_pairs(shared_data)
+    found = score(batch, measures(kind), "reference" if hop is None else hop)
+    expected = [theirs(pair, kind=kind, hop=hop) for pair in batch]
+    np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-9)
+
+
+class TestWeights:
+    """The denominators in seconds."""
+
+    pair = series([0.0, 0.5, 1.0, 1.5], [220.0, 220.0, 0.0, 330.0]), series([0.0, 1.5], [221.0, 440.0])
+
+    def test_on_the_grid_of_the_reference_they_are_frames_times_its_mean_hop(self) -> None:
+        found = evaluate(*self.pair, "melody")
+        weights = dict(zip(found.metric.values.tolist(), found.weight.values.ravel().tolist(), strict=True))
+        assert weights["voicing_recall"] == weights["raw_pitch_accuracy"] == 1.5
+        assert weights["voicing_false_alarm"] == 0.5
+        assert weights["overall_accuracy"] == 2.0
+
+    def test_on_frames_they_are_frames_times_the_hop(self) -> None:
+        found = evaluate(*self.pair, "melody", metrics=["overall_accuracy"], grid=0.25)
+        assert found.weight.values.ravel().tolist() == [7 * 0.25]
+
+    def test_a_reward_weighs_the_frames(self) -> None:
+        reward = np.array([1.0, 0.25, 0.0, 0.25])
+        reference = (np.arange(4) / 2, np.array([220.0, 220.0, 0.0, 330.0]), reward)
+        found = score([(reference, (np.arange(4) / 2, np.full(4, 220.0), None))], measures())
+        assert found.weight[0].tolist() == [1.5, 0.5, 0.75, 0.75, 2.0]
+        assert found.score[0, 2] == pytest.approx(1.25 / 1.5)
+
+
+class TestEmptySides:
+    """What has no samples."""
+
+    melody = np.array([0.0, 0.5, 1.0, 1.5]), np.array([220.0, 220.0, 0.0, 0.0]), None
+    nothing = np.zeros(0), np.zeros(0), None
+
+    def test_an_estimate_without_samples_is_silent(self) -> None:
+        found = score([(self.melody, self.nothing)], measures())
+        assert found.score[0].tolist() == [0.0, 0.0, 0.0, 0.0, 0.5]
+        assert found.weight[0].tolist() == [1.0, 1.0, 1.0, 1.0, 2.0]
+        assert found.score[0].tolist() == ours((self.melody, self.nothing))
+
+    def test_without_a_reference_all_is_0(self) -> None:
+        found = score([(self.nothing, self.melody), (self.nothing, self.nothing)], measures())
+        assert found.score.tolist() == found.weight.tolist() == [[0.0] * 5] * 2
+        assert ours((self.nothing, self.melody)) == [0.0] * 5
+
+    def test_empty_ones_among_others_change_nothing(self) -> None:
+        pairs = [(self.melody, self.melody), (self.melody, self.nothing), (self.nothing, self.melody)]
+        together = score(pairs, measures())
+        for number, pair in enumerate(pairs):
+            assert score([pair], measures()).score[0].tolist() == together.score[number].tolist()
+
+
+class TestMirex:
+    """Frames of 10 ms, and a false alarm of 1 where nothing is unvoiced."""
+
+    def test_samples_are_nearest_or_held(self) -> None:
+        reference = series([0.0, 0.01, 0.02], [220.0, 220.0, 220.0])
+        estimate = series([0.0, 0.012, 0.024], [220.0, 330.0, 330.0])
+        for name, expected in (("mirex", 1 / 3), ("mirex_hold", 2 / 3)):
+            found = evaluate(reference, estimate, "melody", convention=name, metrics=["overall_accuracy"])
+            assert found.score.item() == pytest.approx(expected)
+
+    def test_scores_are_mir_evals_with_its_options(self, shared_data: Path) -> None:
+        batch = real_pairs(shared_data)[:5]
+        for name, kind in (("mirex", "nearest"), ("mirex_hold", "zero")):
+            rules, row = TASK.convention(name), np.arange(len(batch))
+            sides = (to_rows([pair[side] for pair in batch]) for side in (0, 1))
+            found = rules.score(*sides, row, row, rules.select(), rules.grids[0])
+            expected = np.array([theirs(pair, kind=kind, hop=0.01) for pair in batch])
+            expected[found.weight[:, 1] == 0, 1] = 1.0  # a reference without unvoiced frames is among them
+            np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-9)
+
+    def test_false_alarm_without_unvoiced_frames(self) -> None:
+        pair = series([0.0, 0.01], [220.0, 220.0]), series([0.0, 0.01], [220.0, 0.0])
+        for name, expected in (("mir_eval", 0.0), ("mirex", 1.0), ("mirex_hold", 1.0)):
+            found = evaluate(*pair, "melody", convention=name, metrics=["voicing_false_alarm"])
+            assert (found.score.item(), found.weight.item()) == (expected, 0.0)
+
+
+class TestCleaning:
+    """What dataset runs do with odd rows."""
+
+    clean = staticmethod(TASK.convention().clean)
+
+    @pytest.mark.parametrize(
+        ("column", "value", "message"),
+        [
+            ("time", np.nan, "time is not finite: nan"),
+            ("time", 1e12, "time is not in seconds"),
+            ("frequency", np.inf, "frequency is not finite: inf"),
+            ("voicing", 1.5, "voicing is not from 0 to 1: 1.5"),
+            ("voicing", np.nan, "voicing is not from 0 to 1: nan"),
+        ],
+    )
+    def test_flaws_name_the_sample_and_empty_the_row(self, column: str, value: float, message: str) -> None:
+        columns = {"time": np.arange(4.0), "frequency": np.full(4, 220.0), "voicing": np.ones(4)}
+        columns[column][1] = value
+        cleaned = self.clean(Ragged(columns, (np.array([2, 2]),)))
+        assert cleaned.flaws[0].item == 1
+        assert message in cleaned.flaws[0].message
+        assert cleaned.rows.counts[0].tolist() == [0, 2]
+
+    def test_times_are_sorted_and_oddities_counted(self) -> None:
+        columns = {"time": np.array([-1.0, 0.5, 0.0, 0.0]), "frequency": np.array([1.0, 2.0, 3.0, 4.0])}
+        cleaned = self.clean(Ragged(columns, (np.array([4]),)))
+        assert cleaned.rows.columns["frequency"].tolist() == [1.0, 3.0, 4.0, 2.0]
+        assert cleaned.repairs.tolist() == [3]
+
+    def test_a_row_without_voicing_takes_it_from_the_signs(self) -> None:
+        graded = np.arange(3.0), np.array([220.0, 220.0, -220.0]), np.array([0.5, 1.0, 1.0])
+        plain = np.arange(3.0), np.array([220.0, 220.0, -220.0]), None
+        together = score([(plain, graded), (plain, plain)], measures())
+        assert together.score[1].tolist() == score([(plain, plain)], measures()).score[0].tolist()
+        assert together.score[0, 0] == 0.75
+
+
+def test_a_reference_that_starts_before_0_and_before_the_estimate_is_refused() -> None:
+    early = np.array([-0.5, 0.0, 0.5]), np.full(3, 220.0), None
+    usual = np.array([0.0, 0.5]), np.full(2, 220.0), None
+    found = score([(early, usual), (usual, early), (early, early)], measures())
+    assert list(found.refused) == [0]
+    assert "starts at -0.5 s" in found.refused[0]
+    assert np.isnan(found.score[0]).all()
+    assert found.score[1:, 4].tolist() == [1.0, 1.0]
+    with pytest.raises(ValueError, match="below the first time"):
+        melody.evaluate(early[0], early[1], usual[0], usual[1])
+
+
+def test_too_many_frames_are_refused() -> None:
+    late = np.array([0.0, 1e8]), np.full(2, 220.0), None
+    usual = np.array([0.0, 0.5]), np.full(2, 220.0), None
+    found = score([(usual, usual), (late, usual)], measures(), 0.01)
+    assert list(found.refused) == [1]
+    assert "frames" in found.refused[1]
+
+
+def test_other_grids_are_refused() -> None:
+    usual = np.array([0.0, 0.5]), np.full(2, 220.0), None
+    for grid in ("union", -1.0, 0.0, np.inf):
+        with pytest.raises(MetricError, match="melodies are not scored on grid"):
+            score([(usual, usual)], measures(), grid)
+
+
+class TestPairFunctions:
+    """mir_eval's interface."""
+
+    @pytest.mark.parametrize("name", [name for name in melody.__all__ if name != "TASK"])
+    def test_arguments_have_mir_evals_names_order_and_defaults(self, name: str) -> None:
+        ours_ = inspect.signature(getattr(melody, name)).parameters.values()
+        other = inspect.signature(getattr(mir_eval.melody, name)).parameters.values()
+        assert [(p.name, p.default, p.kind) for p in ours_] == [(p.name, p.default, p.kind) for p in other]
+
+    def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order(self) -> None:
+        times, frequencies = np.arange(3.0), np.array([220.0, 0.0, 330.0])
+        found = melody.evaluate(times, frequencies, times, frequencies)
+        assert isinstance(found, OrderedDict)
+        assert {type(value) for value in found.values()} == {float}
+        assert list(found) == list(mir_eval.melody.evaluate(times, frequencies, times, frequencies))
+
+    def test_a_misspelt_argument_is_named_with_the_nearest_known_one(self) -> None:
+        with pytest.raises(TypeError, match=r"'cent_tolerence'; did you mean 'cent_tolerance'\?"):
+            melody.evaluate(np.arange(2.0), np.ones(2), np.arange(2.0), np.ones(2), cent_tolerence=1)
+
+    def test_what_is_given_is_never_changed(self) -> None:
+        voicing, times = np.ones(3), np.arange(3.0)
+        melody.evaluate(times, np.array([220.0, 0.0, 330.0]), times, np.array([0.0, 220.0, 0.0]), voicing, voicing)
+        assert voicing.tolist() == [1.0, 1.0, 1.0]
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"kind": "cubic"}, "kind must be one of linear, nearest, zero"),
+            ({"hop": 0.0}, "hop must be above 0 s"),
+            ({"est_time": np.array([0.0, 1.0, 0.5])}, "ascending"),
+            ({"est_time": np.array([0.0, 0.7, 0.7])}, "times repeat"),
+            ({"est_time": np.array([0.0, np.nan, 0.5])}, "finite"),
+            ({"est_freq": np.array([0.0, np.nan, 0.5])}, "finite"),
+            ({"est_freq": np.zeros(2)}, "same length"),
+            ({"est_voicing": np.array([0.0, 2.0, 0.0])}, "between 0 and 1"),
+        ],
+    )
+    def test_what_is_no_melody_is_refused(self, changes: dict[str, object], message: str) -> None:
+        times = np.arange(3.0)
+        given = {"ref_time": times, "ref_freq": np.full(3, 220.0), "est_time": times, "est_freq": np.full(3, 220.0)}
+        with pytest.raises(ValueError, match=message):
+            melody.evaluate(**(given | changes))
+
+    def test_arrays_of_different_length_are_refused(self) -> None:
+        with pytest.raises(ValueError, match=r"Reference and estimated voicing arrays should be the same length\."):
+            melody.voicing_measures(np.ones(2), np.ones(3))
+        with pytest.raises(ValueError, match=r"All voicing and frequency arrays must have the same length\."):
+            melody.overall_accuracy(np.ones(2), np.ones(2), np.ones(2), np.ones(3))
+
+    def test_warnings(self) -> None:
+        with pytest.warns(MirflowWarning, match="Non-uniform timescale passed to resample_melody_series"):
+            melody.resample_melody_series(np.array([0.0, 1.0, 3.0]), np.arange(3.0), np.ones(3), np.array([0.5]))
+        with pytest.warns(MirflowWarning, match=r"Reference melody has no voiced frames\."):
+            melody.voicing_measures(np.zeros(2), np.ones(2))
+
+    def test_new_times_may_be_in_any_order(self) -> None:
+        times, values = np.arange(3.0), np.array([2.0, 4.0, 3.0])
+        found, _ = melody.resample_melody_series(times, values, np.ones(3), np.array([1.5, 0.5]))
+        assert found.tolist() == [3.5, 3.0]
+        assert melody.resample_melody_series(times, values, np.ones(3), np.zeros(0))[0].size == 0
+
+
+class TestEvidence:
+    """What became of each frame."""
+
+    reference = series([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [220.0, 220.0, 220.0, 220.0, 0.0, 0.0])
+    estimate = series([0.0, 1.0, 2.0, 3.0, 4.0, 5.0], [220.0, 440.0, 300.0, -220.0, 220.0, -220.0])
+
+    def test_verdicts(self) -> None:
+        found = explain(self.reference, self.estimate, "overall_accuracy", "melody")
+        verdicts = ["right", "octave", "wrong", "missed", "false alarm", "rightly unvoiced"]
+        assert found.verdict.values.tolist() == verdicts
+        assert found.end.values.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]
+        np.testing.assert_allclose(found.estimate_frequency, [220, 440, 300, -220, 220, -220])
+
+    def test_raw_pitch_counts_guesses(self) -> None:
+        found = explain(self.reference, self.estimate, "raw_pitch_accuracy", "melody")
+        assert found.verdict.values.tolist()[3] == "right"
+
+    def test_the_conventions_of_mirex_show_their_frames(self) -> None:
+        found = explain(self.reference, self.estimate, "overall_accuracy", "melody", convention="mirex")
+        assert len(found.start) == 501
