@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import tempfile
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import jams
+import mido
 import mir_eval
 import numpy as np
+import pretty_midi
 
 from mirflow.readers import DelimitedOptions, FileSource, Reading
 from mirflow.readers.jams import annotators_of
@@ -148,6 +151,69 @@ def compare_events(data: Path, rounds: int) -> None:
     compare("lists of boundaries", songs, readers, rounds)
 
 
+def write_midi(folder: Path, files: int = 40) -> list[Path]:
+    """Random piano pieces of 2000 notes."""
+    rng = np.random.default_rng(0)
+    paths = []
+    for number in range(files):
+        track = mido.MidiTrack()
+        for pitch, wait in zip(rng.integers(30, 90, 2000).tolist(), rng.integers(0, 200, 2000).tolist(), strict=True):
+            track.append(mido.Message("note_on", note=pitch, velocity=64, time=wait))
+            track.append(mido.Message("note_off", note=pitch, time=100))
+        paths.append(folder / f"{number}.mid")
+        mido.MidiFile(tracks=[track]).save(paths[-1])
+    return paths
+
+
+def check_pitched(melodies: list[Path], frames: list[Path], notes: list[Path], pieces: list[Path]) -> None:
+    """The same numbers as mir_eval and pretty_midi read."""
+    for path in melodies:
+        times, values = mir_eval.io.load_time_series(str(path))
+        columns = ours(Reading.of(task="melody"))(path)[0].columns
+        assert np.array_equal(columns["time"], times)
+        assert np.array_equal(columns["frequency"], values)
+    for path in frames:
+        columns = ours(Reading.of(task="multipitch"))(path)[0].columns
+        assert np.array_equal(columns["frequency"], np.concatenate(mir_eval.io.load_ragged_time_series(str(path))[1]))
+    for path in notes:
+        intervals, pitches = mir_eval.io.load_valued_intervals(str(path))
+        columns = ours(Reading.of(task="transcription"))(path)[0].columns
+        assert np.array_equal(columns["start"], intervals[:, 0])
+        assert np.array_equal(columns["pitch"], pitches)
+    for path in pieces[:3]:
+        starts = sorted(note.start for note in pretty_midi.PrettyMIDI(str(path)).instruments[0].notes)
+        assert np.allclose(ours(Reading.of(task="transcription"))(path)[0].columns["start"], starts, rtol=0, atol=1e-9)
+
+
+def compare_pitched(data: Path, rounds: int) -> None:
+    """Melodies, multipitch and notes from text, and notes from MIDI files."""
+    melodies = sorted((data / "adc2004-melody").rglob("*.txt"))
+    frames = sorted((data / "mir_eval-fixtures" / "multipitch").glob("*.txt"))
+    notes = sorted((data / "mirex2015-su-transcription" / "estimates").rglob("*.txt"))
+    melody, multipitch, transcription = map(ours, map(_reading, ("melody", "multipitch", "transcription")))
+    with tempfile.TemporaryDirectory() as folder:
+        pieces = write_midi(Path(folder))
+        check_pitched(melodies, frames, notes, pieces)
+        for title, files, read, name in (
+            ("melodies", melodies, melody, "load_time_series"),
+            ("multipitch", frames, multipitch, "load_ragged_time_series"),
+            ("notes", notes, transcription, "load_valued_intervals"),
+        ):
+            loader = getattr(mir_eval.io, name)
+            theirs = {f"mir_eval.io.{name}": lambda path, loader=loader: loader(str(path))}
+            compare(title, files, {"mirflow (with digest)": read, **theirs}, rounds)
+        readers = {
+            "mirflow (with digest)": transcription,
+            "mido alone": lambda path: mido.MidiFile(str(path)),
+            "pretty_midi": lambda path: pretty_midi.PrettyMIDI(str(path)),
+        }
+        compare("MIDI", pieces, readers, max(1, rounds // 2))
+
+
+def _reading(task: str) -> Reading:
+    return Reading.of(task=task)
+
+
 def uncached(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
     """Without what stays decoded from the round before."""
     from mirflow.readers.jams import _open
@@ -182,6 +248,7 @@ def main() -> None:
     }
     compare("jams", casd, jams_readers, asked.rounds)
     compare_events(asked.data, asked.rounds)
+    compare_pitched(asked.data, asked.rounds)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ import numpy as np
 
 from .annotations.annotation import Annotation, to_ragged
 from .annotations.rules import inspect
-from .errors import AnnotationError
+from .annotations.schema import KINDS, kind_of
+from .annotations.signal import first_not_finite, is_silent
+from .errors import AnnotationError, UnreadableError
 from .flow.block import score_block
 from .flow.work import BlockWork, TrackWork
 from .metrics.base import Convention, Measure, get_task, tasks
@@ -21,10 +23,13 @@ from .ragged import Ragged
 from .readers.held import HeldSource
 from .readers.namespaces import NAMESPACES
 from .readers.read import read_all
+from .readers.stems import SUFFIXES as SOUND
+from .readers.stems import sound_folders
 
 Severity = Literal["error", "warning", "note"]
 PERFECT_TOLERANCE = 1e-9
-_TASKS = {".lab": "chord", ".key": "key"}
+_TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
+_TASKS |= dict.fromkeys(SOUND, "separation")
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
@@ -74,6 +79,7 @@ def check_paths(
     *,
     convention: str | None = None,
     schema: bool = True,
+    annotator: str | int | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and the folders in them.
@@ -83,11 +89,13 @@ def check_paths(
     paths : iterable of path
     task : str or None
         What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, ``.key``
-        files as keys, and other text files are skipped with a note.
+        files as keys, MIDI files as transcriptions, sound files as sources, and others are skipped with a note.
     convention : str or None
         Whose rules decide what is an error; None: the task's default.
     schema : bool
         Whether JAMS files are also validated against the schemas that the jams library ships.
+    annotator : str, int or None
+        Of JAMS files that hold several; None: all of them.
     **options
         How the files are read, as for :func:`mirflow.load`.
 
@@ -101,13 +109,20 @@ def check_paths(
     AnnotationError
         If a path does not exist, or a folder holds no annotation file.
     """
-    for path in _files(paths):
+    options = {"annotator": annotator, **options}
+    for path in _files(paths, task, "levels" in options):
         yield FileCheck(str(path), tuple(_check_file(path, task, convention, schema, options)))
 
 
-def _files(paths: Iterable[str | Path]) -> Iterator[Path]:
+def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
+    """The files to check; of sound the folders, each with the sources of one track."""
     for given in map(Path, paths):
-        if given.is_dir():
+        sound = task is not None and kind_of(task).name == "audio"
+        if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name):
+            yield given
+        elif sound and given.is_dir():
+            yield from sound_folders(given)
+        elif given.is_dir():
             yield from annotation_files(given)
         elif given.exists():
             yield given
@@ -132,18 +147,37 @@ def _check_file(
     if is_jams and schema:
         yield from _check_schema(path)
     for annotation in annotations:
-        yield from _check_annotation(annotation, task, convention)
+        if annotation.kind == "audio":
+            yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
+        else:
+            yield from _check_annotation(annotation, task, convention)
 
 
 def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
-    """Every annotation of a file that is for the task, or that can be read at all."""
-    if task is not None:
-        return read_all(path, task=task, **options)
-    found = []
-    for namespace in NAMESPACES.values():
-        own = namespace.tasks[0] if namespace.tasks else None
-        found += read_all(path, task=own, namespace=namespace.name, **options)
-    return found
+    """Every annotation of a file that is for the task, or that can be read at all; of one annotator where one is named.
+
+    Raises
+    ------
+    AnnotationError
+        If the file cannot be read, or has no such annotator.
+    """
+    options = dict(options)
+    annotator = options.pop("annotator")
+    if task is not None or "namespace" in options:
+        found = read_all(path, task=task, **options)
+    else:
+        found = []
+        for namespace in NAMESPACES.values():
+            own = namespace.tasks[0] if namespace.tasks else None
+            found += read_all(path, task=own, namespace=namespace.name, **options)
+    if annotator is None or path.suffix.lower() != ".jams":
+        return found
+    if isinstance(annotator, int) and annotator < len(found):
+        return [found[annotator]]
+    names = [str(one.attrs.get("annotator", "")) for one in found]
+    if annotator not in names:
+        raise AnnotationError(f"has no annotator {annotator!r}; it has {', '.join(names) or 'none'}")
+    return [one for one, name in zip(found, names, strict=True) if name == annotator]
 
 
 def _check_schema(path: Path) -> Iterator[Found]:
@@ -176,6 +210,25 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
         yield Found("error", "label", message, annotation.line(item), annotator)
     if not wrong and not flaws:
         yield from _check_perfect(annotation, name, rules, annotator)
+
+
+def _check_sound(annotation: Annotation, task: str, convention: str | None) -> Iterator[Found]:
+    """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
+    rules = get_task(task).convention(convention) if task in tasks() else None
+    try:
+        refused = {} if rules is None else dict(_flaws(rules, to_ragged([annotation]), set()))
+        for item, signal in enumerate(annotation.columns["signal"]):
+            name = annotation.file(item)
+            wrong = first_not_finite(signal)
+            if wrong is not None:
+                yield Found("error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is no number")
+            elif is_silent(signal):
+                severity: Severity = "error" if item in refused else "warning"
+                yield Found(severity, "silent", f"{name}: is silent throughout")
+            elif item in refused:
+                yield Found("error", "refused", f"{name}: {refused[item]}")
+    except UnreadableError as error:
+        yield Found("error", "unreadable", str(error))
 
 
 def _task_of(annotation: Annotation) -> str | None:

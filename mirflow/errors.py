@@ -141,6 +141,10 @@ class QueryError(MirflowError, ValueError):
     """A question that the store cannot answer as it was put."""
 
 
+class FigureError(MirflowError, ValueError):
+    """A figure that cannot be drawn: nothing to show, a size or format that cannot be, no matplotlib."""
+
+
 class RunError(MirflowError):
     """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""
 

@@ -14,7 +14,7 @@ from .cells import CELL_ATTRS, Cells, concatenate_cells
 from .errors import AnnotationError, InvalidAnnotationError, MetricError
 from .flow.block import score_block
 from .flow.graph import to_arrays
-from .flow.work import BLOCK, BlockWork, TrackWork
+from .flow.work import BlockWork, TrackWork, block_size
 from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .plan import Reference
 from .readers.held import HeldSource
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     import xarray as xr
 
 Annotated = Any
-"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a path or a jams object."""
+"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a path or a jams object; of sound
+also a list of paths."""
 
 
 def evaluate(
@@ -43,7 +44,8 @@ def evaluate(
     Parameters
     ----------
     reference, estimate : xr.Dataset, Annotation, Collection, path or jams object
-        Two annotations, or two collections; of collections the union of the tracks is scored.
+        Two annotations, or two collections; of collections the union of the tracks is scored. Of sound also a folder, a
+        list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task that `load` was told, or the only one with metrics for this kind of annotation.
     metrics : sequence of str or None
@@ -99,7 +101,8 @@ def _plain(value: Annotated, task: str | None) -> Annotation | Collection:
         if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: the task says what it holds
             value = value.assign_attrs(kind=kind_of(task).name)
         return collection_from_dataset(value) if "track" in value.dims else from_dataset(value)
-    if isinstance(value, str | os.PathLike) or is_jams(value):
+    several = isinstance(value, list | tuple) and task is not None and kind_of(task).name == "audio"
+    if several or isinstance(value, str | os.PathLike) or is_jams(value):
         if task is None:
             raise MetricError(f"say which task to score: {', '.join(tasks())}")
         return read(value, task=task)
@@ -136,10 +139,10 @@ def _works(
         own = () if found is None else (Reference(HeldSource(found, _label(found, "reference", track))),)
         held = None if other is None else HeldSource(other, _label(other, "estimate", track))
         tracks.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
-    names = tuple(map(str, measures))
+    names, size = tuple(map(str, measures)), block_size(task)
     return [
-        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + BLOCK]))
-        for start in range(0, len(tracks), BLOCK)
+        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + size]))
+        for start in range(0, len(tracks), size)
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from .annotations.annotation import Annotation, from_dataset, to_dataset
 from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
+from .annotations.schema import kind_of
 from .errors import AnnotationError
 from .flow.lazy import LazyCollection, align_lazily
 from .flow.work import BLOCK
@@ -21,6 +23,7 @@ from .readers.options import Format, Reading
 from .readers.patterns import Pattern
 from .readers.read import make_reading, read, read_all
 from .readers.sources import FileSource, Source, as_asked
+from .readers.stems import gather_stems, has_sources
 from .store.pack_writing import write_pack
 from .store.packs import open_pack
 
@@ -44,7 +47,8 @@ def load(
     Parameters
     ----------
     source : path, jams.JAMS or jams.Annotation
-        A JAMS, lab, txt, csv or tsv file, or an object of the jams library.
+        A JAMS, lab, txt, csv or tsv file, or an object of the jams library. Of sound also a folder, a list of files or
+        a path with ``{source}``: one file for each source.
     task : str or None
         What it holds, such as ``chord``; needed unless `namespace` tells.
     namespace : str or None
@@ -55,7 +59,8 @@ def load(
         Check a JAMS file against its schemas first (slow).
     **options
         ``format``, ``columns``, ``delimiter``, ``header``, ``comment``, ``time_unit``, ``encoding``, ``last``,
-        ``max_bytes``; ``select`` (which beats of a file), ``levels`` (of a hierarchy with ``{level}`` in its path).
+        ``max_bytes``; ``select`` (which beats of a file), ``levels`` (of a hierarchy with ``{level}`` in its path),
+        ``sources`` (of sound, those to take and their order).
 
     Returns
     -------
@@ -106,7 +111,7 @@ def load_collection(
     ----------
     pattern : path
         With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
-        file for each level also with ``{level}``.
+        file for each level also with ``{level}``, of sound with one for each source with ``{source}``.
     task : str
     annotator, namespace, format, **options
         As for `load`.
@@ -139,7 +144,8 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     if matcher.is_pack:
         return {track: as_asked(source, reading) for track, source in open_pack(text).items()}
     levelled = has_levels(text, reading)
-    if set(matcher.names) != ({"track", "level"} if levelled else {"track"}):
+    inner = {"level"} if levelled else {"source"} if has_sources(text, reading) else set()
+    if set(matcher.names) != {"track", *inner}:
         raise AnnotationError(f"a collection needs {{track}} and no other placeholder in its pattern: {text!r}")
     matches = matcher.find(root)
     if not matches:
@@ -147,6 +153,9 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     if levelled:
         found = gather_levels(matches, matcher.text, matcher.names, reading)
         return {values["track"]: source for source, values in found}
+    if reading.kind == "audio":
+        stems = gather_stems([replace(match, name=match.path) for match in matches], text, matcher.names, reading)
+        return {values["track"]: source for source, values in stems}
     return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
 
 
@@ -211,6 +220,8 @@ def pack(
     int
         Number of tracks.
     """
+    if kind_of(task).name == "audio":
+        raise AnnotationError("sound stays in its files: it cannot be packed, and pipelines read it where it is")
     whole = load_collection(pattern, task, annotator=annotator, **options)
     assert isinstance(whole, Collection)
     attrs = {} if annotator is None else {"annotator": annotator}

@@ -27,13 +27,14 @@ class Annotation:
     kind : str
         A name of :data:`mirflow.annotations.schema.KINDS`.
     columns : mapping of str to array
-        Times and values, float64, in the units of the schema.
+        Times and values, float64, in the units of the schema; of audio, signals.
     labels : list of str or None
         The text of each row, for kinds that have a ``label``.
     inner_counts : tuple of int64 arrays
         Counts of the dims below the outermost, for nested kinds.
     lines : sequence of int or None
-        Line of each row in its file, counted from 1; None where rows and lines agree or the file has no lines.
+        Line of each row in its file, counted from 1; None where rows and lines agree or the file has no lines. A row is
+        an item of the dim along which the times lie: of the innermost one, but in multipitch a frame.
     attrs : mapping
         Where it comes from: ``source`` (path), ``namespace``, ``annotator``, ``duration`` [s], ``title``, ``artist``.
     files : tuple of str
@@ -67,7 +68,7 @@ class Annotation:
         return KINDS[self.kind]
 
     def line(self, item: int) -> int | None:
-        """The line of the file that an item (of the innermost dim) comes from; None where the file has no lines."""
+        """The line of the file that an item (of the times' dim) comes from; None where the file has no lines."""
         if self.lines is not None:
             return int(self.lines[item]) if item < len(self.lines) else None
         return None if "namespace" in self.attrs else item + 1
@@ -154,7 +155,14 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
 
 
 def to_dataset(annotation: Annotation) -> xr.Dataset:
-    """An annotation as a labelled dataset with units; the counts of nested kinds stand as variables ``<dim>_size``."""
+    """An annotation as a labelled dataset with units; the counts of nested kinds stand as variables ``<dim>_size``.
+
+    Sound becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
+    """
+    if annotation.kind == "audio":
+        from .amplitude import audio_dataset
+
+        return audio_dataset(annotation)
     import xarray as xr
 
     kind = annotation.schema
@@ -186,6 +194,10 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
+    if name == "audio":
+        from .amplitude import audio_annotation
+
+        return audio_annotation(dataset)
     kind = KINDS[name]
     sizes = [f"{dim}_size" for dim in kind.dims[1:]]
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]

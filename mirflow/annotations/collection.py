@@ -111,8 +111,17 @@ class Collection:
         return Collection(self.kind, tuple(self.tracks[i] for i in index), self.rows.take(index), metadata, self.attrs)
 
     def to_dataset(self) -> xr.Dataset:
-        """The collection as a dataset of CF contiguous ragged arrays."""
+        """The collection as a dataset of CF contiguous ragged arrays.
+
+        Raises
+        ------
+        AnnotationError
+            For sound, which stays in its files.
+        """
         import xarray as xr
+
+        if self.kind == "audio":
+            raise AnnotationError("sound stays in its files: take one track after the other, as collection[track]")
 
         coords = {"track": np.array(self.tracks, dtype=str)}
         metadata = {name: ("track", values) for name, values in self.metadata.items()}

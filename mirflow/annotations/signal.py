@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from ..errors import AnnotationError
-from ..ragged import Float
+from ..ragged import Column, Float
 
 
 @runtime_checkable
@@ -71,3 +72,72 @@ class HeldSignal:
     def read(self, start: int, stop: int) -> Float:
         """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
         return np.asarray(self.amplitude[:, start:stop], dtype=np.float64)
+
+
+def signal_column(signals: Sequence[Signal]) -> Column:
+    """Signals as a column of rows: an object array (signals,).
+
+    Examples
+    --------
+    >>> signal_column([HeldSignal(np.zeros((1, 4)), 8000.0)]).shape
+    (1,)
+    """
+    column = np.empty(len(signals), dtype=object)
+    column[:] = list(signals)
+    return column
+
+
+def unlike(signals: Sequence[Signal], names: Sequence[str]) -> str | None:
+    """In what signals differ that have to have one rate, length and number of channels; None where they do not.
+
+    Examples
+    --------
+    >>> unlike([HeldSignal(np.zeros((1, 4)), 8000.0), HeldSignal(np.zeros((2, 4)), 8000.0)], ["bass", "voice"])
+    'sources differ in their channels: bass has 1, voice has 2'
+    """
+    for what, unit, values in (
+        ("rate", " Hz", [f"{signal.rate:g}" for signal in signals]),
+        ("channels", "", [str(signal.channels) for signal in signals]),
+        ("length", " samples", [str(signal.frames) for signal in signals]),
+    ):
+        for name, value in zip(names, values, strict=True):
+            if value != values[0]:
+                return f"sources differ in their {what}: {names[0]} has {values[0]}{unit}, {name} has {value}{unit}"
+    return None
+
+
+def seconds_of(signals: Sequence[Signal]) -> float:
+    """Length of the longest of some signals in seconds; 0 where there is none."""
+    return max((signal.frames / signal.rate for signal in signals), default=0.0)
+
+
+PIECE = 2**18
+"""Samples that are looked at together."""
+
+
+def first_not_finite(signal: Signal) -> int | None:
+    """The first sample that is no number, or infinite, in any channel; None where there is none.
+
+    Examples
+    --------
+    >>> first_not_finite(HeldSignal(np.array([[0.0, np.nan, 1.0]]), 8000.0))
+    1
+    """
+    for start in range(0, signal.frames, PIECE):
+        piece = signal.read(start, min(start + PIECE, signal.frames))
+        wrong = ~np.isfinite(piece).all(axis=0)
+        if wrong.any():
+            return start + int(wrong.argmax())
+    return None
+
+
+def is_silent(signal: Signal) -> bool:
+    """Whether all samples are 0.
+
+    Examples
+    --------
+    >>> is_silent(HeldSignal(np.zeros((2, 100)), 8000.0))
+    True
+    """
+    pieces = (signal.read(start, min(start + PIECE, signal.frames)) for start in range(0, signal.frames, PIECE))
+    return not any(piece.any() for piece in pieces)

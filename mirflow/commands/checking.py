@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options
+from .reading import check_existing, chosen_annotator, reading_options
 
 if TYPE_CHECKING:
     from ..check import FileCheck
@@ -16,10 +18,14 @@ if TYPE_CHECKING:
 
 
 @click.command("check", short_help="List the problems of annotation files.")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="PATH...")
+@click.argument(
+    "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
+)
 @click.option("--task", "-t", help="What the files hold. Default: what JAMS files say; .lab files hold chords.")
 @click.option("--convention", "-c", help="Whose rules decide what is an error.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
+@click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier. Default: all.")
+@reading_options
 @output_options
 @click.pass_context
 def check_command(
@@ -28,6 +34,8 @@ def check_command(
     task: str | None,
     convention: str | None,
     schema: bool,
+    annotator: str | None,
+    options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
 ) -> None:
@@ -37,7 +45,8 @@ def check_command(
     """
     from ..check import check_paths, count_by_severity
 
-    checks = list(check_paths(paths, task, convention=convention, schema=schema))
+    chosen = chosen_annotator(annotator)
+    checks = list(check_paths(paths, task, convention=convention, schema=schema, annotator=chosen, **options))
     style = choose_format(style, output)
     counts = count_by_severity(checks)
     if for_people(style) and style == "table" and output is None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from .exits import FAILED, INTERRUPTED
 from .output import choose_format, emit, for_people, output_options, tables_of
+from .reading import check_existing, chosen_annotator, reading_options
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -167,13 +168,16 @@ def _print_summary(evaluation: EvaluationReport) -> None:
 
 
 @click.command("evaluate", short_help="Score two files or two folders.")
-@click.argument("reference", type=click.Path(exists=True, path_type=Path))
-@click.argument("estimate", type=click.Path(exists=True, path_type=Path))
+@click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
+@click.argument("estimate", type=click.Path(path_type=Path), callback=check_existing)
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
 @click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: the convention's.")
 @click.option("--convention", "-c", help="Default: mir_eval's.")
 @click.option("--grid", help="union, or the hop of frames in seconds.")
 @click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
+@click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier.")
+@click.option("--estimate-annotator", help="The estimate's, where it is another one.")
+@reading_options
 @output_options
 @click.pass_context
 def evaluate_command(
@@ -185,6 +189,9 @@ def evaluate_command(
     convention: str | None,
     grid: str | None,
     percent: bool,
+    annotator: str | None,
+    estimate_annotator: str | None,
+    options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
 ) -> None:
@@ -194,7 +201,15 @@ def evaluate_command(
     from ..report.pairs import failed_cells
 
     style = choose_format(style, output)
-    ds = evaluate_paths(reference, estimate, task, metrics=metrics or None, convention=convention, grid=_grid(grid))
+    annotators = chosen_annotator(annotator), chosen_annotator(estimate_annotator or annotator)
+    ds = evaluate_paths(
+        *(reference, estimate, task),
+        metrics=metrics or None,
+        convention=convention,
+        grid=_grid(grid),
+        annotators=annotators,
+        **options,
+    )
     failed = failed_cells(ds)
     for line in failed:
         click.echo(shorten(line), err=True)
@@ -245,13 +260,15 @@ def _grid(text: str | None) -> str | float | None:
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
 @click.option("--annotator", help="Of files that hold several: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
-def pack_command(pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool) -> None:
+@reading_options
+def pack_command(
+    pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool, options: Mapping[str, Any]
+) -> None:
     """Pack the annotations that PATTERN (such as 'refs/{track}.jams') matches into one Zarr file OUT.
 
     A pipeline reads a pack wherever a pattern may stand, many times faster than the files.
     """
     from ..loading import pack
 
-    chosen = int(annotator) if annotator is not None and annotator.isdecimal() else annotator
-    tracks = pack(pattern, out, task, annotator=chosen, overwrite=overwrite)
+    tracks = pack(pattern, out, task, annotator=chosen_annotator(annotator), overwrite=overwrite, **options)
     click.echo(f"{out}: {tracks} tracks", err=True)

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.schema import kind_of
+from ..annotations.signal import seconds_of
 from ..cells import Cells
+from ..errors import UnreadableError
 from ..metrics.base import Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
 from ..ragged import Float, Int, Ragged, rows_of
 from ..status import Status
-from .combine import combine_references
+from .combine import combine_references, name_extras
 from .pairing import Pairs, pair_up
 from .side import Side
+from .threads import one_thread
 from .work import BlockWork
 
 
@@ -32,6 +36,11 @@ def score_block(work: BlockWork) -> Cells:
     Cells
         One per system of each track, whatever became of it: nothing that is wrong with a file raises.
     """
+    with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
+        return _score_block(work)
+
+
+def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
     convention = get_task(work.task).convention(work.convention)
     measures = convention.select(work.measures)
@@ -79,6 +88,9 @@ def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Me
     for pair in every:
         try:
             one = score(every[pair : pair + 1])
+        except UnreadableError as error:  # a signal, whose samples are read only now
+            refused[int(pair)] = f"{LOST}{error}"
+            continue
         except Exception as error:
             refused[int(pair)] = f"{BROKEN}{type(error).__name__}: {error}"
             continue
@@ -94,6 +106,7 @@ def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Me
 
 
 BROKEN = "the metric failed: "
+LOST = "lost while it was read: "
 
 
 def _join(parts: Sequence[Sparse]) -> Sparse:
@@ -116,13 +129,16 @@ def _to_cells(
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok:
             track, system = work.cells[cell]
-            broken = message.startswith(BROKEN)
-            pairs.status[cell] = Status.failed if broken else Status.invalid
+            lost = message.startswith(LOST)
+            pairs.status[cell] = Status.unreadable if lost else Status.invalid
+            if message.startswith(BROKEN):
+                pairs.status[cell] = Status.failed
             pairs.message[cell] = f"system {system!r}, track {track!r}: {message}"
     status = np.array(pairs.status, dtype=np.int8)
     count = len(status)
     names = work.cells
     scalars = [measure for measure in measures if not measure.metric.dims]
+    scores = replace(scores, extras=name_extras(scores.extras, measures))
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     unscored = ~np.isin(status, [Status.ok, Status.empty_reference, Status.empty_estimate])
     score[unscored] = np.nan
@@ -166,7 +182,10 @@ def _merge_digests(digests: Sequence[str]) -> str:
 
 
 def _durations(work: BlockWork, references: Side) -> Float:
-    """Seconds from the first to the last time of each cell's reference; the mean of several, 0 if none is usable."""
+    """Seconds from the first to the last time of each cell's reference, of sound its length.
+
+    The mean of several references; 0 if none is usable.
+    """
     spans = [_span(annotation) for annotation in references.annotations]
     durations = []
     for track in work.tracks:
@@ -177,6 +196,8 @@ def _durations(work: BlockWork, references: Side) -> Float:
 
 
 def _span(annotation: Annotation) -> float:
+    if annotation.kind == "audio":
+        return seconds_of(annotation.columns["signal"].tolist())
     first = annotation.columns.get("start", annotation.columns.get("time"))
     last = annotation.columns.get("end", annotation.columns.get("time"))
     if first is None or last is None or not len(first) or not (np.isfinite(first).all() and np.isfinite(last).all()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -44,7 +44,7 @@ def combine_references(
     -------
     score, weight : float64 (cells, measures)
     extras : dict of str to Sparse
-        Over cells; values in seconds or counts are means over the annotators.
+        Over cells; seconds and counts are means over the annotators, scores over those that have the entry.
     """
     single = len(cell) == count and bool((cell == np.arange(count)).all())
     pairs_per_cell = np.bincount(cell, minlength=count)
@@ -81,14 +81,21 @@ def _best(measures: Sequence[Measure], score: Float, weight: Float) -> tuple[Flo
 
 
 def _mean_extra(sparse: Sparse, cell: Int, pairs_per_cell: Int) -> Sparse:
-    """Entries of all pairs of a cell added up and divided by their number."""
+    """The mean over the pairs of a cell: of all of them where an absent entry is 0, else of those that have it."""
     index = sparse.index.copy()
     index[:, 0] = cell[index[:, 0]]
-    value = sparse.value / pairs_per_cell[index[:, 0]]
-    if (pairs_per_cell > 1).any():
-        index, place = np.unique(index, axis=0, return_inverse=True)
-        value = np.bincount(place.ravel(), weights=value, minlength=len(index)).astype(np.float64)
-    return replace(sparse, index=index, value=value)
+    if not (pairs_per_cell > 1).any():
+        return replace(sparse, index=index)
+    index, place = np.unique(index, axis=0, return_inverse=True)
+    total = np.bincount(place.ravel(), weights=sparse.value, minlength=len(index))
+    among = np.bincount(place.ravel(), minlength=len(index)) if np.isnan(sparse.fill) else pairs_per_cell[index[:, 0]]
+    return replace(sparse, index=index, value=total / among)
+
+
+def name_extras(extras: Mapping[str, Sparse], measures: Sequence[Measure]) -> dict[str, Sparse]:
+    """Results with extra dims that carry the identity of their measure, so that a store can be asked for it."""
+    identity = {measure.variable: str(measure) for measure in measures if measure.metric.dims}
+    return {name: replace(sparse, attrs={**sparse.attrs, "metric": identity[name]}) for name, sparse in extras.items()}
 
 
 def _each(measures: Sequence[Measure], scores: Scores, cell: Int, annotator: Sequence[str]) -> dict[str, Sparse]:

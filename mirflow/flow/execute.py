@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from ..annotations.schema import kind_of
 from ..cells import Cells
-from ..errors import RunError, SchedulerError
+from ..errors import RunError, SchedulerError, UnreadableError
+from ..readers.sources import Source
 from .block import score_block
 from .work import BlockWork
 
@@ -19,10 +22,14 @@ Done = Callable[[int, Cells], None]
 CELL_SECONDS = 1.3e-4
 """About what one cell takes on one core; it only decides whether starting workers pays."""
 
+AUDIO_BYTE_SECONDS = 1e-7
+"""The same for a byte of an estimate's sound; a cell of four stereo sources of ten minutes has 423 MB."""
+
 SMALL_SECONDS = 3.0
 LOCAL = ("serial", "threads", "processes")
 FRUITLESS_TRIES = 3
 CONNECT_SECONDS = 10
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _PRELOAD = ("mirflow.flow.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
@@ -45,8 +52,23 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) 
     """
     if scheduler != "auto":
         return scheduler
-    small = sum(map(len, works)) * CELL_SECONDS < SMALL_SECONDS
+    small = sum(map(estimate_seconds, works)) < SMALL_SECONDS
     return "serial" if small or not guarded or (os.cpu_count() or 1) < 2 else "processes"
+
+
+def estimate_seconds(work: BlockWork) -> float:
+    """About what a block takes on one core; of sound it depends on how much there is of it."""
+    if kind_of(work.task).name != "audio":
+        return len(work) * CELL_SECONDS
+    sizes = [_size(estimate) for track in work.tracks for estimate in track.estimates if estimate is not None]
+    return sum(sizes) * AUDIO_BYTE_SECONDS
+
+
+def _size(source: Source) -> int:
+    try:
+        return max(source.stat()[0], 0)
+    except UnreadableError:  # it will be told where it is read
+        return 0
 
 
 def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int | None = None) -> None:
@@ -139,14 +161,30 @@ def _start_forkserver() -> None:
     """Ctrl-C reaches every process of the terminal; it must not hit the server of workers while it starts."""
     from multiprocessing import forkserver
 
-    if threading.current_thread() is not threading.main_thread():
-        forkserver.ensure_running()
-        return
-    usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with _single_threaded():
+        if threading.current_thread() is not threading.main_thread():
+            forkserver.ensure_running()
+            return
+        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+        try:
+            forkserver.ensure_running()
+        finally:
+            signal.signal(signal.SIGINT, usual)
+
+
+@contextlib.contextmanager
+def _single_threaded() -> Iterator[None]:
+    """Processes that are started now do linear algebra in one thread, unless the user has said how many.
+
+    There is a worker for each core: threads of their own would wait for each other ten times as long as they work.
+    """
+    added = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(added, "1"))
     try:
-        forkserver.ensure_running()
+        yield
     finally:
-        signal.signal(signal.SIGINT, usual)
+        for name in added:
+            del os.environ[name]
 
 
 def _ignore_interrupt() -> None:

@@ -17,7 +17,7 @@ from ..metrics.base import Sparse, get_task
 from ..plan import EvaluationPlan
 from ..ragged import Column, Int
 from .block import score_block
-from .combine import EACH_SCORE, EACH_WEIGHT
+from .combine import EACH_SCORE, EACH_WEIGHT, name_extras
 from .side import empty_annotation
 from .work import BlockWork
 
@@ -133,7 +133,8 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     convention = get_task(plan.task).convention(plan.convention)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     none = np.zeros(0, dtype=np.int64)
-    extras = dict(convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras)
+    found = convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras
+    extras = name_extras(found, plan.measures)
     for name, sparse in extras.items():
         for dim, labels in zip(sparse.dims, sparse.coords, strict=True):
             if not labels:

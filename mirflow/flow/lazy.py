@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..errors import AnnotationError, UnknownNameError
 from ..kernels.frames import frames_before
 from ..ragged import Column, Float, Int, concatenate
 from ..readers.sources import Source
+from ..readers.stems import StemsSource
 from .work import BLOCK
 
 if TYPE_CHECKING:
@@ -98,7 +100,12 @@ class LazyCollection:
 
 def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
     """Read some tracks."""
-    return collect({track: source.read()[0] for track, source in zip(tracks, sources, strict=True)})
+    return collect({track: _annotation(source) for track, source in zip(tracks, sources, strict=True)})
+
+
+def _annotation(source: Source) -> Annotation:
+    """What a source holds; of sound without its digest, for which all bytes would be read."""
+    return source.open() if isinstance(source, StemsSource) else source.read()[0]
 
 
 def _joined(parts: Sequence[Collection], name: str) -> Column:

@@ -87,7 +87,8 @@ class Side:
 
 def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
     """An annotation without any item, with the columns of the others."""
-    names = like[0].columns if like else [v.name for v in kind.variables if v.dtype == "float64" and not v.optional]
+    names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
     labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
     no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
-    return Annotation(kind.name, {name: np.zeros(0) for name in names}, labels, no_counts)
+    columns = {name: np.zeros(0, object if kind.variable(name).dtype == "signal" else np.float64) for name in names}
+    return Annotation(kind.name, columns, labels, no_counts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..annotations.schema import kind_of
 from ..metrics.base import Grid
 from ..plan import EvaluationPlan, Reference, Stale, blocks
 from ..ragged import Int
@@ -12,6 +13,18 @@ from ..readers.sources import Source
 
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
+
+
+def block_size(task: str, most: int = BLOCK) -> int:
+    """Most tracks of a block: one of sound, which takes long enough, and of which several would hold memory.
+
+    Examples
+    --------
+    >>> block_size("chord"), block_size("separation")
+    (64, 1)
+    """
+    return 1 if kind_of(task).name == "audio" else most
+
 
 Combine = str
 """What becomes of the scores against several references: ``mean``, ``max``, ``each``; empty where there is one."""
@@ -67,7 +80,7 @@ def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
             tuple(_track_works(plan, block.system, block.track)),
             by_annotator,
         )
-        for block in blocks(stale, plan.max_block)
+        for block in blocks(stale, block_size(plan.task, plan.max_block))
     ]
 
 

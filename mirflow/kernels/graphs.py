@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from ..ragged import Bool, Int
+from .ordered import match_in_order
+
+_LARGE = 32
+"""Vertices that hang together are matched one after the other if there are more of them."""
 
 
 def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
@@ -47,7 +51,7 @@ def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
         taken.append(chosen)
         rest = rest[~_touched(left[rest], left[chosen], left_size) & ~_touched(right[rest], right[chosen], right_size)]
     if len(rest):
-        taken.append(_augment(left, right, rest))
+        taken.append(_augment(left, right, rest, right_size))
     return np.sort(np.concatenate(taken)) if taken else np.zeros(0, dtype=np.int64)
 
 
@@ -70,18 +74,22 @@ def _touched(vertex: Int, removed: Int, size: int) -> Bool:
     return np.asarray(gone[vertex])
 
 
-def _augment(left: Int, right: Int, edges: Int) -> Int:
-    """The edges of a largest matching among some edges, by the algorithm of Hopcroft and Karp."""
-    from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
+def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
+    """The edges of a largest matching among some edges.
 
+    scipy is fast where what hangs together is small, and takes minutes where some thousands of vertices do.
+    """
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+    edges = edges[np.unique(left[edges] * right_size + right[edges], return_index=True)[1]]
     _, rows = np.unique(left[edges], return_inverse=True)
     _, columns = np.unique(right[edges], return_inverse=True)
-    order = np.lexsort((columns, rows))
-    edges, rows, columns = edges[order], rows[order], columns[order]
-    distinct = np.append(True, (np.diff(rows) != 0) | (np.diff(columns) != 0))
-    edges, rows, columns = edges[distinct], rows[distinct], columns[distinct]
-    shape = int(rows.max()) + 1, int(columns.max()) + 1
-    graph = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape=shape)
+    size, width = int(rows.max()) + 1, int(columns.max()) + 1
+    ones = np.ones(len(edges), dtype=np.int8)
+    part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
+    large = (np.bincount(part) > _LARGE)[part[:size]][rows]
+    graph = csr_array((ones[~large], (rows[~large], columns[~large])), shape=(size, width))
     partner = maximum_bipartite_matching(graph, perm_type="column")
-    return np.asarray(edges[partner[rows] == columns])
+    others = match_in_order(rows[large], columns[large], size, width)
+    return np.concatenate([edges[~large][partner[rows[~large]] == columns[~large]], edges[large][others]])

@@ -158,6 +158,61 @@ def match_greedily(
     return Matching(reference, free[reference], counts.astype(np.int64, copy=False))
 
 
+def match_ranges(first: Int, last: Int) -> Bool:
+    """Which ranges get an element of theirs in a largest matching of ranges and elements; each element is taken once.
+
+    Parameters
+    ----------
+    first, last : int64 (ranges,)
+        In any order; `last` is excluded, and no range is empty.
+
+    Returns
+    -------
+    bool (ranges,)
+        How many there are among ranges that hang together does not depend on the others.
+
+    References
+    ----------
+    F. Glover, "Maximum matching in a convex bipartite graph", Naval Research Logistics Quarterly 14, 1967.
+
+    Examples
+    --------
+    >>> match_ranges(np.array([0, 0, 1, 7]), np.array([9, 1, 2, 8])).tolist()
+    [True, True, True, True]
+    >>> int(match_ranges(np.array([0, 0, 0]), np.array([2, 1, 2])).sum())
+    2
+    """
+    order = np.lexsort((last, first))
+    lows, highs = first[order], last[order]
+    apart = lows[1:] >= np.maximum.accumulate(highs)[:-1]
+    group = np.zeros(len(order), dtype=np.int64)
+    np.cumsum(apart, out=group[1:])
+    nested = np.zeros(len(order), dtype=np.bool_)
+    nested[group[1:][(highs[1:] < highs[:-1]) & ~apart]] = True
+    rest = nested[group]
+    matched = np.empty(len(order), dtype=np.bool_)
+    matched[order[~rest]] = _assign(lows[~rest], highs[~rest])[0]
+    matched[order[rest]] = _assign_by_end(lows[rest], highs[rest])
+    return matched
+
+
+def _assign_by_end(first: Int, last: Int) -> Bool:
+    """The same one by one, for ranges that lie within others: those that end first choose first."""
+    order = np.lexsort((first, last))
+    taken = []
+    later: dict[int, int] = {}  # from a taken element on, the free ones start there or still later
+    for element, end in zip(first[order].tolist(), last[order].tolist(), strict=True):
+        while element in later:
+            after = later[element]
+            later[element] = element = later.get(after, after)
+        taken.append(element < end)
+        if element < end:
+            later[element] = element + 1
+    matched = np.empty(len(first), dtype=np.bool_)
+    matched[order] = taken
+    return matched
+
+
 def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
     """Which items of a list of ranges get an element of theirs when each takes the first free one, and which one.
 

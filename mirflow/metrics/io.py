@@ -1,9 +1,10 @@
-"""The loaders of `mir_eval.io` under their own names: delimited text files to plain arrays."""
+"""The loaders of `mir_eval.io` under their own names: files to plain arrays."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from os import PathLike
 from typing import Any, cast
 
 import numpy as np
@@ -27,6 +28,7 @@ __all__ = [
     "load_tempo",
     "load_time_series",
     "load_valued_intervals",
+    "load_wav",
 ]
 
 
@@ -315,6 +317,49 @@ def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#
     if not 0 <= weight <= 1:
         raise ValueError(f"Invalid weight: {weight}")
     return tempi, weight
+
+
+_SCALES = {"int8": 2.0**8, "int16": 2.0**16, "int32": 2.0**24}
+
+
+def load_wav(path: str | PathLike[str], mono: bool = True) -> tuple[Array, int]:
+    """Samples of a wav file, on mir_eval's scale.
+
+    Parameters
+    ----------
+    path : path
+    mono : bool
+        Whether several channels are averaged.
+
+    Returns
+    -------
+    samples : float64 (n,), or (n, channels) where several are kept
+        Divided by 2**16 (16 bits), which is half of what others give, or by 2**24 (24 and 32 bits).
+    rate : int, Hz
+
+    Raises
+    ------
+    ValueError
+        For other kinds of samples, such as 8 bits or floats, and for what is no wav file.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from scipy.io import wavfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "a.wav")
+    ...     wavfile.write(path, 8000, np.array([[0, 2**14], [2**15 - 2**14, 0]], dtype=np.int16))
+    ...     samples, rate = load_wav(path)
+    >>> samples.tolist(), rate
+    ([0.125, 0.125], 8000)
+    """
+    from scipy.io import wavfile
+
+    rate, samples = wavfile.read(path)
+    if samples.dtype.name not in _SCALES:
+        raise ValueError(f"Got unexpected .wav data type {samples.dtype}")
+    samples = samples / _SCALES[samples.dtype.name]
+    return (samples.mean(axis=1) if mono and samples.ndim != 1 else samples), rate
 
 
 Pattern = list[list[tuple[float, float]]]

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Iterable, Sequence, Sized
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import PurePath
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+
+from ..kernels.ordered import find_partners
 from ..theory.pitch import hz_to_midi, midi_to_hz
-from .checks import validate_events, validate_frequencies, validate_intervals
+from .checks import Array, validate_events, validate_frequencies, validate_intervals
 from .conversions import (
     boundaries_to_intervals,
     interpolate_intervals,
@@ -23,6 +28,7 @@ __all__ = [
     "adjust_events",
     "adjust_intervals",
     "boundaries_to_intervals",
+    "deprecated",
     "f_measure",
     "filter_kwargs",
     "generate_labels",
@@ -34,6 +40,7 @@ __all__ = [
     "intervals_to_boundaries",
     "intervals_to_durations",
     "intervals_to_samples",
+    "match_events",
     "merge_labeled_intervals",
     "midi_to_hz",
     "sort_labeled_intervals",
@@ -43,6 +50,7 @@ __all__ = [
 ]
 
 _Result = TypeVar("_Result")
+_Parameters = ParamSpec("_Parameters")
 
 
 def index_labels(labels: Iterable[Any], case_sensitive: bool = False) -> tuple[list[int], dict[int, Any]]:
@@ -106,6 +114,85 @@ def f_measure(precision: float, recall: float, beta: float = 1.0) -> float:
     if precision == 0 and recall == 0:
         return 0.0
     return (1 + beta**2) * precision * recall / ((beta**2) * precision + recall)
+
+
+def match_events(
+    ref: Array, est: Array, window: float, distance: Callable[[Array, Array], Array] | None = None
+) -> list[tuple[int, int]]:
+    """The largest matching of two sequences of numbers that are at most a window apart.
+
+    Of several largest matchings it is the one that mir_eval gives.
+
+    Parameters
+    ----------
+    ref, est : (n,) and (m,)
+    window : float
+        Largest distance of what is matched.
+    distance : callable or None
+        (ref, est) -> distances (n, m). None: the numbers' absolute difference.
+
+    Returns
+    -------
+    list of (int, int)
+        Positions in `ref` and `est`, by the former.
+
+    Examples
+    --------
+    >>> match_events(np.array([1.0, 2.0]), np.array([1.1, 2.2, 3.0]), 0.5)
+    [(0, 0), (1, 1)]
+    """
+    graph: dict[int, list[int]] = {}
+    if distance is not None:
+        for reference, estimate in np.argwhere(np.asarray(distance(ref, est)) <= window).tolist():
+            graph.setdefault(estimate, []).append(reference)
+    else:
+        order = np.argsort(ref)
+        ordered = np.asarray(ref)[order]
+        first = np.searchsorted(ordered, np.asarray(est) - window, side="left")
+        last = np.searchsorted(ordered, np.asarray(est) + window, side="right")
+        for estimate, (start, stop) in enumerate(zip(first.tolist(), last.tolist(), strict=True)):
+            if start < stop:
+                graph[estimate] = order[start:stop].tolist()
+    return sorted(find_partners(graph).items())
+
+
+def _bipartite_match(graph: Mapping[Any, Sequence[Any]]) -> dict[Any, Any]:
+    """The left vertex that each right vertex is matched with; not public in mir_eval, but called by many scripts."""
+    return find_partners(graph)
+
+
+def deprecated(
+    *, version: str, version_removed: str
+) -> Callable[[Callable[_Parameters, _Result]], Callable[_Parameters, _Result]]:
+    """Make a function warn, whenever it is called, that it is going to be removed.
+
+    Parameters
+    ----------
+    version, version_removed : str
+        Since when it is deprecated, and in which version it will be gone.
+
+    Returns
+    -------
+    callable
+        A decorator; its functions warn with a `FutureWarning`.
+
+    Examples
+    --------
+    >>> deprecated(version="0.1", version_removed="0.2")(len).__name__
+    'len'
+    """
+
+    def decorate(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
+        @functools.wraps(function)
+        def warn(*args: _Parameters.args, **kwargs: _Parameters.kwargs) -> _Result:
+            name = f"{function.__module__}.{getattr(function, '__name__', function)}"
+            message = f"{name} is deprecated since version {version} and will be removed in version {version_removed}"
+            warnings.warn(message, FutureWarning, stacklevel=2)
+            return function(*args, **kwargs)
+
+        return warn
+
+    return decorate
 
 
 def intersect_files(flist1: Sequence[str], flist2: Sequence[str]) -> list[list[str]]:

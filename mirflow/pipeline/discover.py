@@ -14,11 +14,15 @@ from ..readers.levels import gather_levels, has_levels
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern
 from ..readers.sources import FileSource, Source, as_asked
+from ..readers.stems import gather_stems
 from .model import Estimates, Evaluation
 from .resolve import Resolved, Trouble
 
 OpenPack = Callable[[str, str], Mapping[str, Source]]
 """Path and name for messages of a pack -> its sources by track."""
+
+Gather = Callable[[Sequence[Match], str, Sequence[str], Reading], Sequence[tuple[Source, Mapping[str, str]]]]
+"""(matches, pattern, its placeholders, how to read) -> sources that are made of several files, with the values."""
 
 LONE_SYSTEM = "estimate"
 LONE_TRACK = "track"
@@ -134,11 +138,13 @@ class _Search:
         pattern = Pattern(side.path)
         matches = find_matches(side, key, self.root, self.lone, self.troubles)
         if pattern.is_pack:
-            found = _packed(pattern, matches, key, self.open_pack, self.troubles) if matches else []
+            found = _packed(pattern, matches, key, reading, self.open_pack, self.troubles) if matches else []
             return [replace(one, source=as_asked(one.source, reading)) for one in found]
         names = pattern.names
         if has_levels(side.path, reading):
-            found = _levelled(matches, pattern, key, reading, self.troubles)
+            found = _gathered(gather_levels, "levels", matches, pattern, key, reading, self.troubles)
+        elif reading.kind == "audio":
+            found = _gathered(gather_stems, "sources", matches, pattern, key, reading, self.troubles)
         elif annotators:
             found = _annotated(matches, names, reading)
         else:
@@ -149,16 +155,22 @@ class _Search:
         return [replace(one, values={**one.values, "track": LONE_TRACK}) for one in found] if self.lone else found
 
 
-def _levelled(
-    matches: Sequence[Match], pattern: Pattern, key: str, reading: Reading, troubles: list[Trouble]
+def _gathered(
+    gather: Gather,
+    option: str,
+    matches: Sequence[Match],
+    pattern: Pattern,
+    key: str,
+    reading: Reading,
+    troubles: list[Trouble],
 ) -> list[_Found]:
-    """One source for the files of all levels of each track."""
+    """One source for the files of all levels, or of all sources, of each track."""
     if not matches:
         return []
     try:
-        return [_Found(*one) for one in gather_levels(matches, pattern.text, pattern.names, reading)]
+        return [_Found(*one) for one in gather(matches, pattern.text, pattern.names, reading)]
     except AnnotationError as error:
-        troubles.append(((key, "levels"), str(error)))
+        troubles.append(((key, option), str(error)))
         return []
 
 
@@ -172,7 +184,12 @@ def _file(match: Match, reading: Reading, annotator: str | int | None) -> FileSo
 
 
 def _packed(
-    pattern: Pattern, matches: Sequence[Match], key: str, open_pack: OpenPack | None, troubles: list[Trouble]
+    pattern: Pattern,
+    matches: Sequence[Match],
+    key: str,
+    reading: Reading,
+    open_pack: OpenPack | None,
+    troubles: list[Trouble],
 ) -> list[_Found]:
     if open_pack is None:
         troubles.append(((key, "path"), f"is a pack, and packs cannot be opened here: {pattern.text!r}"))
@@ -184,6 +201,11 @@ def _packed(
             pack = open_pack(match.path, match.name)
         except MirflowError as error:
             troubles.append(((key, "path"), str(error)))
+            continue
+        kinds = {getattr(source, "kind", reading.kind) for source in pack.values()} - {reading.kind}
+        if kinds:
+            message = f"is a pack of {', '.join(sorted(kinds))}, not of {reading.kind}: {match.name!r}"
+            troubles.append(((key, "path"), message))
             continue
         found += [_Found(source, {**values, "track": track}) for track, source in pack.items()]
     return found

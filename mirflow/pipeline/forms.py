@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
 from ..errors import Problem, suggest
 from .document import Document, Place
-from .model import Estimates, Evaluation, Execution, References, Tracks
 
 _KINDS = {
     "string_type": "text",
@@ -46,15 +45,18 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
 
 
 def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
-    models: dict[str, type[BaseModel]] = {
-        "evaluations": Evaluation,
-        "reference": References,
-        "estimates": Estimates,
-        "execution": Execution,
-        "tracks": Tracks,
-    }
-    named = [models[step] for step in place if isinstance(step, str) and step in models]
-    return named[-1] if named else model
+    """The model of what stands at a place: keys lead on to it, positions and names that people chose do not."""
+    for step in place:
+        field = model.model_fields.get(step) if isinstance(step, str) else None
+        model = (field and _model_in(field.annotation)) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The first model in a type such as ``list[Evaluation]`` or ``Tracks | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
 
 
 def _words(error: Mapping[str, Any]) -> str:

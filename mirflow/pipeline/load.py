@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from ..errors import PipelineError, Problem
 from ..plan import Entry, EvaluationPlan, Metadata, cell_stamps, fingerprint
 from .discover import Discovery, OpenPack, absolute, discover, find_matches, is_lone
-from .document import Document, Place, read_document
+from .document import Document, Place, parse_document, read_document
 from .forms import form_problems
 from .metadata import MetadataError, column_name, read_tracks, read_values, tabulate
 from .model import Evaluation, Execution, Pipeline, Tracks
@@ -77,12 +77,37 @@ def plan_pipeline(
         With all problems: of form, names that are not known, patterns that match nothing.
     """
     document = read_document(path)
+    return _plan_document(document, _root(document.data, path, root), root is not None, path, open_pack)
+
+
+def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
+    """What the text of a pipeline file asks for: a store keeps the text of the file that made it.
+
+    Parameters
+    ----------
+    text : str
+    root : path
+        The folder that its paths are relative to.
+    open_pack : callable or None
+        As for `plan_pipeline`.
+
+    Raises
+    ------
+    PipelineError
+        With all problems, of form and with the files that there are now.
+    """
+    return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
+
+
+def _plan_document(
+    document: Document, folder: str, rooted: bool, path: str | Path | None, open_pack: OpenPack | None
+) -> PlannedPipeline:
+    """What a document asks for under a root; `rooted`: whatever the document itself says about its root."""
     pipeline, problems = _pipeline(document)
-    folder = _root(document.data, path, root)
     plans: list[EvaluationPlan] = []
     block = pipeline.execution.block if pipeline else Execution().block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
-    rooted = root is not None or all(problem.where != "root" for problem in problems)
+    rooted = rooted or all(problem.where != "root" for problem in problems)
     for position, evaluation in _evaluations(document, pipeline) if rooted else ():
         outcome = _plan(evaluation, folder, open_pack, block)
         if isinstance(outcome, EvaluationPlan):
@@ -200,7 +225,7 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
     track_meta = dict(tabulate(found.tracks, found.track_meta))
     if evaluation.tracks is not None and not troubles:
         try:
-            track_meta |= _told(evaluation.tracks, root, found.tracks)
+            track_meta |= told_of(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             troubles.append((("tracks",), str(error)))
     if troubles:
@@ -208,7 +233,7 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
     return _assembled(evaluation, resolved, found, track_meta, block)
 
 
-def _told(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
+def told_of(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
     """What the table and the files say of the tracks."""
     columns: dict[str, tuple[Entry, ...]] = {}
     if tracks.path is not None:

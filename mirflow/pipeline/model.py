@@ -20,14 +20,15 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..errors import AnnotationError
-from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Last, Reading, Select
+from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Instrument, Last, PitchUnit, Reading, Select
 from ..readers.patterns import Pattern
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
 
 
-def _identifier(name: str) -> str:
+def identifier(name: str) -> str:
+    """A name that can be that of a group in a store."""
     if not name.isidentifier() or not name.isascii():
         raise ValueError(f"must be an identifier (letters, digits, underscores), not {name!r}")
     return name
@@ -107,11 +108,13 @@ Systems = Annotated[
 ]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
+    """A part of a file for people: unknown keys are errors, and nothing is converted in silence."""
+
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
-class Estimates(_Strict):
+class Estimates(Strict):
     """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
 
     path: str
@@ -123,7 +126,7 @@ class Estimates(_Strict):
     annotator: IndexOrName | None = None
     """Which annotation of a JAMS file: an id, a position, or '{system}'; for references also 'all'."""
     columns: dict[str, IndexOrName] = Field(default_factory=dict)
-    """Which column, counted from 0 or by its name, holds time, start, end, duration, label."""
+    """Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ..."""
     delimiter: str | None = None
     """A character, or tab, comma, semicolon, whitespace."""
     header: bool | None = None
@@ -131,7 +134,13 @@ class Estimates(_Strict):
     comment: str = "#"
     """Lines that begin with it are left out."""
     time_unit: str = "s"
-    """s, ms or samples@44100."""
+    """s, ms, samples@44100, or frames@0.01 (numbers of frames with that hop)."""
+    pitch_unit: PitchUnit = "Hz"
+    """Of the pitches in delimited files: Hz or MIDI."""
+    drums: bool = False
+    """Whether the notes of a MIDI file's percussion are taken too."""
+    instrument: Instrument = "program"
+    """What labels the notes of a MIDI file: the instrument's General MIDI name, or the track's name."""
     encoding: str = "utf-8"
     """Of delimited files."""
     last: Last = "end"
@@ -140,8 +149,10 @@ class Estimates(_Strict):
     """Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers)."""
     levels: list[str] = Field(default_factory=list)
     """Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level."""
+    sources: list[str] = Field(default_factory=list)
+    """Values of {source} to take, in this order, where a track has one sound file for each source; default: all."""
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
-    """Larger files count as unreadable."""
+    """Larger files count as unreadable; sound files, which are read in pieces, only where this is set."""
 
     @model_validator(mode="before")
     @classmethod
@@ -168,7 +179,14 @@ class Estimates(_Strict):
         """The layout of delimited files."""
         columns = tuple(self.columns.items())
         return DelimitedOptions(
-            self.delimiter, self.header, self.comment, columns, self.time_unit, self.encoding, self.last
+            self.delimiter,
+            self.header,
+            self.comment,
+            columns,
+            self.time_unit,
+            self.encoding,
+            self.last,
+            self.pitch_unit,
         )
 
     def reading(self, task: str) -> Reading:
@@ -181,6 +199,9 @@ class Estimates(_Strict):
             max_bytes=self.max_bytes,
             select=self.select,
             levels=self.levels,
+            drums=self.drums,
+            instrument=self.instrument,
+            sources=self.sources,
         )
 
 
@@ -191,7 +212,7 @@ class References(Estimates):
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
 
 
-class Tracks(_Strict):
+class Tracks(Strict):
     """Metadata of the tracks: a table, small files, or both."""
 
     path: str | None = None
@@ -227,12 +248,12 @@ class Tracks(_Strict):
         return {"anyOf": [{"type": "string", "description": "A csv file with a column track."}, whole]}
 
 
-class Evaluation(_Strict):
+class Evaluation(Strict):
     """One comparison of references and estimates: one group in the store."""
 
     task: str
     """What is compared: chord, ..."""
-    name: Annotated[str, AfterValidator(_identifier)] = ""
+    name: Annotated[str, AfterValidator(identifier)] = ""
     """Name of the group in the store; default: the task."""
     convention: str | None = None
     """Rules and parameters; default: those of mir_eval."""
@@ -261,7 +282,7 @@ class Evaluation(_Strict):
         return data
 
 
-class Execution(_Strict):
+class Execution(Strict):
     """How it is computed."""
 
     scheduler: Annotated[str, AfterValidator(_scheduler)] = "auto"
@@ -270,7 +291,7 @@ class Execution(_Strict):
     """Tracks that one task computes."""
 
 
-class Pipeline(_Strict):
+class Pipeline(Strict):
     """A pipeline file: what is evaluated, and where the results go."""
 
     name: str

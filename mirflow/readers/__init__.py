@@ -7,6 +7,7 @@ from .options import FORMATS, DelimitedOptions, Reading
 from .patterns import Pattern
 from .read import list_annotators, read, read_all
 from .sources import FileSource, Source
+from .stems import StemsSource
 from .validate_jams import schema_problems
 
 __all__ = [
@@ -19,6 +20,7 @@ __all__ = [
     "Pattern",
     "Reading",
     "Source",
+    "StemsSource",
     "from_jams",
     "is_jams",
     "list_annotators",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UnreadableError
@@ -52,6 +53,21 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
     except OSError as error:
         raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
     return status.st_size, status.st_mtime_ns
+
+
+def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """Size in bytes of several files together, and a number made of their times of modification.
+
+    Examples
+    --------
+    >>> mix_stats([(5, 1), (7, 2)])[0], mix_stats([(5, 1), (7, 2)]) == mix_stats([(7, 2), (5, 1)])
+    (12, False)
+    """
+    # Multiplied so that two files that change places, or times that add up to the same, are told apart.
+    mixed = 0
+    for size, modified in stats:
+        mixed = (mixed * 1_000_003 + modified + size) % 2**63
+    return sum(size for size, _ in stats), mixed
 
 
 def digest_of(data: bytes) -> str:

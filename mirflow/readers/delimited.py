@@ -96,13 +96,13 @@ def _parse_plain(
     text = text.rstrip()
     bare = None if layout == "bars" else _numbers(text, kind)
     if bare is not None:
-        return Annotation(kind, {"time": _seconds(bare, options.divisor)}, attrs=attrs)
+        return Annotation(kind, {"time": options.seconds(bare)}, attrs=attrs)
     width = len(names)
     rows = _split(text, separator, width if not layout else width + 2)
     try:
         fields = list(zip(*rows, strict=True))
         columns = {
-            name: _seconds(np.array(list(map(float, column)), dtype=np.float64), options.divisor)
+            name: options.seconds(np.array(list(map(float, column)), dtype=np.float64))
             for name, column in zip(names, fields, strict=False)
         }
         if layout == "bars":
@@ -152,7 +152,3 @@ def _labels(column: Sequence[str], separator: str | None) -> list[str] | None:
     if separator not in (None, "whitespace") and '"' in joined:
         return None
     return list(column)
-
-
-def _seconds(time: Float, divisor: float) -> Float:
-    return time if divisor == 1.0 else time / divisor

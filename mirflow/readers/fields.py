@@ -10,8 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute
+from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
+from .hertz import to_hertz
 from .options import COLUMNS, DelimitedOptions, Last
 
 # Names of columns met in headers of public data sets, in the order of preference.
@@ -20,8 +22,16 @@ _HEADINGS = {
     "start": ("start", "begin", "onset", "from", "start_time", "onset_time", "start_s", "time", "t", "t_start"),
     "end": ("end", "stop", "offset", "to", "end_time", "offset_time", "end_s", "t_end"),
     "duration": ("duration", "dur", "length", "duration_s"),
-    "label": ("label", "labels", "value", "chord", "segment", "section", "function", "key", "text", "name", "position"),
+    "label": (
+        *("label", "labels", "value", "chord", "segment", "section", "function", "key", "text", "name", "position"),
+        "instrument",
+    ),
     "bar": ("bar", "bar_number", "measure"),
+    # Not among them: names that say MIDI, for which the unit has to be declared, and a confidence, which is no voicing.
+    "frequency": ("frequency", "f0", "freq", "hz", "pitch", "f0_hz", "frequency_hz"),
+    "pitch": ("pitch", "frequency", "freq", "f0", "hz", "pitch_hz", "frequency_hz"),
+    "voicing": ("voicing", "voiced"),
+    "velocity": ("velocity", "vel"),
 }
 _KNOWN = frozenset(name for column, names in _HEADINGS.items() if column != "bar" for name in names)
 _DEFAULT = {
@@ -29,11 +39,16 @@ _DEFAULT = {
     "positions": {"time": 0, "label": 1},
     "bars": {"time": 0, "label": 1, "bar": 2},
     "intervals": {"start": 0, "end": 1, "label": 2},
+    "notes": {"start": 0, "end": 1, "pitch": 2},
+    "series": {"time": 0, "frequency": 1},
 }
+_TIMES = ("time", "start", "end", "duration")
+_PITCHES = ("pitch", "frequency")
+_NEEDED = {"notes": ({"start", "end", "pitch"}, {"start", "duration", "pitch"}), "series": ({"time", "frequency"},)}
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class Layout:
     """Where each column stands, how a line is split, and how many splits keep the last column whole."""
 
     places: Mapping[str, int]
@@ -41,6 +56,7 @@ class _Layout:
     splits: int
 
     def split(self, line: str) -> list[str]:
+        """The fields of a line, without blanks around them."""
         if self.separator == "whitespace":
             fields = line.split(None, self.splits)
             # Blanks may belong to a label, tabs do not: what follows one is a further column.
@@ -66,15 +82,33 @@ def parse_rows(
     if options.comment:
         numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(options.comment)]
     if not numbered:
-        times = ("time",) if kind == "events" else ("start", "end")
-        none: list[str] | None = None if kind == "events" else []
-        return Annotation(kind, {column: np.zeros(0) for column in times}, none, lines=(), attrs=attrs)
-    separator = separator or _sniff(numbered[0][1])
-    head = _Layout({}, separator, -1).split(numbered[0][1])
-    has_header = _is_header(head) if options.header is None else options.header
-    places = _layout(kind, layout, separator, options, head if has_header else None, name, numbered[0][0])
+        return without_rows(kind, attrs)
+    places, has_header = find_layout(numbered[0][1], kind, separator, options, name, numbered[0][0], layout)
     rows = [(number, places.split(line)) for number, line in numbered[has_header:]]
     return _annotation(kind, rows, places, options, attrs, name)
+
+
+def without_rows(kind: str, attrs: Mapping[str, Attribute]) -> Annotation:
+    """The annotation of a file that holds nothing."""
+    needed = [name for name in KINDS[kind].required if name != "label"]
+    labels: list[str] | None = [] if "label" in KINDS[kind].required else None
+    return Annotation(kind, {column: np.zeros(0) for column in needed}, labels, lines=(), attrs=attrs)
+
+
+def find_layout(
+    first: str,
+    kind: str,
+    separator: str | None,
+    options: DelimitedOptions,
+    name: str | Path,
+    line: int,
+    layout: str = "",
+) -> tuple[Layout, bool]:
+    """How a file is laid out, by its first row (on that line), and whether this is a header."""
+    separator = separator or sniff(first)
+    head = Layout({}, separator, -1).split(first)
+    has_header = is_header(head) if options.header is None else options.header
+    return _layout(kind, layout, separator, options, head if has_header else None, name, line), has_header
 
 
 def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, Column], list[str]]:
@@ -84,11 +118,11 @@ def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, 
     return {"start": starts[:-1], "end": starts[1:]}, labels[:-1]
 
 
-def _sniff(line: str) -> str:
+def sniff(line: str) -> str:
     """Blanks, unless the line only makes sense split by another separator."""
     for separator in ("whitespace", ",", ";"):
-        fields = _Layout({}, separator, -1).split(line)
-        if _is_number(fields[0]) or (separator != "whitespace" and _is_header(fields)):
+        fields = Layout({}, separator, -1).split(line)
+        if _is_number(fields[0]) or (separator != "whitespace" and is_header(fields)):
             return separator
     return "whitespace"
 
@@ -105,7 +139,8 @@ def _heading(text: str) -> str:
     return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
 
 
-def _is_header(fields: Sequence[str]) -> bool:
+def is_header(fields: Sequence[str]) -> bool:
+    """Whether fields are names of columns: none is a number, and one is a usual name."""
     return not any(map(_is_number, fields)) and any(_heading(field) in _KNOWN for field in fields)
 
 
@@ -117,7 +152,7 @@ def _layout(
     header: Sequence[str] | None,
     name: str | Path,
     line: int,
-) -> _Layout:
+) -> Layout:
     if options.columns:
         places = {column: _place(column, where, header, name, line) for column, where in options.columns}
     else:
@@ -130,7 +165,7 @@ def _layout(
                 f"{kind} have no column {column!r}; {suggest(column, COLUMNS[kind])}", path=name
             )
     first = COLUMNS[kind][0]
-    if first not in places:
+    if first not in places and not (kind == "series" and options.hop):
         raise InvalidAnnotationError(f"no column holds {first!r}; declare it in columns", path=name, line=line)
     last = max(places.values())
     if separator == "\t" or layout:
@@ -140,7 +175,7 @@ def _layout(
     else:
         # The label takes the rest of the line if it is the last column; else what follows is split off.
         splits = last if places.get("label") == last else last + 1
-    return _Layout(places, separator, splits)
+    return Layout(places, separator, splits)
 
 
 def _place(column: str, where: int | str, header: Sequence[str] | None, name: str | Path, line: int) -> int:
@@ -167,14 +202,14 @@ def _named(kind: str, header: Sequence[str]) -> dict[str, int]:
             places[column] = headings.index(found)
     if "end" in places:
         places.pop("duration", None)
-    complete = "time" in places or {"start", "end"} <= set(places) or {"start", "duration"} <= set(places)
-    return places if complete else {}
+    needed = _NEEDED.get(kind, ({"time"}, {"start", "end"}, {"start", "duration"}))
+    return places if any(names <= set(places) for names in needed) else {}
 
 
 def _annotation(
     kind: str,
     rows: Sequence[tuple[int, list[str]]],
-    layout: _Layout,
+    layout: Layout,
     options: DelimitedOptions,
     attrs: Mapping[str, Attribute],
     name: str | Path,
@@ -182,23 +217,39 @@ def _annotation(
     columns: dict[str, Column] = {}
     for column in (column for column in layout.places if column != "label"):
         values = [_number(fields, layout, column, number, name) for number, fields in rows]
-        columns[column] = np.array(values, dtype=np.float64) / (1.0 if column == "bar" else options.divisor)
+        columns[column] = np.array(values, dtype=np.float64)
+    columns = in_units(columns, kind, options, len(rows))
     place = layout.places.get("label")
     labels: list[str] | None = [
         fields[place] if place is not None and place < len(fields) else "" for _, fields in rows
     ]
-    if kind == "events" and (place is None or all(place >= len(fields) for _, fields in rows)):
+    if kind != "intervals" and (place is None or all(place >= len(fields) for _, fields in rows)):
         labels = None
     lines = [number for number, _ in rows]
-    if kind == "intervals" and "duration" in columns:
-        columns["end"] = columns["start"] + columns.pop("duration")
-    elif kind == "intervals" and "end" not in columns:
+    if kind == "intervals" and "end" not in columns:
         columns, labels = boundaries(columns["start"], labels or [], options.last)
         lines = lines[: len(labels)]
     return Annotation(kind, columns, labels, lines=lines, attrs=attrs)
 
 
-def _number(fields: Sequence[str], layout: _Layout, column: str, line: int, name: str | Path) -> float:
+def in_units(columns: dict[str, Column], kind: str, options: DelimitedOptions, rows: int) -> dict[str, Column]:
+    """Columns of a file in the units and the columns of the schema."""
+    columns = {
+        name: options.seconds(column)
+        if name in _TIMES
+        else to_hertz(column, kind, options.pitch_unit)
+        if name in _PITCHES
+        else column
+        for name, column in columns.items()
+    }
+    if "duration" in columns:
+        columns["end"] = columns["start"] + columns.pop("duration")
+    if kind == "series" and "time" not in columns:
+        columns["time"] = options.seconds(np.arange(rows, dtype=np.float64))
+    return columns
+
+
+def _number(fields: Sequence[str], layout: Layout, column: str, line: int, name: str | Path) -> float:
     place = layout.places[column]
     if place >= len(fields):
         needed = ", ".join(sorted(layout.places.keys() - {"label"}, key=layout.places.__getitem__))

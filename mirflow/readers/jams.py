@@ -19,6 +19,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, UnreadableError
 from .content import digest_of, file_stat, read_bytes
+from .namespaces import NAMESPACES
 from .observations import Observations
 from .options import Reading
 from .positions import select_beats
@@ -49,6 +50,25 @@ class _TextObservation(msgspec.Struct, gc=False):
     value: str
 
 
+class _NumberObservation(msgspec.Struct, gc=False):
+    time: float
+    duration: float
+    value: float
+
+
+class _Contour(msgspec.Struct, gc=False):
+    frequency: float
+    voiced: bool
+
+
+class _ContourObservation(msgspec.Struct, gc=False):
+    """A point of a pitch contour; there are ten thousands in a file."""
+
+    time: float
+    duration: float
+    value: _Contour
+
+
 class _Observation(msgspec.Struct):
     time: float | None = None
     duration: float | None = None
@@ -67,6 +87,8 @@ class _Columns(msgspec.Struct):
 
 _FILES = msgspec.json.Decoder(_File)
 _TEXTS = msgspec.json.Decoder(list[_TextObservation])
+_NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
+_CONTOURS = msgspec.json.Decoder(list[_ContourObservation])
 _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
@@ -102,8 +124,12 @@ class JamsFile:
         return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
 
     def _observations(self, header: _Header, where: str) -> Observations:
+        form = NAMESPACES[header.namespace].value if header.namespace in NAMESPACES else "text"
         try:
-            rows = _TEXTS.decode(header.data)
+            if form == "contour":
+                return _contours(_CONTOURS.decode(header.data))
+            rows: Sequence[_TextObservation | _NumberObservation]
+            rows = _NUMBERS.decode(header.data) if form in ("hz", "midi") else _TEXTS.decode(header.data)
         except msgspec.ValidationError:
             return self._odd_observations(header, where)
         time = np.array([row.time for row in rows], dtype=np.float64)
@@ -133,6 +159,14 @@ class JamsFile:
         lengths = [0.0 if duration is None else duration for duration in durations]
         time, duration = (np.array(column, dtype=np.float64) for column in (times, lengths))
         return Observations(time, duration, values, confidence)
+
+
+def _contours(rows: Sequence[_ContourObservation]) -> Observations:
+    """Points of contours, those that are not voiced with a negative frequency."""
+    time = np.array([row.time for row in rows], dtype=np.float64)
+    duration = np.array([row.duration for row in rows], dtype=np.float64)
+    points = [row.value for row in rows]
+    return Observations(time, duration, [p.frequency if p.voiced else -abs(p.frequency) for p in points])
 
 
 def read_jams(path: str, reading: Reading, annotator: str | int | None, name: str) -> tuple[Annotation, str]:

@@ -94,10 +94,12 @@ def to_jams(
     Parameters
     ----------
     annotations : Annotation, xr.Dataset, or a sequence of them
-        Of a kind that JAMS has a namespace for: events, intervals, hierarchy, patterns, tempo or key.
+        Of a kind that JAMS has a namespace for: events, intervals, hierarchy, notes, series, multipitch, patterns,
+        tempo or key. Velocities and labels of notes and a voicing by degrees have no place in JAMS and are left out.
     task, namespace : str or None
         What they are written as. None: the namespace, else the task, that each was read as. Of ``beat_position`` only
-        the position in the bar is kept when reading, so that it is written as ``beat``.
+        the position in the bar is kept when reading, so that it is written as ``beat``; ``pitch_hz`` and
+        ``pitch_midi``, which JAMS has given up, are written as ``pitch_contour``.
 
     Returns
     -------
@@ -150,6 +152,8 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
         raise AnnotationError(f"which JAMS namespace is it, not {name!r}? name one of {', '.join(NAMESPACES)}")
     if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
         return "beat"
+    if annotation.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):
+        return "pitch_contour"
     if annotation.kind not in NAMESPACES[str(name)].kinds:
         raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[str(name)].kind}, not {annotation.kind}")
     return str(name)

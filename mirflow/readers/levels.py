@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, UnreadableError
-from .content import digest_of
+from .content import digest_of, mix_stats
 from .options import Reading
-from .patterns import Match
+from .patterns import Match, fill, group_by
 from .sources import FileSource
 from .text import stack_levels
 
@@ -46,12 +46,7 @@ class LevelsSource:
 
     def stat(self) -> tuple[int, int]:
         """Size in bytes of all files together, and a number made of their times of modification."""
-        stats = [(-1, 0) if file is None else file.stat() for file in self.files]
-        # Multiplied so that two files that change places, or times that add up to the same, are told apart.
-        mixed = 0
-        for size, modified in stats:
-            mixed = (mixed * 1_000_003 + modified + size) % 2**63
-        return sum(size for size, _ in stats), mixed
+        return mix_stats([(-1, 0) if file is None else file.stat() for file in self.files])
 
     def read(self) -> tuple[Annotation, str]:
         """The levels of all files as one hierarchy, and the digest of their bytes."""
@@ -94,19 +89,11 @@ def gather_levels(
     absent = [level for level in reading.levels if level not in found]
     if absent:
         raise AnnotationError(f"no file is of the level {absent[0]!r}; found: {', '.join(found)}")
-    kept = [name for name in names if name != "level"]
-    groups: dict[tuple[str, ...], dict[str, Match]] = {}
-    for match in matches:
-        others = (*match.values[:place], *match.values[place + 1 :])
-        groups.setdefault(others, {})[match.values[place]] = match
-    found_values = [(dict(zip(kept, values, strict=True)), group) for values, group in groups.items()]
-    return [(_source(pattern, values, group, reading), values) for values, group in found_values]
+    groups = group_by(matches, names, "level")
+    return [(_source(fill(pattern, values), group, reading), values) for values, group in groups]
 
 
-def _source(pattern: str, values: Mapping[str, str], group: Mapping[str, Match], reading: Reading) -> LevelsSource:
-    name = pattern
-    for key, value in values.items():
-        name = name.replace(f"{{{key}}}", value).replace(f"{{{key}:path}}", value)
+def _source(name: str, group: Mapping[str, Match], reading: Reading) -> LevelsSource:
     one = _of_level(reading)
     files = [
         FileSource(match.path, one, None, match.name, (match.size, match.modified)) if match is not None else None

@@ -19,8 +19,9 @@ class Namespace:
     tasks : tuple of str
         The tasks whose files may hold it; empty: only read when it is asked for by name.
     value : str
-        The form of an observation's value: ``text``, ``number``, or an object: ``position`` (in the bar), ``level``
-        (a label and its level), ``note`` (of an occurrence of a pattern).
+        The form of an observation's value: ``text``, ``number``, ``hz`` or ``midi``, or an object: ``position`` (in the
+        bar), ``level`` (a label and its level), ``note`` (of an occurrence of a pattern), ``contour`` (a frequency and
+        whether it is voiced).
     also : str or None
         Another kind that it can be read as.
     """
@@ -56,6 +57,11 @@ NAMESPACES = MappingProxyType(
             Namespace("multi_segment", "hierarchy", ("hierarchy",), "level"),
             Namespace("pattern_jku", "patterns", ("pattern",), "note"),
             Namespace("tempo", "tempo", ("tempo",), "number"),
+            Namespace("pitch_contour", "series", ("melody", "multipitch"), "contour", also="multipitch"),
+            Namespace("pitch_hz", "series", ("melody", "multipitch"), "hz", also="multipitch"),
+            Namespace("pitch_midi", "series", ("melody", "multipitch"), "midi", also="multipitch"),
+            Namespace("note_hz", "notes", ("transcription",), "hz"),
+            Namespace("note_midi", "notes", ("transcription",), "midi"),
             Namespace("key_mode", "intervals", ("key",), also="key"),
             Namespace("lyrics", "intervals"),
         )

@@ -13,7 +13,9 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Float, Int
+from .hertz import to_hertz
 from .namespaces import NAMESPACES
+from .options import PITCHED
 
 # Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
 ROUNDING = 1e-9
@@ -44,6 +46,8 @@ class Observations:
             return self._patterns(attrs, name, where)
         if kind == "tempo":
             return self._tempo(attrs, name, where)
+        if kind in PITCHED:
+            return self._pitched(kind, namespace, attrs, name, where)
         labels = value_texts(self.values, namespace)
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
@@ -86,6 +90,24 @@ class Observations:
             columns["salience"] = np.array(strengths, dtype=np.float64)
         return Annotation("tempo", columns, attrs=attrs)
 
+    def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+        """Notes as they stand; a pitch over time, or several, in order of time."""
+        unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
+        pitch = np.array(self._each(list(map(signed_frequency, self.values)), "value", name, where), dtype=np.float64)
+        pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
+        if kind == "notes":
+            columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
+            return Annotation(kind, columns, attrs=attrs)
+        order = np.argsort(self.time, kind="stable")
+        time, frequency = self.time[order], pitch[order]
+        if kind == "series":
+            return Annotation(kind, {"time": time, "frequency": frequency}, attrs=attrs)
+        frames, owner = np.unique(time, return_inverse=True)
+        sounding = frequency > 0
+        counts = np.bincount(owner[sounding], minlength=len(frames)).astype(np.int64)
+        columns = {"time": frames, "frequency": frequency[sounding]}
+        return Annotation(kind, columns, inner_counts=(counts,), attrs=attrs)
+
     def _numbers(self, key: str, name: str, where: str) -> Float:
         """One field of all values, which are objects."""
         values = [value.get(key) if isinstance(value, Mapping) else None for value in self.values]
@@ -97,6 +119,17 @@ class Observations:
             if math.isnan(number):
                 raise InvalidAnnotationError(f"{where}[{item}].{what}: not a number: {value!r}", path=name)
         return numbers
+
+
+def signed_frequency(value: Any) -> Any:
+    """A point of a pitch contour as one number, negative where it is not voiced; other values as they are."""
+    if not isinstance(value, Mapping):
+        return value
+    frequency, voiced = value.get("frequency"), value.get("voiced")
+    if isinstance(voiced, bool) and not voiced and frequency is None:
+        return 0.0  # what is not voiced needs no frequency, and some trackers write NaN
+    number = _number_or_nan(frequency)
+    return -abs(number) if voiced is False else number
 
 
 def _number_or_nan(value: Any) -> float:

@@ -9,20 +9,34 @@ from typing import Literal, get_args
 
 from ..annotations.schema import KINDS, kind_of
 from ..errors import AnnotationError, UnknownNameError
+from ..ragged import Float
 from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
-Format = Literal["jams", "lab", "txt", "csv", "tsv"]
+MAX_AUDIO_BYTES = 2**36
+"""Of sound files, which are read piece by piece, where no other limit is set."""
+Format = Literal["jams", "lab", "txt", "csv", "tsv", "svl", "midi"]
 FORMATS: tuple[str, ...] = get_args(Format)
-SUFFIXES = (*(f".{name}" for name in FORMATS), ".key")
+SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
 """What the names of annotation files end in; in folders the others are left alone."""
-READABLE = ("events", "intervals", "hierarchy", "patterns", "tempo", "key")
+_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl"}
+READABLE = ("events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns", "tempo", "key", "audio")
 _OF_INTERVALS = ("start", "end", "duration", "label")
-COLUMNS = {"events": ("time", "label", "bar"), "intervals": _OF_INTERVALS, "hierarchy": _OF_INTERVALS}
+COLUMNS = {
+    "events": ("time", "label", "bar"),
+    "intervals": _OF_INTERVALS,
+    "hierarchy": _OF_INTERVALS,
+    "notes": ("start", "end", "duration", "pitch", "velocity", "label"),
+    "series": ("time", "frequency", "voicing"),
+}
+PITCHED = ("notes", "series", "multipitch")
+PitchUnit = Literal["Hz", "MIDI"]
+Instrument = Literal["program", "track"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
+_FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 _DELIMITERS = {
     "tab": "\t",
     "\\t": "\t",
@@ -48,14 +62,17 @@ class DelimitedOptions:
         Lines that begin with it are left out; empty: no comments.
     columns : tuple of (str, int or str)
         Which column, counted from 0 or by its name in the header, holds ``time`` and ``bar`` (events), ``start``,
-        ``end`` or ``duration`` (intervals), and ``label``. Intervals with neither end nor duration make a list of
-        boundaries: each lasts until the next row's start.
+        ``end`` or ``duration`` (intervals and notes), ``label``, ``pitch`` and ``velocity`` (notes), ``time``,
+        ``frequency`` and ``voicing`` (series). Intervals with neither end nor duration make a list of boundaries: each
+        lasts until the next row's start. A series without a column of times needs the unit ``frames@``: a frame a row.
     time_unit : str
-        ``s``, ``ms`` or ``samples@44100``.
+        ``s``, ``ms``, ``samples@44100``, or ``frames@0.01``: numbers of frames with that hop in seconds.
     encoding : str
     last : {"end", "keep"}
         What the last row of a list of boundaries is: the end of the row above, whatever its label; or one more
         interval, which has no length as nothing says where it ends.
+    pitch_unit : {"Hz", "MIDI"}
+        Of notes, series and multipitch; see :func:`mirflow.readers.hertz.to_hertz`.
 
     Examples
     --------
@@ -70,13 +87,16 @@ class DelimitedOptions:
     time_unit: str = "s"
     encoding: str = "utf-8"
     last: Last = "end"
+    pitch_unit: PitchUnit = "Hz"
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)
             raise AnnotationError(f"not a delimiter: {self.delimiter!r}; write a character or one of {words}")
-        if self.time_unit not in ("s", "ms") and not _SAMPLES.fullmatch(self.time_unit):
-            raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms or samples@44100")
+        if self.time_unit not in ("s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
+            raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms, samples@44100 or frames@0.01")
+        if self.pitch_unit not in get_args(PitchUnit):
+            raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
         known = {name for names in COLUMNS.values() for name in names}
         for name, _ in self.columns:
             if name not in known:
@@ -91,6 +111,18 @@ class DelimitedOptions:
         if samples:
             return float(samples[1])
         return 1000.0 if self.time_unit == "ms" else 1.0
+
+    @property
+    def hop(self) -> float:
+        """Seconds between frames, where times are numbers of frames; else 0."""
+        frames = _FRAMES.fullmatch(self.time_unit)
+        return float(frames[1]) if frames else 0.0
+
+    def seconds(self, times: Float) -> Float:
+        """Times as they stand in a file, in seconds."""
+        if self.hop:
+            return times * self.hop
+        return times if self.divisor == 1.0 else times / self.divisor
 
     @property
     def separator(self) -> str | None:
@@ -120,6 +152,13 @@ class Reading:
         downbeat, where a file has positions in the bar; else all.
     levels : tuple of str
         Of a hierarchy that has one file for each level: the values of ``{level}``, from the coarsest to the finest.
+    drums : bool
+        Whether the notes of a MIDI file's percussion (channel 10) are taken too.
+    instrument : {"program", "track"}
+        What labels the notes of a MIDI file: the General MIDI name of the instrument, or the name of the track.
+    sources : tuple of str
+        Of audio that has one file for each source: the values of ``{source}`` to take, in this order; empty: all that
+        are found, sorted.
 
     Examples
     --------
@@ -135,6 +174,9 @@ class Reading:
     max_bytes: int = MAX_BYTES
     select: Select | None = None
     levels: tuple[str, ...] = ()
+    drums: bool = False
+    instrument: Instrument = "program"
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -154,6 +196,12 @@ class Reading:
         """Options that this kind does not have."""
         if self.delimited.columns and self.kind not in COLUMNS:
             raise AnnotationError(f"files of kind {self.kind!r} have one layout only: declare no columns")
+        if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
+            raise AnnotationError(f"pitch_unit is that of {', '.join(PITCHED)}, and {self.kind} have no pitch")
+        if (self.drums or self.instrument != "program") and self.kind != "notes":
+            raise AnnotationError(f"drums and instrument are for notes of MIDI files, not for {self.kind}")
+        if self.instrument not in get_args(Instrument):
+            raise UnknownNameError("instrument", self.instrument, get_args(Instrument))
         if self.select is not None and self.select not in SELECTIONS:
             raise UnknownNameError("selection", self.select, SELECTIONS)
         if self.select is not None and self.kind != "events":
@@ -162,6 +210,12 @@ class Reading:
             raise AnnotationError(f"levels are those of a hierarchy, and {self.task or self.kind} has none")
         if len(set(self.levels)) < len(self.levels):
             raise AnnotationError(f"a level stands twice: {', '.join(self.levels)}")
+        if self.sources and self.kind != "audio":
+            raise AnnotationError(f"sources are those of audio, and {self.task or self.kind} has none")
+        if len(set(self.sources)) < len(self.sources):
+            raise AnnotationError(f"a source stands twice: {', '.join(self.sources)}")
+        if self.format is not None and self.kind == "audio":
+            raise AnnotationError(f"sound files say themselves what they are: leave the format {self.format!r} out")
 
     @classmethod
     def of(
@@ -175,6 +229,9 @@ class Reading:
         max_bytes: int = MAX_BYTES,
         select: Select | None = None,
         levels: Sequence[str] = (),
+        drums: bool = False,
+        instrument: Instrument = "program",
+        sources: Sequence[str] = (),
     ) -> Reading:
         """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
         if kind is None and task is not None:
@@ -184,7 +241,10 @@ class Reading:
         if kind is None:
             raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
         options = delimited or DelimitedOptions()
-        return cls(kind, task, format, namespace, options, max_bytes, select, tuple(levels))
+        if kind == "audio" and max_bytes == MAX_BYTES:
+            max_bytes = MAX_AUDIO_BYTES
+        some, names = tuple(levels), tuple(sources)
+        return cls(kind, task, format, namespace, options, max_bytes, select, some, drums, instrument, names)
 
     @property
     def selection(self) -> Select | None:
@@ -195,5 +255,4 @@ class Reading:
         """The format of a file with that suffix: the declared one, else the suffix's, else text."""
         if self.format is not None:
             return self.format
-        name = suffix.lstrip(".").lower()
-        return name if name in FORMATS else "txt"
+        return _FORMATS_BY_SUFFIX.get(suffix.lstrip(".").lower(), "txt")

@@ -69,6 +69,21 @@ class Pattern:
         """Names of the placeholders, each once, in order."""
         return tuple(dict.fromkeys(inner.partition(":")[0] for inner in _PLACEHOLDER.findall(self.text)))
 
+    @cached_property
+    def _whole(self) -> re.Pattern[str]:
+        return _regex(self.text, {})
+
+    def match(self, text: str) -> dict[str, str] | None:
+        """Values of the placeholders in a text that fits as a whole; None for any other.
+
+        Examples
+        --------
+        >>> Pattern("{track}_tutti.mid").match("SQ01_tutti.mid"), Pattern("Algorithm {system}").match("nf1")
+        ({'track': 'SQ01'}, None)
+        """
+        found = self._whole.fullmatch(text)
+        return None if found is None else found.groupdict()
+
     @property
     def is_pack(self) -> bool:
         """Whether it names packs of many tracks and not files of one."""
@@ -147,6 +162,44 @@ class Pattern:
         more = f" and {len(names) - 4} more" if len(names) > 4 else ""
         held = f"it holds {', '.join(names[:4])}{more}" if names else "it is empty"
         return f"the nearest folder that exists is {str(folder)!r}; {held}"
+
+
+def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[tuple[dict[str, str], dict[str, Match]]]:
+    """Matches that differ in the value of one placeholder only, together.
+
+    Parameters
+    ----------
+    matches : sequence of Match
+    names : sequence of str
+        The pattern's placeholders, in order.
+    key : str
+        One of them.
+
+    Returns
+    -------
+    list of (dict, dict)
+        Values of the other placeholders, and the matches by the value of `key`.
+    """
+    place = list(names).index(key)
+    kept = [name for name in names if name != key]
+    groups: dict[tuple[str, ...], dict[str, Match]] = {}
+    for match in matches:
+        others = (*match.values[:place], *match.values[place + 1 :])
+        groups.setdefault(others, {})[match.values[place]] = match
+    return [(dict(zip(kept, values, strict=True)), group) for values, group in groups.items()]
+
+
+def fill(pattern: str, values: Mapping[str, str]) -> str:
+    """A pattern with values in the places of some of its placeholders.
+
+    Examples
+    --------
+    >>> fill("{track:path}/{source}.wav", {"track": "rock/a"})
+    'rock/a/{source}.wav'
+    """
+    for name, value in values.items():
+        pattern = pattern.replace(f"{{{name}}}", value).replace(f"{{{name}:path}}", value)
+    return pattern
 
 
 def _join(folder: str, name: str) -> str:

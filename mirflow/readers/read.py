@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 from ..annotations.annotation import Annotation
-from ..errors import AnnotationError, InvalidAnnotationError
+from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from .jams import annotators_of, open_jams
 from .jams_objects import all_from_jams, from_jams, is_jams
 from .levels import has_levels, levels_at
-from .options import MAX_BYTES, DelimitedOptions, Reading, Select
+from .options import MAX_BYTES, DelimitedOptions, Instrument, Reading, Select
 from .selection import list_choices
 from .sources import FileSource
+from .stems import stems_in
 from .validate_jams import schema_problems
+
+_DELIMITED = tuple(field.name for field in fields(DelimitedOptions))
 
 
 def read(
@@ -31,20 +35,24 @@ def read(
     columns: Mapping[str, int | str] | None = None,
     select: Select | None = None,
     levels: Sequence[str] = (),
+    drums: bool = False,
+    instrument: Instrument = "program",
+    sources: Sequence[str] = (),
     **delimited: Any,
 ) -> Annotation:
     """One annotation from a file or a jams object.
 
     Parameters
     ----------
-    source : path, jams.JAMS or jams.Annotation
-        A path with ``{level}`` stands for one file for each of `levels`.
+    source : path, list of paths, jams.JAMS or jams.Annotation
+        A path with ``{level}`` stands for one file for each of `levels`. Of audio also a path with ``{source}``, a
+        folder or a list of files: one for each source.
     task, kind, namespace : str or None
         What it holds; one of them is needed. A task chooses among the namespaces that serve it.
     annotator : str, int or None
         Which annotation of a JAMS file: an annotator's id, a position among those that fit, or None where one fits.
     format : str or None
-        ``jams``, ``lab``, ``txt``, ``csv`` or ``tsv``; None: from the suffix.
+        ``jams``, ``lab``, ``txt``, ``csv``, ``tsv``, ``svl`` or ``midi``; None: from the suffix.
     validate : bool
         Check a JAMS file against the schemas of the jams package first.
     max_bytes : int
@@ -53,6 +61,12 @@ def read(
         Which of the beats of a file to take: see :mod:`mirflow.readers.positions`.
     levels : sequence of str
         Of a hierarchy, from the coarsest to the finest.
+    drums : bool
+        Whether the notes of a MIDI file's percussion are taken too.
+    instrument : {"program", "track"}
+        What labels the notes of a MIDI file.
+    sources : sequence of str
+        Of audio, the sources to take from several files, in this order; empty: all, sorted by name.
     columns, **delimited
         Layout of delimited text: see :class:`mirflow.readers.DelimitedOptions`.
 
@@ -67,10 +81,19 @@ def read(
     InvalidAnnotationError
         If its rows cannot be understood, or it holds no (or more than one) such annotation.
     """
-    options = {"columns": columns, "select": select, "levels": levels, **delimited}
+    options: dict[str, Any] = {
+        "columns": columns,
+        "select": select,
+        "levels": levels,
+        "drums": drums,
+        "instrument": instrument,
+    }
+    options |= {"sources": sources, **delimited}
     reading = make_reading(task, kind=kind, namespace=namespace, format=format, max_bytes=max_bytes, **options)
     if is_jams(source):
         return from_jams(source, reading, annotator)
+    if reading.kind == "audio":
+        return stems_in(source, reading).open()
     path = os.fspath(source)
     if has_levels(path, reading):
         return levels_at(path, reading).read()[0]
@@ -97,6 +120,8 @@ def read_all(
     reading = make_reading(task, kind=kind, namespace=namespace, format=format, max_bytes=max_bytes, **options)
     if is_jams(source):
         return all_from_jams(source, reading)
+    if reading.kind == "audio":
+        return [stems_in(source, reading).open()]
     path = os.fspath(source)
     if has_levels(path, reading):
         return [levels_at(path, reading).read()[0]]
@@ -123,6 +148,9 @@ def make_reading(
     columns: Mapping[str, int | str] | None = None,
     select: Select | None = None,
     levels: Sequence[str] = (),
+    drums: bool = False,
+    instrument: Instrument = "program",
+    sources: Sequence[str] = (),
     **delimited: Any,
 ) -> Reading:
     """A reading from the options of `read`.
@@ -132,10 +160,10 @@ def make_reading(
     AnnotationError
         For an option that there is not.
     """
-    try:
-        layout = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
-    except TypeError as error:
-        raise AnnotationError(f"not an option of delimited text: {str(error).rpartition(' ')[2]}") from None
+    for name in delimited:
+        if name not in _DELIMITED:
+            raise AnnotationError(f"not an option of delimited text: {name!r}; {suggest(name, _DELIMITED)}")
+    layout = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
     return Reading.of(
         task=task,
         kind=kind,
@@ -145,6 +173,9 @@ def make_reading(
         max_bytes=max_bytes,
         select=select,
         levels=levels,
+        drums=drums,
+        instrument=instrument,
+        sources=sources,
     )
 
 

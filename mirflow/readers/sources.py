@@ -9,7 +9,7 @@ from ..annotations.annotation import Annotation
 from .content import digest_of, file_stat, read_bytes
 from .options import Reading, Select
 from .positions import select_beats
-from .text import parse_text
+from .text import parse_file
 
 
 @runtime_checkable
@@ -89,7 +89,7 @@ class FileSource:
 
             return read_jams(self.path, self.reading, self.annotator, name)
         data = read_bytes(self.path, self.reading.max_bytes, name)
-        return parse_text(data, self.reading, format, name), digest_of(data)
+        return parse_file(data, self.reading, format, name), digest_of(data)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Text files of every kind: the one place that knows which parser reads what."""
+"""Files of every kind, but for JAMS: the one place that knows which parser reads what."""
 
 from __future__ import annotations
 
@@ -12,10 +12,32 @@ from ..ragged import Column
 from .delimited import parse_delimited
 from .motifs import parse_motifs
 from .options import Reading
+from .pitched import parse_multipitch, parse_pitched
 from .positions import select_beats
 from .single import parse_key, parse_tempo
 
 _LAYOUTS = {"all": "", "bar_start": "bars", "bar_end": "bars"}
+
+
+def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
+    """An annotation from the bytes of a file of any format but JAMS.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not of the format.
+    InvalidAnnotationError
+        If they cannot be understood, or hold something else than what is to be read.
+    """
+    if format == "midi":
+        from .midi import parse_midi
+
+        return parse_midi(data, reading, name)
+    if format == "svl":
+        from .svl import parse_svl
+
+        return parse_svl(data, reading, name)
+    return parse_text(data, reading, format, name)
 
 
 def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
@@ -44,6 +66,10 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
         layout = "bars" if "bar" in dict(options.columns) else layout
         beats = parse_delimited(data, "events", format, options, name, layout=layout)
         return select_beats(beats, reading.selection, name)
+    if reading.kind in ("notes", "series"):
+        return parse_pitched(data, reading.kind, format, options, name)
+    if reading.kind == "multipitch":
+        return parse_multipitch(data, format, options, name)
     if reading.kind == "patterns":
         return parse_motifs(data, options, name)
     if reading.kind == "hierarchy":

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..ragged import offsets_of, rows_of
+from ..ragged import Float, offsets_of, rows_of
+from ..theory.pitch import hz_to_midi
 from .namespaces import NAMESPACES
+from .options import PITCHED
 
 Observation = tuple[float, float, Any, float | None]
 
@@ -38,6 +40,8 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
         return [(0.0, duration, tempo, None if x != x else x) for tempo, x in zip(tempi, strengths, strict=True)]
     if kind == "key":
         return [(0.0, duration, label.replace(" ", ":", 1), None) for label in annotation.labels or ()]
+    if kind in PITCHED:
+        return list(_pitches(annotation, NAMESPACES[namespace].value))
     times = annotation.columns["time" if kind == "events" else "start"]
     texts = annotation.labels if annotation.labels is not None else [""] * len(times)
     if kind == "events":
@@ -52,6 +56,25 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
             for (start, length, text), level in zip(rows, levels, strict=True)
         ]
     return [(start, length, text, None) for start, length, text in rows]
+
+
+def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
+    """Notes, or points of a pitch contour; a frame in which nothing sounds is a point that is not voiced."""
+    columns = annotation.columns
+    if annotation.kind == "notes":
+        pitch: Float = np.asarray(hz_to_midi(columns["pitch"])) if form == "midi" else columns["pitch"]
+        lengths = columns["end"] - columns["start"]
+        for start, length, value in zip(columns["start"].tolist(), lengths.tolist(), pitch.tolist(), strict=True):
+            yield start, length, value, None
+        return
+    time, frequency = columns["time"], columns["frequency"]
+    if annotation.kind == "multipitch":
+        counts = annotation.inner_counts[0]
+        held = np.zeros(int(np.maximum(counts, 1).sum()))
+        held[np.repeat(counts > 0, np.maximum(counts, 1))] = frequency
+        time, frequency = np.repeat(time, np.maximum(counts, 1)), held
+    for moment, hertz in zip(time.tolist(), frequency.tolist(), strict=True):
+        yield moment, 0.0, {"index": 0, "frequency": abs(hertz), "voiced": hertz > 0}, None
 
 
 def _notes(annotation: Annotation) -> Iterator[Observation]:

@@ -114,6 +114,8 @@ def _check(path: Path, pack: Pack) -> None:
     kind = KINDS.get(pack.kind)
     if kind is None or not kind.dims:
         raise StoreError(f"{path}: kind {pack.kind!r} cannot be packed; known: {', '.join(KINDS)}")
+    if pack.kind == "audio":
+        raise StoreError(f"{path}: sound stays in its files: it cannot be packed")
     if len(pack.rows.counts) != len(kind.dims):
         raise StoreError(f"{path}: {pack.kind} is ragged along {', '.join(kind.dims)}, the rows have other counts")
     if len(pack.tracks) != len(pack.rows) or len(set(pack.tracks)) != len(pack.tracks):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirflow.flow.combine import EACH_SCORE, EACH_WEIGHT, combine_references
-from mirflow.metrics.base import Measure, Metric, Scores, Sparse
+from mirflow.flow.combine import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
+from mirflow.metrics.base import Measure, Metric, Scores, Sparse, get_task
 
 HIGH = Measure(Metric("f", "F", "", "events"))
 LOW = Measure(Metric("deviation", "Deviation", "", "events", orientation="lower"))
@@ -52,6 +52,27 @@ def test_extras_of_several_references_are_means() -> None:
     combined = extras["seconds"]
     entries = dict(zip(map(tuple, combined.index.tolist()), combined.value.tolist(), strict=True))
     assert entries == {(1, 0): 6.0, (1, 1): 1.0, (3, 1): 7.0}
+
+
+def test_extra_scores_are_means_over_the_references_that_have_them() -> None:
+    index = np.array([[1, 0], [2, 0], [2, 1], [3, 1]])
+    by_class = Sparse(("class",), (("maj", "min"),), index, np.array([0.25, 0.75, 0.5, 1.0]), fill=np.nan)
+    _, _, extras = combine_references("mean", [HIGH, LOW], scores({"by_class": by_class}), CELL, ANNOTATORS, 4)
+    combined = extras["by_class"]
+    entries = dict(zip(map(tuple, combined.index.tolist()), combined.value.tolist(), strict=True))
+    assert entries == {(1, 0): 0.5, (1, 1): 0.5, (3, 1): 1.0}
+
+
+def test_extras_carry_the_identity_of_their_measure() -> None:
+    convention = get_task("separation").convention()
+    measures = convention.select(["sdr", "source_sdr", "source_sdr(permutation=false)"])
+    one = Sparse(("source",), (("bass",),), np.zeros((0, 2), dtype=np.int64), np.zeros(0), {"units": "dB"}, np.nan)
+    named = name_extras({measure.variable: one for measure in measures[1:]}, measures)
+    assert {name: sparse.attrs["metric"] for name, sparse in named.items()} == {
+        "source_sdr_512": "source_sdr",
+        "source_sdr_512_permutation_false": "source_sdr(permutation=false)",
+    }
+    assert named["source_sdr_512"].attrs["units"] == "dB"
 
 
 def test_one_reference_a_cell_changes_nothing() -> None:

@@ -18,6 +18,7 @@ from mirflow.errors import RunError
 from mirflow.flow import execute as execution
 from mirflow.flow.block import score_block
 from mirflow.flow.execute import choose_scheduler, execute
+from mirflow.flow.threads import one_thread
 from mirflow.flow.work import BlockWork, works_of
 from mirflow.plan import Stale
 from mirflow.running import plan
@@ -163,6 +164,40 @@ def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
     assert choose_scheduler("auto", works, guarded=True) == "processes"
     assert choose_scheduler("auto", works, guarded=False) == "serial"
     assert choose_scheduler("threads", works, guarded=False) == "threads"
+
+
+def test_workers_do_linear_algebra_in_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    from multiprocessing import forkserver
+
+    told: dict[str, str | None] = {}
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.setattr(
+        forkserver, "ensure_running", lambda: told.update({name: os.environ.get(name) for name in names})
+    )
+    execution._start_forkserver()
+    assert told == {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    assert [os.environ.get(name) for name in names] == ["3", None, None]
+
+
+def test_one_thread_for_linear_algebra_until_the_last_one_leaves() -> None:
+    from threadpoolctl import threadpool_info, threadpool_limits
+
+    def threads() -> set[int]:
+        return {library["num_threads"] for library in threadpool_info() if library["user_api"] == "blas"}
+
+    with threadpool_limits(2, user_api="blas"):
+        with one_thread(), ThreadPoolExecutor(1) as pool:
+
+            def inside() -> set[int]:
+                with one_thread():
+                    return threads()
+
+            assert threads() == pool.submit(inside).result() == {1}
+            assert threads() == {1}
+        assert threads() == {2}
 
 
 def test_an_error_of_the_receiver_ends_the_run(works: list[BlockWork]) -> None:

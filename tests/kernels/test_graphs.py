@@ -42,3 +42,8 @@ def test_a_long_path_and_a_circle() -> None:
     steps = np.arange(100)
     assert len(match_edges(np.append(steps, steps[1:]), np.append(steps, steps[:-1]), 100, 100)) == 100
     assert len(match_edges(np.append(steps, steps), np.append(steps, np.roll(steps, 1)), 100, 100)) == 100
+
+
+def test_tens_of_thousands_of_edges_that_are_no_tree() -> None:
+    left, right = np.nonzero(np.abs(np.subtract.outer(np.arange(1500), np.arange(1500))) < 10)
+    assert len(match_edges(left, right, 1500, 1500)) == 1500

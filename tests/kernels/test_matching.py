@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.matching import Matching, count_matches, match, match_greedily
+from mirflow.kernels.matching import Matching, count_matches, match, match_greedily, match_ranges
 from tests.event_strategies import pairs, to_rows
 
 windows = st.sampled_from([0.0, 0.05, 0.07, 0.25, 0.5, 3.0, np.inf])
@@ -84,3 +84,28 @@ def test_long_chains_of_overlapping_windows() -> None:
 def test_nothing_is_within_a_window_that_is_none(window: float) -> None:
     one = np.array([1])
     assert count_matches(np.array([1.0]), one, np.array([1.0]), one, window).tolist() == [0]
+
+
+ranges_ = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=14)
+
+
+def most(ranges: list[tuple[int, int]]) -> int:
+    """The size of mir_eval's matching of ranges, each a start and a length, with their elements."""
+    graph = {place: list(range(start, start + length)) for place, (start, length) in enumerate(ranges)}
+    return len(mir_eval.util._bipartite_match(graph))
+
+
+@settings(deadline=None, max_examples=300)
+@given(parts=st.lists(ranges_, min_size=1, max_size=4))
+def test_as_many_ranges_as_possible_get_an_element_in_each_part(parts: list[list[tuple[int, int]]]) -> None:
+    first = np.array([20 * number + start for number, part in enumerate(parts) for start, _ in part], dtype=np.int64)
+    length = np.array([length for part in parts for _, length in part], dtype=np.int64)
+    found = match_ranges(first, first + length)
+    counts = np.bincount(first[found] // 20, minlength=len(parts))
+    assert counts.tolist() == [most(part) for part in parts]
+
+
+def test_thousands_of_ranges_within_each_other() -> None:
+    first = np.arange(20000)
+    assert match_ranges(first, 40000 - first).all()
+    assert match_ranges(0 * first, 1 + first % 10000).sum() == 10000

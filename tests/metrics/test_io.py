@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.io import wavfile
 
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import io
@@ -18,7 +19,7 @@ from mirflow.metrics import io
 LOADERS = (
     *("load_delimited", "load_events", "load_labeled_events", "load_intervals", "load_labeled_intervals"),
     *("load_valued_intervals", "load_time_series", "load_ragged_time_series", "load_patterns"),
-    *("load_key", "load_tempo"),
+    *("load_key", "load_tempo", "load_wav"),
 )
 
 
@@ -27,6 +28,13 @@ def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
     ours = inspect.signature(getattr(io, name)).parameters.values()
     theirs = inspect.signature(getattr(mir_eval.io, name)).parameters.values()
     assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
+
+
+def test_every_public_name_of_mir_eval_is_there() -> None:
+    theirs = {
+        name for name, one in inspect.getmembers(mir_eval.io, inspect.isfunction) if one.__module__ == "mir_eval.io"
+    }
+    assert {name for name in theirs if not name.startswith("_")} == set(LOADERS) == set(io.__all__)
 
 
 _fields = st.one_of(st.floats(0, 100).map(repr), st.sampled_from(("a", "C:maj(9)/3", "#", "é", "")))
@@ -224,3 +232,25 @@ def test_chords_of_the_real_data_are_mir_evals(shared_data: Path) -> None:
         expected, expected_labels = mir_eval.io.load_labeled_intervals(path)
         np.testing.assert_array_equal(intervals, expected, strict=True)
         assert labels == expected_labels
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.int32])
+@pytest.mark.parametrize("channels", [1, 2])
+@pytest.mark.parametrize("mono", [True, False])
+@pytest.mark.filterwarnings("ignore:mir_eval.io.load_wav:FutureWarning")
+def test_samples_of_wav_files_are_mir_evals(tmp_path: Path, dtype: type, channels: int, mono: bool) -> None:
+    info = np.iinfo(dtype)
+    samples = np.random.default_rng(0).integers(info.min, info.max, (50, channels), dtype=dtype)
+    wavfile.write(tmp_path / "a.wav", 8000, samples)
+    (ours, rate), (theirs, expected) = (
+        io.load_wav(tmp_path / "a.wav", mono),
+        mir_eval.io.load_wav(tmp_path / "a.wav", mono),
+    )
+    assert rate == expected
+    assert ours.tolist() == theirs.tolist()
+
+
+def test_other_samples_are_refused_as_by_mir_eval(tmp_path: Path) -> None:
+    wavfile.write(tmp_path / "a.wav", 8000, np.zeros(4, dtype=np.float32))
+    with pytest.raises(ValueError, match=r"Got unexpected \.wav data type float32"):
+        io.load_wav(tmp_path / "a.wav")

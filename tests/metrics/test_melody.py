@@ -14,12 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import Annotation
-from mirflow.errors import MetricError, MirflowWarning
+from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.errors import AnnotationError, MetricError, MirflowWarning
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import io, melody
 from mirflow.metrics.base import Measure, Scores, get_task
 from mirflow.metrics.melody.arrays import KINDS
+from mirflow.metrics.melody.cleaning import clean
 from mirflow.ragged import Ragged
 from tests.metrics.melodies import Melody, melodies, to_rows
 
@@ -253,6 +254,38 @@ def test_too_many_frames_are_refused() -> None:
     found = score([(usual, usual), (late, usual)], measures(), 0.01)
     assert list(found.refused) == [1]
     assert "frames" in found.refused[1]
+
+
+@pytest.mark.parametrize("end", [-1.0, -0.001])
+def test_a_melody_that_ends_before_the_first_frame_is_refused(end: float) -> None:
+    early = np.array([-2.0, end]), np.full(2, 220.0), None
+    usual = np.array([0.0, 0.5]), np.full(2, 220.0), None
+    found = score([(usual, usual), (early, usual), (usual, early)], measures(), 0.01)
+    assert list(found.refused) == [1, 2]
+    assert f"ends at {end} s" in found.refused[1]
+    for one, other in ((early, usual), (usual, early)):
+        with pytest.raises(ValueError, match="cannot be read on frames"):
+            melody.evaluate(one[0], one[1], other[0], other[1], hop=0.01)
+
+
+def test_what_cannot_be_compared_is_not_explained() -> None:
+    early, late = series([-2.0, -1.0], [220.0, 220.0]), series([0.0, 9e8], [220.0, 220.0])
+    for reference, message in ((early, "before the first frame"), (late, "more than")):
+        with pytest.raises(AnnotationError, match=message):
+            get_task("melody").convention("mirex").explain(reference, late, measures(convention="mirex")[0])
+
+
+def test_hardly_any_voicing_overflows_nothing() -> None:
+    times, tiny = np.array([0.0, 1.0]), np.full(2, 5e-324)
+    found = score([((times, np.full(2, 220.0), tiny), (times, np.full(2, 220.0), None))], measures())
+    assert found.score[0].tolist() == [1.0, 0.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("frequency", [5e-324, 1e-300, -1e308])
+def test_frequencies_of_no_pitch_make_a_melody_invalid(frequency: float) -> None:
+    cleaned = clean(to_ragged([series([0.0, 1.0], [220.0, frequency]), series([0.0], [0.01])]))
+    assert list(cleaned.flaws) == [0]
+    assert cleaned.flaws[0].message == f"frequency is not in Hz: {frequency}"
 
 
 def test_other_grids_are_refused() -> None:

@@ -285,3 +285,49 @@ class TestMirex2015:
         assert np.count_nonzero(hits == expected[:, 0]) == equal
         assert np.abs(hits - expected[:, 0]).max() <= 2
         assert np.abs(found.score[:, 1] - expected[:, 1]).mean() < 0.005
+
+
+def test_many_notes_of_all_lengths_near_each_other_are_soon_matched() -> None:
+    rng = np.random.default_rng(0)
+    start = np.sort(rng.uniform(0, 20, 2000))
+    rows = np.column_stack([start, start + rng.choice([0.1, 1.0, 9.0], 2000), np.full(2000, 440.0)])
+    other = rows + np.array([0.02, 0.03, 0.0])
+    table = [notes(*map(tuple, side)) for side in (rows, other)]
+    found = score((table[0], table[1]), metrics="onset_f_measure offset_f_measure").score[0]
+    expected = [
+        measure(rows[:, :2], other[:, :2])[2]
+        for measure in (
+            mir_eval.transcription.onset_precision_recall_f1,
+            mir_eval.transcription.offset_precision_recall_f1,
+        )
+    ]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+
+
+def test_too_many_notes_at_one_time_are_refused_and_others_scored() -> None:
+    crowd = notes(*[(0.0, 1.0, 440.0)] * 2100)
+    spread = notes(*[(float(time), time + 1.0, 440.0) for time in range(2100)])
+    found = score((crowd, crowd), (spread, spread), (THREE, THREE), metrics="f_measure onset_recall")
+    assert list(found.refused) == [0]
+    assert "2100 reference and 2100 estimated notes" in found.refused[0]
+    assert np.isnan(found.score[0]).all()
+    assert found.score[1:].tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    assert found.weight[0].tolist() == [1050.0, 2100.0]
+    times, pitches = np.tile([0.0, 1.0], (2100, 1)), np.full(2100, 440.0)
+    with pytest.raises(ValueError, match="more than 4194304 pairs"):
+        transcription.evaluate(times, pitches, times, pitches)
+
+
+@pytest.mark.parametrize("row", [(1e308, 1.1e308, 440.0), (0.0, 2e9, 440.0)])
+def test_times_that_are_hardly_in_seconds_make_a_file_invalid(row: Row) -> None:
+    cleaned = clean(to_ragged([notes(row), THREE]))
+    assert list(cleaned.flaws) == [0]
+    assert "is not in seconds" in cleaned.flaws[0].message
+
+
+def test_velocities_that_are_refused_do_not_disturb() -> None:
+    loud = notes((0.0, 1.0, 440.0), (1.0, 2.0, 440.0), velocity=[np.inf, 5.0])
+    fine = notes((0.0, 1.0, 440.0), (1.0, 2.0, 440.0), velocity=[1.0, 5.0])
+    found = score((loud, fine), (fine, fine), metrics="velocity_f_measure")
+    assert list(found.refused) == [0]
+    assert found.score[1].tolist() == [1.0]

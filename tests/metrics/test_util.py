@@ -256,3 +256,37 @@ def test_unknown_keyword_arguments_are_filtered() -> None:
     assert util.filter_kwargs(anything, 1, two=3) == (1, {"two": 3})
     assert not util.has_kwargs(plain)
     assert util.has_kwargs(anything)
+
+
+_numbers = st.lists(st.integers(0, 12).map(lambda quarters: quarters / 4), max_size=9).map(np.array)
+
+
+@given(ref=_numbers, est=_numbers, window=st.sampled_from([0.0, 0.25, 0.6]), wrapped=st.booleans())
+def test_events_are_matched_as_by_mir_eval(ref: np.ndarray, est: np.ndarray, window: float, wrapped: bool) -> None:
+    def circular(ref: np.ndarray, est: np.ndarray) -> np.ndarray:
+        return np.abs((np.subtract.outer(ref, est) + 0.5) % 1.0 - 0.5)
+
+    distance = circular if wrapped else None
+    expected = mir_eval.util.match_events(ref, est, window, distance)
+    assert util.match_events(ref, est, window, distance) == expected
+
+
+_graphs = st.dictionaries(st.sampled_from("abcdef"), st.lists(st.integers(0, 5), unique=True), max_size=6)
+
+
+@given(graph=_graphs)
+def test_graphs_are_matched_as_by_mir_eval(graph: dict[str, list[int]]) -> None:
+    assert util._bipartite_match(graph) == mir_eval.util._bipartite_match(graph)
+
+
+def test_a_deprecated_function_works_and_warns() -> None:
+    @util.deprecated(version="0.1", version_removed="0.2")
+    def double(number: int) -> int:
+        """Twice the number."""
+        return 2 * number
+
+    assert (double.__name__, double.__doc__) == ("double", "Twice the number.")
+    with pytest.warns(
+        FutureWarning, match=r"double is deprecated since version 0\.1 and will be removed in version 0\.2"
+    ):
+        assert double(4) == 8

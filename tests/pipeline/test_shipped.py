@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+import mir_eval
 import numpy as np
 import pytest
 import xarray as xr
@@ -152,21 +153,23 @@ def test_official_pattern_scores_of_jku(shared_data: Path, tmp_path: Path) -> No
         assert ours == pytest.approx(expected, rel=0, abs=6e-6)
 
 
-def identity(key: str, metrics: tuple[Metric, ...]) -> str:
+def identity(key: str, group: str, metrics: tuple[Metric, ...]) -> str:
     """What mir_eval calls a score, as we call it."""
+    if group == "transcription_velocity":
+        return f"velocity_{find(key, metrics).name}"
     return str(parse(key, metrics)) if "@" in key or key in ("F", "P", "R") else find(key, metrics).name
 
 
-def expected_outputs(folder: Path, task: str) -> Iterator[tuple[str, str, float]]:
+def expected_outputs(folder: Path, group: str) -> Iterator[tuple[str, str, float]]:
     """Track, metric and score of every expected output of mir_eval's fixtures."""
-    metrics = get_task(task).convention().metrics
-    for file in sorted((folder / task).glob("output*.json")):
+    metrics = get_task(group.removesuffix("_velocity")).convention().metrics
+    for file in sorted((folder / group).glob("output*.json")):
         name = file.stem.removeprefix("output")
         for key, value in json.loads(file.read_text()).items():
             # mir_eval misspells the threshold of these, and so computes them at 0.75.
             if key.endswith("_occ.5"):
                 continue
-            metric = identity(key, metrics)
+            metric = identity(key, group, metrics)
             if name.startswith("_w=") and not metric.startswith("l_"):
                 metric = str(parse(f"{metric}@{float(name.removeprefix('_w='))}", metrics))
             yield "track" if name.startswith("_w=") else name, metric, float(value)
@@ -174,11 +177,82 @@ def expected_outputs(folder: Path, task: str) -> Iterator[tuple[str, str, float]
 
 def test_every_expected_output_of_mir_eval(shared_data: Path, tmp_path: Path) -> None:
     tree = run("mir_eval-fixtures", "mir_eval-fixtures", shared_data, tmp_path)
-    tasks = ["alignment", "beat", "chord", "hierarchy", "key", "onset", "pattern", "segment", "tempo"]
-    assert list(tree.children) == tasks
-    for task in tasks:
-        rows = list(expected_outputs(shared_data / "mir_eval-fixtures", task))
+    groups = [
+        *("alignment", "beat", "chord", "hierarchy", "key", "melody", "multipitch", "onset", "pattern", "segment"),
+        *("tempo", "transcription", "transcription_velocity"),
+    ]
+    assert list(tree.children) == groups
+    for group in groups:
+        rows = list(expected_outputs(shared_data / "mir_eval-fixtures", group))
         assert len(rows) >= 9
         for track, metric, value in rows:
-            score = tree[task].score.sel(system="estimate", track=track, metric=metric).item()
-            assert score == pytest.approx(value, rel=0, abs=1e-9), (task, track, metric)
+            score = tree[group].score.sel(system="estimate", track=track, metric=metric).item()
+            assert score == pytest.approx(value, rel=0, abs=1e-9), (group, track, metric)
+
+
+def test_melodies_of_adc2004_are_those_of_mir_eval(shared_data: Path, tmp_path: Path) -> None:
+    folder = shared_data / "adc2004-melody"
+    tree = run("adc2004-melody", "adc2004-melody", shared_data, tmp_path)
+    assert list(tree.children) == ["melody", "melody_mirex", "melody_mirex_hold"]
+    melody = tree["melody"]
+    assert (melody.system.values.tolist(), melody.sizes["track"], statuses(melody)) == (["SG2"], 20, {"ok"})
+    metrics = get_task("melody").convention().metrics
+    for track in melody.track.values.tolist():
+        name = f"sg2melodytranscriptmel{track}.txt"
+        sides = [mir_eval.io.load_time_series(str(folder / side / name)) for side in ("reference", "estimates/SG2")]
+        for key, value in mir_eval.melody.evaluate(*sides[0], *sides[1]).items():
+            score = melody.score.sel(system="SG2", track=track, metric=find(key, metrics).name).item()
+            assert score == pytest.approx(value, rel=0, abs=1e-9), (track, key)
+
+
+def test_melodies_on_frames_of_10_ms_score_nearly_the_same(shared_data: Path, tmp_path: Path) -> None:
+    tree = run("adc2004-melody", "adc2004-melody", shared_data, tmp_path)
+    means = {name: group.score.sel(metric="overall_accuracy").mean().item() for name, group in tree.children.items()}
+    assert means["melody_mirex"] != means["melody_mirex_hold"]
+    assert max(means.values()) - min(means.values()) < 0.01
+
+
+def official_notes(folder: Path, system: str, kind: str) -> dict[str, float]:
+    """F-measures of a system in an official table; NaN, which the tables count as 0, is 0."""
+    with (folder / "official" / system / f"{system}{kind}.results.csv").open(newline="") as opened:
+        rows = [row for row in csv.DictReader(opened) if row["Filename"]]
+    measures = {row["Filename"].removesuffix("_tutti.mid"): float(row["Ave. F-measure"]) for row in rows}
+    return {track: 0.0 if np.isnan(measure) else measure for track, measure in measures.items()}
+
+
+@pytest.mark.parametrize(
+    ("group", "metric", "kind", "distance"),
+    [
+        ("transcription", "f_measure", "", 0.0169),
+        ("transcription", "f_measure_no_offset", ".onsetOnly", 0.0134),
+        ("transcription_mirex2015", "f_measure", "", 0.0009),
+        ("transcription_mirex2015", "f_measure_no_offset", ".onsetOnly", 0.0005),
+        ("rounded_reference", "f_measure", "", 0.0272),
+        ("rounded_reference", "f_measure_no_offset", ".onsetOnly", 0.0303),
+    ],
+)
+def test_how_far_the_official_transcription_scores_are(
+    mirex2015: xr.DataTree, shared_data: Path, group: str, metric: str, kind: str, distance: float
+) -> None:
+    scores = mirex2015[group].score.sel(metric=metric)
+    off = []
+    for system in ("BW2", "BW3", "CB1", "CB2", "SY1", "SY2"):
+        table = official_notes(shared_data / "mirex2015-su-transcription", system, kind)
+        off += [abs(scores.sel(system=system, track=track).item() - value) for track, value in table.items()]
+    assert len(off) == 60
+    assert np.mean(off) == pytest.approx(distance, abs=5e-5)
+
+
+@pytest.fixture(scope="module")
+def mirex2015(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.DataTree:
+    folder = tmp_path_factory.mktemp("mirex2015")
+    return run("mirex2015-transcription", "mirex2015-su-transcription", shared_data, folder)
+
+
+def test_all_notes_of_mirex2015_are_scored(mirex2015: xr.DataTree) -> None:
+    assert list(mirex2015.children) == ["chroma_mirex2015", "rounded_reference", "transcription", "transcription_mirex2015"]
+    for group in mirex2015.children.values():
+        assert (group.sizes["system"], group.sizes["track"], statuses(group)) == (6, 10, {"ok"})
+    pitches = mirex2015["transcription_mirex2015"].score.sel(metric="f_measure_no_offset")
+    chroma = mirex2015["chroma_mirex2015"].score.sel(metric="f_measure_no_offset(chroma=true)")
+    assert bool((chroma >= pitches).all())

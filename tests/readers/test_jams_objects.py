@@ -66,7 +66,8 @@ def test_positions_of_beats_are_written_as_beats() -> None:
     [
         (BEATS, {}, "which JAMS namespace"),
         (BEATS, {"task": "chord"}, "'chord' holds intervals, not events"),
-        (BEATS, {"task": "melody"}, "which JAMS namespace"),
+        (BEATS, {"task": "alignment"}, "which JAMS namespace"),
+        (BEATS, {"task": "melody"}, "'pitch_contour' holds series, not events"),
     ],
 )
 def test_a_namespace_is_needed_that_holds_the_kind(annotation: Annotation, asked: dict[str, Any], message: str) -> None:

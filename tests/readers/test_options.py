@@ -27,7 +27,7 @@ def test_the_kind_follows(asked: dict[str, Any], kind: str) -> None:
         ({"task": "chrod"}, UnknownNameError, "did you mean 'chord'"),
         ({"namespace": "chord_harto"}, UnknownNameError, "did you mean 'chord_harte'"),
         ({"kind": "interval"}, UnknownNameError, "did you mean 'intervals'"),
-        ({"kind": "notes"}, AnnotationError, "cannot be read yet"),
+        ({"kind": "ranking"}, AnnotationError, "cannot be read yet"),
         ({"task": "chord", "namespace": "beat"}, AnnotationError, "'beat' holds events, but chord needs intervals"),
     ],
 )
@@ -49,4 +49,5 @@ def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
     for name, namespace in NAMESPACES.items():
         assert Reading.of(namespace=name).kind == namespace.kind
     assert default_namespace("segment") == "segment_open"
-    assert default_namespace("melody") is None
+    assert default_namespace("melody") == "pitch_contour"
+    assert default_namespace("alignment") is None

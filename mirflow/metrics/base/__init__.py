@@ -1,11 +1,12 @@
 """What every room of metrics is made of: records, identities, tasks and conventions."""
 
-from .describe import describe
+from .describe import DESCRIBED, describe
 from .identity import Measure, parse, select
 from .record import Metric, Parameter
 from .task import Cleaned, Convention, Flaw, Grid, Scores, Sparse, Task, get_task, tasks
 
 __all__ = [
+    "DESCRIBED",
     "Cleaned",
     "Convention",
     "Flaw",

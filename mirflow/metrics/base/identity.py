@@ -42,9 +42,14 @@ class Measure:
 
     @property
     def variable(self) -> str:
-        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``."""
-        changed = [str(self.values[0])] if self.values else []
-        return "_".join([self.metric.name, *changed])
+        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``.
+
+        It holds the value of the primary parameter, and names and values of others that are not the defaults.
+        """
+        told = [str(value) for value in self.values[:1]]
+        others = list(zip(self.metric.parameters, self.values, strict=True))[1:]
+        told += [f"{parameter.name}_{_show(value)}" for parameter, value in others if value != parameter.default]
+        return "_".join([self.metric.name, *told])
 
     def __getitem__(self, name: str) -> Value:
         return self.parameters[name]

@@ -11,7 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...errors import MetricError, UnknownNameError
+from ...errors import MetricError, MirflowError, UnknownNameError
 from ...ragged import Column, Float, Int, Ragged
 from .identity import Measure, select
 from .record import Metric
@@ -104,6 +104,9 @@ Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
 Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
 """(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment."""
 
+ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]]
+"""(reference, estimates, measure) -> the same for each estimate; an error stands for one that cannot be scored."""
+
 
 @dataclass(frozen=True, slots=True)
 class Convention:
@@ -123,6 +126,8 @@ class Convention:
         Identities of what is computed where no metrics are named; empty: the default metrics at their defaults.
     explain : callable or None
         (reference, estimate, measure) -> columns of the evidence for one score, by name; None: it offers none.
+    explain_many : callable or None
+        The same for several estimates of a track together, where that is faster.
     """
 
     name: str
@@ -133,6 +138,7 @@ class Convention:
     grids: tuple[str, ...] = ("union",)
     default_measures: tuple[str, ...] = ()
     explain: Explainer | None = None
+    explain_many: ManyExplainer | None = None
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
@@ -192,6 +198,7 @@ _ROOMS: MappingProxyType[str, str] = MappingProxyType(
         "tempo": "mirflow.metrics.tempo",
         "key": "mirflow.metrics.key",
         "alignment": "mirflow.metrics.alignment",
+        "separation": "mirflow.metrics.separation",
         "multipitch": "mirflow.metrics.multipitch",
         "melody": "mirflow.metrics.melody",
         "transcription": "mirflow.metrics.transcription",

@@ -8,7 +8,7 @@ from ..base.record import Metric, Parameter
 from ..base.task import Convention, Task
 from . import mirex2013
 from .cleaning import clean, clean_unmerged
-from .evidence import evidence
+from .evidence import evidence, evidences
 from .rules import RULES
 from .scoring import GRIDS, score, score_unmerged
 from .vocabularies import VOCABULARIES
@@ -188,6 +188,7 @@ MIR_EVAL = Convention(
     score,
     GRIDS,
     explain=evidence,
+    explain_many=evidences,
 )
 DECIBEL = Convention(
     "decibel",

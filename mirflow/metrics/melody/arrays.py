@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import MirflowWarning
 from ...ragged import Float, Int, Ragged
 from ..checks import Array
-from .frames import hop_counts, hop_times, on_hop, on_reference
+from .frames import MOST_FRAMES, hop_counts, hop_times, on_hop, on_reference
 from .series import Series, is_graded, is_on_grid, resample, series_of, to_cents
 
 KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
@@ -273,7 +273,12 @@ def _check_pair(reference: Series, estimate: Series, resampling: str) -> None:
 
 
 def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
-    only, counts = np.zeros(1, dtype=np.int64), hop_counts(side.times[side.last], hop)
+    end = side.times[side.last]
+    if not -hop < end[0] <= MOST_FRAMES * hop or not (counts := hop_counts(end, hop))[0]:
+        raise ValueError(
+            f"A series that ends at {end[0]} s cannot be read on frames from 0 s on that are {hop} s apart"
+        )
+    only = np.zeros(1, dtype=np.int64)
     if not is_on_grid(side, only, hop_times(counts, hop), counts)[0]:
         _check_resampling(side, 0.0, resampling)
         _warn_of_steps(side.times[:-1], side.cents, stacklevel=3)

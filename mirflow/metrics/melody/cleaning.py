@@ -6,12 +6,15 @@ import numpy as np
 
 from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
-from ...ragged import Ragged, rows_of
+from ...ragged import Bool, Float, Ragged, rows_of
 from ..base.flaws import Problem, set_aside
 from ..base.task import Cleaned
 
 MAX_TIME = 1e9
 """Later times, in seconds, are no times; computing with them would overflow."""
+
+MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
+"""Other frequencies, in Hz, are those of no pitch; cents would overflow."""
 
 _ACCEPTABLE = ("negative", "unsorted", "duplicate")
 
@@ -28,9 +31,9 @@ def clean(rows: Ragged) -> Cleaned:
     Returns
     -------
     Cleaned
-        Rows in order of time. Flaws are times and frequencies that are not finite, and voicing that is not from 0 to 1.
-        Samples that are out of order, before 0 s or at the time of the one before them are counted in `repairs`; all of
-        them are kept, and of several at one time the last one holds.
+        Rows in order of time. Flaws are times and frequencies that are not finite or hardly in seconds and Hz, and
+        voicing that is not from 0 to 1. Samples that are out of order, before 0 s or at the time of the one before them
+        are counted in `repairs`; all of them are kept, and of several at one time the last one holds.
 
     Examples
     --------
@@ -44,6 +47,7 @@ def clean(rows: Ragged) -> Cleaned:
     problems: list[Problem] = [
         (~(np.abs(times) <= MAX_TIME), lambda item: f"time is not in seconds: {times[item]}"),
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
+        (_is_no_pitch(frequency), lambda item: f"frequency is not in Hz: {frequency[item]}"),
     ]
     if "not_finite" in findings:
         problems.insert(0, (findings["not_finite"].items, lambda item: findings["not_finite"].describe(rows, item)))
@@ -60,6 +64,11 @@ def clean(rows: Ragged) -> Cleaned:
     order = np.lexsort((kept.columns["time"], rows_of(kept.counts[0])))
     columns = {name: column[order] for name, column in kept.columns.items()}
     return Cleaned(Ragged(columns, kept.counts, kept.labels), cleaned.repairs, cleaned.flaws)
+
+
+def _is_no_pitch(frequency: Float) -> Bool:
+    size = np.abs(frequency)
+    return np.asarray((size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)))
 
 
 def _voicing_problem(rows: Ragged) -> Problem:

@@ -10,9 +10,8 @@ from ...ragged import Column, Float
 from ..base.flaws import usable
 from ..base.identity import Measure
 from .cleaning import clean
-from .frames import CHROMA, HEARD, PITCH, VOICED, Classes, classes_of, unreached
-from .scoring import compare
-from .series import series_of
+from .frames import CHROMA, HEARD, PITCH, VOICED, Classes, classes_of
+from .scoring import compare, refuse
 
 _RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
     "right",
@@ -70,9 +69,10 @@ def evidence(
         side = "reference" if not rows[0].counts[0][0] else "estimate"
         raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
     base, only = float(measure.parameters.get("base_frequency", 10.0)), np.zeros(1, dtype=np.int64)
-    if hop is None and unreached(series_of(rows[0], only, base), series_of(rows[1], only, base), only, only)[0]:
-        raise AnnotationError("the reference starts before the estimate and before 0 s")
-    frames, length = compare((rows[0], only), (rows[1], only), base, hop, str(measure["resampling"]))
+    sides = (rows[0], only), (rows[1], only)
+    for message in refuse(*sides, hop).values():
+        raise AnnotationError(message)
+    frames, length = compare(*sides, base, hop, str(measure["resampling"]))
     classes = classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
     return {
         "start": frames.times,

@@ -44,9 +44,9 @@ def overall_accuracy(tally: Tally) -> Reading:
         tally.sum(tally.frames, VOICED),
         tally.sum(tally.reference),
     )
-    scale = _ratio(voiced, reward, np.zeros(len(voiced)))
+    right = _ratio(voiced * tally.sum(tally.both, PITCH), reward, np.zeros(len(voiced)))
     silent = tally.sum(tally.frames, unset=VOICED) - tally.sum(tally.estimate, unset=VOICED)
-    return _ratio(scale * tally.sum(tally.both, PITCH) + silent, frames, np.zeros(len(voiced))), frames
+    return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
 
 
 def _share(tally: Tally, bit: int) -> Reading:

@@ -20,6 +20,7 @@ _BATCH = 2**15
 
 REFERENCE = "reference"
 TOO_EARLY = "the reference starts at {} s, before the estimate and before 0 s: there is nothing to compare it with"
+TOO_SOON = "a melody ends at {} s, before the first frame at 0 s"
 TOO_LONG = f"{{}} frames, more than {MOST_FRAMES}: are the times in seconds, and is the hop?"
 
 
@@ -84,7 +85,7 @@ def score(
     for batch in batches(sizes, _BATCH):
         pairs = filled[batch]
         both = (references, rows[0][batch]), (estimates, rows[1][batch])
-        bad = _refuse(*both, hop)
+        bad = refuse(*both, hop)
         if bad:
             refused |= {int(pairs[place]): message for place, message in bad.items()}
             fit = np.setdiff1d(np.arange(len(pairs)), list(bad))
@@ -125,15 +126,11 @@ def _silent_rows(rows: Ragged) -> tuple[Ragged, int]:
     return Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels), len(rows)
 
 
-def _refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]:
+def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]:
     """Why pairs cannot be scored, by their place."""
     (references, reference_row), (estimates, estimate_row) = reference, estimate
     if hop is not None:
-        most = np.zeros(len(reference_row), dtype=np.int64)
-        for rows, row in (reference, estimate):
-            ends = np.minimum(rows.columns["time"][rows.offsets[row + 1] - 1], MOST_FRAMES * hop * 2.0)
-            most = np.maximum(most, hop_counts(ends, hop))
-        return {place: TOO_LONG.format(most[place]) for place in np.flatnonzero(most > MOST_FRAMES).tolist()}
+        return _refuse_on_hop(reference, estimate, hop)
     begin = references.columns["time"][references.offsets[reference_row]]
     before = np.flatnonzero(begin < np.minimum(0.0, estimates.columns["time"][estimates.offsets[estimate_row]]))
     if not len(before):
@@ -142,6 +139,16 @@ def _refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str
     sides = series_of(references, reference_row[before], 1.0), series_of(estimates, estimate_row[before], 1.0)
     early = before[unreached(*sides, own, own)]
     return {place: TOO_EARLY.format(begin[place]) for place in early.tolist()}
+
+
+def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str]:
+    """The same on frames from 0 s on, which each side is read on up to its own end."""
+    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
+    counts = hop_counts(np.minimum(ends, MOST_FRAMES * hop * 2.0), hop)
+    fewest, most = counts.min(axis=0), counts.max(axis=0)
+    refused = {place: TOO_LONG.format(most[place]) for place in np.flatnonzero(most > MOST_FRAMES).tolist()}
+    soon = np.flatnonzero(fewest < 1).tolist()
+    return refused | {place: TOO_SOON.format(ends[:, place].min()) for place in soon}
 
 
 Way = tuple[str, float, float]

@@ -8,9 +8,12 @@ import numpy as np
 
 from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
-from ...ragged import Ragged
+from ...ragged import Float, Ragged
 from ..base.flaws import Problem, set_aside
 from ..base.task import Cleaned
+
+MAX_TIME = 1e9
+"""Later times, in seconds, are no times; computing with them would overflow."""
 
 _IMPOSSIBLE = ("not_finite", "reversed", "negative")
 
@@ -28,8 +31,8 @@ def clean(rows: Ragged) -> Cleaned:
     Returns
     -------
     Cleaned
-        Flaws are times that are not finite or negative, notes that end before they start, and pitches that are not
-        finite or not above 0. Velocities are looked at only by the metrics that need them.
+        Flaws are times that are not finite, negative or hardly in seconds, notes that end before they start, and
+        pitches that are not finite or not above 0. Velocities are looked at only by the metrics that need them.
 
     Examples
     --------
@@ -42,6 +45,8 @@ def clean(rows: Ragged) -> Cleaned:
     findings, pitch = inspect(KINDS["notes"], rows), rows.columns["pitch"]
     found = [findings[name] for name in _IMPOSSIBLE if name in findings]
     problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
+    for name in ("start", "end"):
+        problems.append((rows.columns[name] > MAX_TIME, partial(_describe_late, rows.columns[name], name)))
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
     if "zero_length" not in findings:
@@ -49,3 +54,7 @@ def clean(rows: Ragged) -> Cleaned:
     cleaned = set_aside(rows, problems, findings["zero_length"].items)
     kept = cleaned.rows.columns["end"] > cleaned.rows.columns["start"]
     return Cleaned(cleaned.rows.keep(kept), cleaned.repairs, cleaned.flaws)
+
+
+def _describe_late(times: Float, name: str, item: int) -> str:
+    return f"{name} is not in seconds: {times[item]}"

@@ -224,5 +224,8 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
         values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
         measures.append(Measure(metric, tuple(value for value in values if value is not None)))
     only = np.zeros(1, dtype=np.int64)
-    found: list[float] = score(reference, estimate, only, only, measures).score[0].tolist()
+    scores = score(reference, estimate, only, only, measures)
+    for message in scores.refused.values():
+        raise ValueError(message)
+    found: list[float] = scores.score[0].tolist()
     return found

@@ -8,8 +8,8 @@ from functools import cached_property
 import numpy as np
 
 from ...kernels.heaviest import match_heaviest
+from ...kernels.matching import match_ranges
 from ...kernels.ordered import match_in_order
-from ...kernels.partners import find_matched
 from ...kernels.sums import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from .rules import N_DECIMALS, STEP, Rule
@@ -134,12 +134,24 @@ class Block:
         return self._counts[rule]
 
     def _count(self, rule: Rule) -> Int:
-        if rule.pitch is None:  # there are many edges, and nothing but the number of matches is ever asked for
-            matched = find_matched(*self.edges(rule), len(self.reference.start), len(self.estimate.start))
-            pair = self.reference.pair[matched]
-        else:
-            pair = self.matches(rule).pair
+        pair = self.matches(rule).pair if rule.pitch is not None else self._count_by_time(rule)
         return np.bincount(pair, minlength=len(self)).astype(np.int64)
+
+    def _count_by_time(self, rule: Rule) -> Int:
+        """The pairs of the reference notes that are matched where onsets or ends alone decide.
+
+        There are many edges then, and only the number of matches is ever asked for. In order of time, the estimated
+        notes that a reference note may be matched with stand side by side.
+        """
+        reference, estimate = self.edges(rule)
+        if not len(reference):
+            return reference
+        times = self.estimate.end if rule.onset is None else self.estimate.start
+        place = np.empty(len(times), dtype=np.int64)
+        place[np.lexsort((times, self.estimate.pair))] = np.arange(len(times))
+        begins = np.flatnonzero(np.append(True, reference[1:] != reference[:-1]))
+        first, last = (end.reduceat(place[estimate], begins) for end in (np.minimum, np.maximum))
+        return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
 
     def overlap_ratios(self, reference: Int, estimate: Int, floored: bool) -> Float:
         """The time that two notes share over the time from the start of the first to the end of the last of them.
@@ -170,6 +182,15 @@ class Block:
         order = np.argsort(key)
         return reference[order], estimate[order]
 
+    def most_edges(self, rule: Rule) -> int:
+        """How many notes may lie near each other in time, before pitches are looked at: what is needed of memory."""
+        one, other = self._floored if rule.floored else (self.reference, self.estimate)
+        if rule.onset is not None:
+            near = one.start, one.counts, other.start, other.counts, np.full(len(one.start), rule.onset)
+        else:
+            near = one.end, one.counts, other.end, other.counts, _of_ends(one, rule)
+        return int(_reach(*near)[2].sum())
+
     def _find_edges(self, rule: Rule) -> Edges:
         """Conditions are added one after the other, so that rules share what they have in common."""
         one, other = self._floored if rule.floored else (self.reference, self.estimate)
@@ -177,7 +198,7 @@ class Block:
             reference, estimate = self.edges(replace(rule, by_label=False))
             kept = one.extra["label"][reference] == other.extra["label"][estimate]
         elif rule.ratio is not None:
-            tolerance = np.maximum(rule.ratio * np.abs(one.end - one.start), rule.least)
+            tolerance = _of_ends(one, rule)
             if rule.onset is None and rule.pitch is None:
                 reference, estimate = _near(one.end, one.counts, other.end, other.counts, tolerance)
             else:
@@ -197,6 +218,11 @@ class Block:
         return reference[kept], estimate[kept]
 
 
+def _of_ends(notes: Notes, rule: Rule) -> Float:
+    """The tolerance of the end of each reference note."""
+    return np.asarray(np.maximum((rule.ratio or 0.0) * np.abs(notes.end - notes.start), rule.least))
+
+
 def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
     return np.asarray(distance < tolerance if strict else distance <= tolerance)
 
@@ -212,12 +238,21 @@ def _rounded(distance: Float) -> Float:
 
 
 def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
-    """All times of each pair that may lie within the tolerance of each other, and some more.
+    """All times of each pair that may lie within the tolerance of each other, and some more."""
+    order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
+    return rows_of(number), order[ranges(first, number)]
+
+
+def _reach(
+    reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float
+) -> tuple[Int, Int, Int]:
+    """The same as an order of the estimates, and where in it those of each reference start and how many they are.
 
     They are found as integers, so that the rows of all pairs can be searched at once; others decide what is near.
     """
     if not (len(reference) and len(estimate)):
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        none = np.zeros(len(reference), dtype=np.int64)
+        return none[:0], none, none
     low, high = float(estimate.min()), float(estimate.max())
     step = max(_STEP, (high - low) / _STEPS)
     row = int((high - low) / step) + 1
@@ -231,5 +266,4 @@ def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_cou
     reach = tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
     first = np.searchsorted(keys, key(reference - reach, reference_counts))
     last = np.searchsorted(keys, key(reference + reach, reference_counts), side="right")
-    number = np.maximum(last - first, 0)
-    return rows_of(number), order[ranges(first, number)]
+    return order, first, np.maximum(last - first, 0)

@@ -20,6 +20,10 @@ _BATCH = 2**14
 """Notes of both sides that are handled at once, so that what is computed from them stays in the cache."""
 
 
+MOST_PAIRS = 2**22
+TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
+
+
 def score(
     references: Ragged,
     estimates: Ragged,
@@ -45,7 +49,7 @@ def score(
     -------
     Scores
         Equal to mir_eval's: 0 where a side is empty. A pair is refused if a measure looks at velocities and a side has
-        notes without one.
+        notes without one, and if more than 2**22 pairs of notes lie near each other in time.
 
     References
     ----------
@@ -67,6 +71,10 @@ def score(
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = [measure for measure in measures if measure.metric.dims]
     refused = _refuse(references, estimates, reference_row, estimate_row, measures)
+    crowded = _crowded(references, estimates, reference_row, estimate_row, measures)
+    if crowded:
+        refused |= crowded
+        estimates, estimate_row = _without(estimates, estimate_row, list(crowded))
     fit = np.ones(pairs, dtype=np.bool_)
     fit[list(refused)] = False
     names, references, estimates = _prepare(references, estimates, measures)
@@ -132,6 +140,32 @@ def _refuse(
                 message = f"{side}: a note has {trouble}, which {wanted[0]} compares; leave it out of the metrics"
                 refused.setdefault(pair, message)
     return refused
+
+
+def _crowded(
+    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
+) -> dict[int, str]:
+    """The pairs with so many notes at the same time that comparing them would need gigabytes."""
+    numbers = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+    refused: dict[int, str] = {}
+    rules = {Reading.of(measure).rule for measure in measures}
+    for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
+        sides = (references, reference_row), (estimates, estimate_row)
+        columns = [
+            Ragged({**rows.columns, "octave": rows.columns["pitch"]}, rows.counts).take(row[pair : pair + 1])
+            for rows, row in sides
+        ]
+        block = Block(*(Notes.of(one, np.zeros(1, dtype=np.int64)) for one in columns))
+        if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
+            refused[pair] = TOO_MANY.format(numbers[0][pair], numbers[1][pair])
+    return refused
+
+
+def _without(estimates: Ragged, estimate_row: Int, pairs: list[int]) -> tuple[Ragged, Int]:
+    """Estimates with one more row, which is empty, and stands for those of some pairs."""
+    row = estimate_row.copy()
+    row[pairs] = len(estimates)
+    return Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels), row
 
 
 def _score(block: Block, reading: Reading, fit: Bool) -> tuple[Float, Float]:

@@ -60,4 +60,6 @@ def _scale(velocity: Float, counts: Int) -> Float:
     starts = offsets_of(counts)[:-1][filled]
     low, high = np.minimum.reduceat(velocity, starts), np.maximum.reduceat(velocity, starts)
     number = counts[filled]
-    return np.asarray((velocity - np.repeat(low, number)) / np.repeat(np.maximum(1, high - low), number))
+    with np.errstate(invalid="ignore"):  # of rows that are refused, whose velocities are no numbers
+        span = np.maximum(1, high - low)
+        return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))

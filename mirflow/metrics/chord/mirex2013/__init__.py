@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...base.task import Convention
 from .cleaning import clean
-from .evidence import evidence
+from .evidence import evidence, evidences
 from .records import DEFAULT_MEASURES, METRICS
 from .scoring import score
 
@@ -17,6 +17,7 @@ CONVENTION = Convention(
     grids=("union",),
     default_measures=DEFAULT_MEASURES,
     explain=evidence,
+    explain_many=evidences,
 )
 
 __all__ = ["CONVENTION", "DEFAULT_MEASURES", "METRICS", "clean", "evidence", "score"]

@@ -1,0 +1,71 @@
+"""How commands are told to read files: the options that pipeline files have for it."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import click
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse paths that do not exist, but for those that stand for the files of several levels or sources."""
+    for path in value if isinstance(value, tuple) else (value,):
+        if "{" not in str(path) and not path.exists():
+            raise click.BadParameter(f"Path {str(path)!r} does not exist.")
+    return value
+
+
+def _columns(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, int | str] | None:
+    """``start=0,label=chord`` as a mapping."""
+    if value is None:
+        return None
+    pairs = [part.partition("=") for part in value.split(",")]
+    if not all(name.strip() and place.strip() for name, _, place in pairs):
+        raise click.BadParameter(f"write name=column,..., such as start=0,label=1, not {value!r}")
+    places = {name.strip(): place.strip() for name, _, place in pairs}
+    return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """``coarse,fine`` as a list."""
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"write names with commas between them, not {value!r}")
+    return names
+
+
+_OPTIONS = {
+    "namespace": {"help": "The namespace to take from JAMS files."},
+    "columns": {"callback": _columns, "help": "Which column of text holds what: start=0,label=1; or by the header."},
+    "time_unit": {"help": "Of text: s, ms, samples@44100 or frames@0.01."},
+    "pitch_unit": {"type": click.Choice(("Hz", "MIDI")), "help": "Of text. Default: Hz."},
+    "select": {"help": "Which beats of a file: all, downbeat, bar_start or bar_end."},
+    "levels": {"callback": _names, "help": "Values of {level} in the path, the coarsest first: upper,lower."},
+    "sources": {"callback": _names, "help": "Of sound: the sources to take, in this order: vocals,drums."},
+    "drums": {"is_flag": True, "help": "Take the percussion of MIDI files too."},
+}
+
+
+def reading_options(command: Command) -> Command:
+    """Options for how files are read; the command gets those that were given as one mapping, ``options``."""
+
+    @functools.wraps(command)
+    def collect(*arguments: Any, **given: Any) -> Any:
+        options = {name: value for name in _OPTIONS if (value := given.pop(name)) not in (None, False)}
+        return command(*arguments, options=options, **given)
+
+    collected: Any = collect
+    for name, settings in reversed(_OPTIONS.items()):
+        collected = click.option(f"--{name.replace('_', '-')}", name, **cast(dict[str, Any], settings))(collected)
+    return cast(Command, collected)
+
+
+def chosen_annotator(text: str | None) -> str | int | None:
+    """An annotator as typed: a number counts from 0, everything else is an identifier."""
+    return int(text) if text is not None and text.isdecimal() else text

@@ -1,0 +1,204 @@
+"""Sound files as signals: their headers are read at once, their samples piece by piece when somebody asks for them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Float
+from .content import file_stat
+
+# What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
+_PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<told>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
+_SAMPLE_CHUNKS = ("data", "SSND", "Data Size")
+# Recorders that write to a pipe do not know the length, and put the largest number, or nearly, in its place.
+_LENGTH_UNKNOWN = 0x7FFFF000
+# Kernels read a stretch twice, or some samples of the one before again: the last one is kept unless it is as large.
+_MOST_HELD = 2**19
+
+
+class FileSignal:
+    """The signal in a sound file: wav, flac, ogg, aiff, mp3 and whatever else libsndfile reads.
+
+    Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
+    first read and stays open, and the last piece is kept, so that reading piece after piece neither opens nor searches
+    it again, also where pieces overlap. Threads may share a signal; a pickled one opens its file anew.
+
+    Parameters
+    ----------
+    path : str
+        Where it is; absolute if other processes are to read it.
+    name : str
+        What to call it in messages; empty: its path.
+    max_bytes : int or None
+        Larger files are refused.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there, no sound file, encoded as libsndfile cannot decode, or shorter than its header says.
+    InvalidAnnotationError
+        If it holds no sample.
+
+    Examples
+    --------
+    >>> import soundfile, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/a.wav", np.array([0.0, 0.5, -1.0]), 8000)
+    ...     signal = FileSignal(f"{folder}/a.wav")
+    ...     signal.rate, signal.channels, signal.frames, signal.read(1, 3).tolist()
+    (8000.0, 1, 3, [[0.5, -1.0]])
+    """
+
+    __slots__ = ("_channels", "_frames", "_held", "_lock", "_opened", "_rate", "name", "path")
+
+    def __init__(self, path: str, name: str = "", max_bytes: int | None = None) -> None:
+        self.path, self.name = path, name or path
+        self._opened: Any = None
+        self._lock = threading.Lock()
+        size, _ = file_stat(path, self.name)
+        if max_bytes is not None and size > max_bytes:
+            limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
+            raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
+        with self._open() as file:
+            self._rate, self._channels, self._frames = float(file.samplerate), int(file.channels), int(file.frames)
+            if not self._frames:
+                raise InvalidAnnotationError("holds no samples", path=self.name)
+            self._held = _nothing(self._channels)
+            self._demand_whole(file)
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, Hz."""
+        return self._rate
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return self._channels
+
+    @property
+    def frames(self) -> int:
+        """Number of samples of each channel."""
+        return self._frames
+
+    def read(self, start: int, stop: int) -> Float:
+        """Samples `start` to `stop` of all channels: float64 (channels, stop - start).
+
+        Raises
+        ------
+        UnreadableError
+            If they cannot be read: the file is damaged there, or was changed since its header was read.
+        """
+        if stop <= start:
+            return np.zeros((self._channels, 0))
+        with self._lock:
+            first, held = self._held
+            last = first + held.shape[1]
+            if not first <= start <= last:
+                read = self._decode(start, stop)
+            elif stop <= last:
+                return held[:, start - first : stop - first].copy()
+            else:
+                read = np.concatenate([held[:, start - first :], self._decode(last, stop)], axis=1)
+            if read.size > _MOST_HELD:
+                self._held = _nothing(self._channels)
+                return read
+            self._held = start, read
+        return read.copy()
+
+    def _decode(self, start: int, stop: int) -> Float:
+        """Samples as they come from the file, which is searched only where it does not stand at `start`."""
+        from soundfile import SoundFileError
+
+        if self._opened is None:
+            self._opened = self._open()
+        try:
+            if self._opened.tell() != start:
+                self._opened.seek(start)
+            samples = self._opened.read(stop - start, dtype="float64", always_2d=True)
+        except SoundFileError as error:
+            message = f"cannot be decoded at {self._at(start)}: {_reason(error)}"
+            raise UnreadableError(message, path=self.name) from None
+        if samples.shape != (stop - start, self._channels):
+            message = f"ends at {self._at(start + len(samples))}, its header says {self._at(self._frames)}"
+            raise UnreadableError(message, path=self.name)
+        return np.ascontiguousarray(samples.T)
+
+    def close(self) -> None:
+        """Close the file; the next read opens it again."""
+        with self._lock:
+            self._held = _nothing(self._channels)
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _open(self) -> Any:
+        from soundfile import SoundFile, SoundFileError
+
+        try:
+            return SoundFile(self.path)
+        except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and nobody says how it is coded
+            raise UnreadableError(f"is no sound file that can be read: {_reason(error)}", path=self.name) from None
+
+    def _demand_whole(self, file: Any) -> None:
+        """Whether all is there that the header promises; the samples of compressed files are tried at the end."""
+        for found in _PROMISE.finditer(file.extra_info):
+            told, held = int(found["told"]), int(found["held"])
+            # Some programs count the container's own head in, which is 8 bytes, or a byte of padding.
+            slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
+            if slack < told - held and told < _LENGTH_UNKNOWN:
+                raise UnreadableError(f"is cut off: its header says {told} bytes, there are {held}", path=self.name)
+        from soundfile import SoundFileError
+
+        try:
+            file.seek(self._frames - 1)
+            missing = not len(file.read(1))
+        except SoundFileError:
+            missing = True
+        if missing:
+            raise UnreadableError(f"is cut off: its header says {self._at(self._frames)}", path=self.name)
+
+    def _at(self, frame: int) -> str:
+        return f"{frame / self._rate:.3f} s"
+
+    def __getstate__(self) -> tuple[str, str, float, int, int]:
+        return self.path, self.name, self._rate, self._channels, self._frames
+
+    def __setstate__(self, state: tuple[str, str, float, int, int]) -> None:
+        self.path, self.name, self._rate, self._channels, self._frames = state
+        self._opened, self._lock, self._held = None, threading.Lock(), _nothing(self._channels)
+
+    def __repr__(self) -> str:
+        return f"FileSignal({self.name!r}, {self._rate:g} Hz, {self._channels} channels, {self._at(self._frames)})"
+
+
+def _nothing(channels: int) -> tuple[int, Float]:
+    """No stretch of samples: where it starts, and the samples."""
+    return 0, np.zeros((channels, 0))
+
+
+def _reason(error: Exception) -> str:
+    """What libsndfile says, without the name of the file, which our own message has."""
+    return str(error).rpartition("': ")[2].removeprefix("Error : ").rstrip(".")
+
+
+def digest_file(path: str, name: str = "") -> str:
+    """The digest of a file's bytes, as of those of other annotations, without ever holding all of them.
+
+    Raises
+    ------
+    UnreadableError
+        If it cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+    except OSError as error:
+        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None

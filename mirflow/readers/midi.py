@@ -1,0 +1,175 @@
+"""Notes from MIDI files: every tempo change is honoured, the sustain pedal is not.
+
+A note ends with the next note-off of its pitch in its track and channel, which ends all that are open there; so
+pretty_midi reads them, and with it most of the field. A note that nothing ends lasts until its track does.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from operator import itemgetter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Float, Int
+from .general_midi import DRUMS, PROGRAMS
+from .hertz import to_hertz
+from .options import Reading
+
+if TYPE_CHECKING:
+    import mido
+
+_DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
+_DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file says otherwise
+MOST_BYTES = 2**24
+"""Larger files hold millions of messages, each of which takes half a kilobyte when decoded."""
+
+_BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, struct.error)
+
+
+def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+    """The notes in the bytes of a MIDI file.
+
+    Parameters
+    ----------
+    data : bytes
+    reading : Reading
+        ``drums``: whether percussion is taken; ``instrument``: what labels the notes.
+    name : path
+        What to call the file in messages, and its ``source``.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``notes``, by start and pitch, with velocities and the instruments as labels. A note that ends when it
+        starts has no length.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not a MIDI file, or more than `MOST_BYTES`.
+    InvalidAnnotationError
+        If something else than notes is to be read.
+    """
+    if reading.kind != "notes":
+        raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)
+    file = _decode(data, name)
+    if file.type == 2 and len(file.tracks) > 1:
+        raise InvalidAnnotationError(f"holds {len(file.tracks)} pieces (a MIDI file of type 2), not one", path=name)
+    found = [note for track in file.tracks for note in _notes(track, reading.drums, reading.instrument)]
+    found.sort(key=lambda note: (note.start, note.pitch))
+    clock = _Clock.of(file, name)
+    columns = {
+        "start": clock.seconds(np.array([note.start for note in found], dtype=np.int64)),
+        "end": clock.seconds(np.array([note.end for note in found], dtype=np.int64)),
+        "pitch": to_hertz(np.array([note.pitch for note in found], dtype=np.float64), "notes", "MIDI"),
+        "velocity": np.array([note.velocity for note in found], dtype=np.float64),
+    }
+    # A MIDI file has no lines that an error could name.
+    return Annotation("notes", columns, [note.instrument for note in found], lines=(), attrs={"source": str(name)})
+
+
+def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
+    import mido
+
+    if not data:
+        raise UnreadableError("is empty, not a MIDI file", path=name)
+    if len(data) > MOST_BYTES:
+        limit = f"{len(data) / 2**20:.0f} MB is over the limit of {MOST_BYTES / 2**20:.0f} MB for MIDI files"
+        raise UnreadableError(f"too large: {limit}", path=name)
+    try:
+        return mido.MidiFile(file=BytesIO(data))
+    except EOFError:
+        raise UnreadableError("is not a whole MIDI file: it ends in the middle", path=name) from None
+    except (*_BROKEN, mido.KeySignatureError) as error:
+        raise UnreadableError(f"is not a MIDI file: {error}", path=name) from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """One note, in ticks."""
+
+    start: int
+    end: int
+    pitch: int
+    velocity: int
+    instrument: str
+
+
+def _notes(track: mido.MidiTrack, drums: bool, instrument: str) -> Iterator[_Note]:
+    """The notes of one track."""
+    programs: dict[int, int] = defaultdict(int)
+    title = track.name.strip() if instrument == "track" else ""
+    sounding: dict[tuple[int, int], list[tuple[int, int, str]]] = defaultdict(list)
+    tick = 0
+    for message in track:
+        tick += message.time
+        kind = message.type
+        if kind == "note_on" and message.velocity:
+            channel = message.channel
+            if drums or channel != _DRUM_CHANNEL:
+                label = title or (DRUMS if channel == _DRUM_CHANNEL else PROGRAMS[programs[channel]])
+                sounding[channel, message.note].append((tick, message.velocity, label))
+        elif kind in ("note_off", "note_on"):
+            started = sounding.pop((message.channel, message.note), ())
+            earlier = [note for note in started if note[0] < tick]
+            # What starts at the tick at which others end is the next note, not another end of it.
+            if earlier and len(earlier) < len(started):
+                sounding[message.channel, message.note] = [note for note in started if note[0] == tick]
+            for start, velocity, label in earlier or started:
+                yield _Note(start, tick, message.note, velocity, label)
+        elif kind == "program_change":
+            programs[message.channel] = message.program
+    for (_, pitch), started in sounding.items():
+        for start, velocity, label in started:
+            yield _Note(start, tick, pitch, velocity, label)
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """The times of ticks: from each change of the tempo on, seconds go by at another rate."""
+
+    ticks: Int
+    times: Float
+    rates: Float
+
+    @classmethod
+    def of(cls, file: mido.MidiFile, name: str | Path) -> _Clock:
+        """The clock of a file, whose tempi may stand in any of its tracks."""
+        division = file.ticks_per_beat
+        if division > 0:
+            # Of several changes at one tick the last holds.
+            ordered = sorted(_tempi(file), key=itemgetter(0))
+            changes = {0: _DEFAULT_TEMPO} | dict(ordered)
+            per_tick = {tick: tempo / 1e6 / division for tick, tempo in changes.items()}
+        else:  # minus the frames of film a second, and ticks a frame
+            ticks_a_second = -(division >> 8) * (division & 0xFF)
+            if not ticks_a_second:
+                raise UnreadableError("is not a MIDI file: no ticks a beat", path=name)
+            per_tick = {0: 1 / ticks_a_second}
+        ticks_of, rates = np.array(list(per_tick), dtype=np.int64), np.array(list(per_tick.values()))
+        times = np.concatenate([[0.0], np.cumsum(np.diff(ticks_of) * rates[:-1])])
+        return cls(ticks_of, times, rates)
+
+    def seconds(self, ticks: Int) -> Float:
+        """Times of ticks, seconds."""
+        change = np.searchsorted(self.ticks, ticks, side="right") - 1
+        return np.asarray(self.times[change] + (ticks - self.ticks[change]) * self.rates[change], dtype=np.float64)
+
+
+def _tempi(file: mido.MidiFile) -> Iterator[tuple[int, int]]:
+    """Ticks at which the tempo changes, and the tempo in microseconds a beat."""
+    for track in file.tracks:
+        tick = 0
+        for message in track:
+            tick += message.time
+            if message.type == "set_tempo":
+                yield tick, message.tempo

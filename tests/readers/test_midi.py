@@ -1,0 +1,195 @@
+"""Notes from MIDI files."""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import warnings
+from io import BytesIO
+from pathlib import Path
+
+import numpy as np
+import pretty_midi
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mido import Message, MetaMessage, MidiFile, MidiTrack
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import InvalidAnnotationError, UnreadableError
+from mirflow.readers import Reading, read
+from mirflow.readers.midi import parse_midi
+
+NOTES = Reading.of(task="transcription")
+
+
+def saved(*tracks: list[Message | MetaMessage], kind: int = 1, division: int = 100) -> bytes:
+    """The bytes of a MIDI file."""
+    file = MidiFile(type=kind, ticks_per_beat=division)
+    file.tracks.extend(MidiTrack(track) for track in tracks)
+    held = BytesIO()
+    file.save(file=held)
+    return held.getvalue()
+
+
+def on(pitch: int, wait: int = 0, velocity: int = 64, channel: int = 0) -> Message:
+    return Message("note_on", note=pitch, velocity=velocity, time=wait, channel=channel)
+
+
+def off(pitch: int, wait: int, channel: int = 0) -> Message:
+    return Message("note_off", note=pitch, time=wait, channel=channel)
+
+
+def tempo(seconds_a_beat: float, wait: int = 0) -> MetaMessage:
+    return MetaMessage("set_tempo", tempo=round(seconds_a_beat * 1e6), time=wait)
+
+
+def spans(notes: Annotation) -> list[tuple[float, float]]:
+    return list(zip(notes.columns["start"].tolist(), notes.columns["end"].tolist(), strict=True))
+
+
+def test_notes_have_times_pitches_velocities_and_instruments() -> None:
+    track = [Message("program_change", program=40), on(69, velocity=100), off(69, 100), on(57, 100, 1), on(57, 50, 0)]
+    notes = parse_midi(saved(track), NOTES)
+    assert spans(notes) == [(0.0, 0.5), (1.0, 1.25)]
+    assert notes.columns["pitch"].tolist() == [440.0, 220.0]
+    assert notes.columns["velocity"].tolist() == [100.0, 1.0]
+    assert notes.labels == ["Violin", "Violin"]
+    assert notes.line(0) is None
+
+
+def test_tempi_are_honoured_whatever_track_they_stand_in() -> None:
+    melody = [on(60), off(60, 100), on(62), off(62, 200), on(64), off(64, 100)]
+    conductor = [tempo(1.0), tempo(0.25, 200)]
+    expected = [(0.0, 1.0), (1.0, 2.25), (2.25, 2.5)]
+    assert spans(parse_midi(saved(conductor, melody), NOTES)) == expected
+    assert spans(parse_midi(saved(melody, conductor), NOTES)) == expected
+
+
+def test_ticks_may_be_frames_of_film() -> None:
+    data = bytearray(saved([on(60, 500), off(60, 1000)]))
+    data[12:14] = struct.pack(">bB", -25, 40)
+    assert spans(parse_midi(bytes(data), NOTES)) == [(0.5, 1.5)]
+
+
+def test_drums_are_left_out_unless_they_are_wanted() -> None:
+    data = saved([on(60), on(38, channel=9), off(38, 10, channel=9), off(60, 10)])
+    assert parse_midi(data, NOTES).labels == ["Acoustic Grand Piano"]
+    assert parse_midi(data, Reading.of(task="transcription", drums=True)).labels == ["Drums", "Acoustic Grand Piano"]
+
+
+def test_notes_can_be_labelled_by_their_track() -> None:
+    data = saved([MetaMessage("track_name", name="Cello I "), on(60), off(60, 10)], [on(70), off(70, 10)])
+    tracks = Reading.of(task="transcription", instrument="track")
+    assert parse_midi(data, tracks).labels == ["Cello I", "Acoustic Grand Piano"]
+
+
+def test_overlapping_notes_of_a_pitch_end_together() -> None:
+    assert spans(parse_midi(saved([on(60), on(60, 100), off(60, 100), off(60, 100)]), NOTES)) == [(0, 1), (0.5, 1)]
+
+
+def test_a_note_that_starts_where_another_ends_goes_on() -> None:
+    assert spans(parse_midi(saved([on(60), on(60, 100), off(60, 0), off(60, 100)]), NOTES)) == [(0, 0.5), (0.5, 1)]
+
+
+def test_a_note_without_an_end_lasts_until_the_end_of_its_track() -> None:
+    assert spans(parse_midi(saved([on(60), on(62, 100), off(62, 100)]), NOTES)) == [(0, 1), (0.5, 1)]
+
+
+def test_a_note_may_have_no_length() -> None:
+    assert spans(parse_midi(saved([on(60, 100), off(60, 0)]), NOTES)) == [(0.5, 0.5)]
+
+
+def test_the_pedal_changes_nothing() -> None:
+    pedal = Message("control_change", control=64, value=127)
+    assert spans(parse_midi(saved([pedal, on(60), off(60, 100), on(62), off(62, 100)]), NOTES)) == [(0, 0.5), (0.5, 1)]
+
+
+def test_a_file_without_notes_is_an_empty_annotation(tmp_path: Path) -> None:
+    for name in ("a.mid", "a.midi", "A.MID"):
+        path = tmp_path / name
+        path.write_bytes(saved([tempo(0.5)]))
+        notes = read(path, task="transcription")
+        assert (len(notes), sorted(notes.columns)) == (0, ["end", "pitch", "start", "velocity"])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "is empty, not a MIDI file"),
+        (b"0 1 440\n", "is not a MIDI file"),
+        (b"RIFF1234", "is not a MIDI file"),
+        (saved([on(60), off(60, 10)])[:-9], "it ends in the middle"),
+        (saved([on(60), off(60, 10)])[:10], "is not a"),
+        (saved([on(60)], division=1).replace(b"\0\1MTrk", b"\0\0MTrk"), "no ticks a beat"),
+        (saved([on(60)]).replace(b"\x90\x3c\x40", b"\x90\xbc\x40"), "is not a MIDI file"),
+        (saved([MetaMessage("key_signature", key="C")]).replace(b"Y\2\0\0", b"Y\2\0\7"), "Could not decode key"),
+    ],
+)
+def test_what_is_no_midi_file_is_unreadable(tmp_path: Path, data: bytes, message: str) -> None:
+    path = tmp_path / "a.mid"
+    path.write_bytes(data)
+    with pytest.raises(UnreadableError, match=rf"a\.mid: .*{message}"):
+        read(path, task="transcription")
+
+
+@given(data=st.data())
+def test_damaged_files_never_end_in_another_error(data: st.DataObject) -> None:
+    whole = bytearray(
+        saved([MetaMessage("key_signature"), tempo(0.3), on(60), Message("sysex", data=[1, 2]), off(60, 1000)])
+    )
+    for _ in range(data.draw(st.integers(1, 4))):
+        whole[data.draw(st.integers(0, len(whole) - 1))] = data.draw(st.integers(0, 255))
+    with contextlib.suppress(UnreadableError, InvalidAnnotationError):
+        parse_midi(bytes(whole[: data.draw(st.integers(0, len(whole)))]), NOTES)
+
+
+def test_several_pieces_in_a_file_are_refused() -> None:
+    with pytest.raises(InvalidAnnotationError, match="holds 2 pieces"):
+        parse_midi(saved([on(60)], [on(60)], kind=2), NOTES)
+
+
+def test_a_midi_file_holds_nothing_but_notes() -> None:
+    with pytest.raises(InvalidAnnotationError, match="holds notes, not events"):
+        parse_midi(saved([on(60)]), Reading.of(task="beat"))
+
+
+_events = st.lists(
+    st.tuples(st.sampled_from(["on", "off", "tempo"]), st.integers(58, 61), st.integers(0, 200), st.integers(0, 1)),
+    max_size=25,
+)
+
+
+@given(events=_events)
+def test_notes_are_those_of_pretty_midi(events: list[tuple[str, int, int, int]]) -> None:
+    track: list[Message | MetaMessage] = []
+    for kind, pitch, wait, channel in events:
+        if kind == "tempo":
+            track.append(tempo(pitch / 100, wait))
+        else:
+            track.append(on(pitch, wait, 50, channel) if kind == "on" else off(pitch, wait, channel))
+    # What is still sounding is ended, because pretty_midi leaves notes without an end out.
+    track += [off(pitch, 10, channel) for pitch in range(58, 62) for channel in (0, 1)]
+    data = saved(track)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        theirs = pretty_midi.PrettyMIDI(BytesIO(data))
+    expected = sorted((n.start, n.end, n.pitch) for one in theirs.instruments for n in one.notes)
+    ours = parse_midi(data, NOTES).columns
+    found = sorted(zip(ours["start"].tolist(), ours["end"].tolist(), ours["pitch"].tolist(), strict=True))
+    found = [note for note in found if note[1] > note[0]]  # those without length pretty_midi leaves out too
+    assert len(found) == len(expected)
+    np.testing.assert_allclose([note[:2] for note in found], [note[:2] for note in expected], rtol=0, atol=1e-12)
+    hertz = [pretty_midi.note_number_to_hz(note[2]) for note in expected]
+    np.testing.assert_allclose([note[2] for note in found], hertz, rtol=1e-14)
+
+
+def test_the_names_of_programs_are_those_of_general_midi() -> None:
+    data = saved(*([Message("program_change", program=n), on(60), off(60, 9)] for n in (0, 19, 40, 73, 127)))
+    labels = parse_midi(data, NOTES).labels
+    assert labels == [pretty_midi.program_to_instrument_name(n) for n in (0, 19, 40, 73, 127)]
+
+
+def test_a_file_of_millions_of_messages_is_refused() -> None:
+    with pytest.raises(UnreadableError, match=r"big\.mid: too large: 17 MB is over the limit of 16 MB"):
+        parse_midi(b"MThd" + bytes(17 * 2**20), NOTES, "big.mid")

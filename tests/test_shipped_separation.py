@@ -1,0 +1,77 @@
+"""The shipped pipeline of separation: mir_eval's own sound files give mir_eval's own expected outputs."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import mir_eval
+import numpy as np
+import pytest
+import soundfile
+import xarray as xr
+
+import mirflow
+from mirflow.flow.threads import one_thread
+from mirflow.status import Status
+
+PIPELINE = Path(__file__).parents[1] / "pipelines" / "separation.yaml"
+SOURCES = {"sdr": "Source to Distortion", "sir": "Source to Interference", "sar": "Source to Artifact"}
+IMAGES = ("image_sdr", "image_isr", "image_sir", "image_sar")
+MONO = ("01", "02", "03", "05", "07", "08", "09")
+
+
+@pytest.fixture(scope="module")
+def folder(shared_data: Path) -> Path:
+    return shared_data / "mir_eval-fixtures"
+
+
+@pytest.fixture(scope="module")
+def group(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
+    store = tmp_path_factory.mktemp("separation") / "s.zarr"
+    report = mirflow.run(PIPELINE, root=folder, store=store, scheduler="serial")
+    assert report.failed == 0
+    return mirflow.open_store(store)["separation"].to_dataset().load()
+
+
+def test_every_track_is_scored(group: xr.Dataset) -> None:
+    assert group.track.values.tolist() == ["01", "02", "03", "05", "06", "07", "08", "09"]
+    assert set(group.status.values.ravel().tolist()) == {Status.ok}
+    assert group.duration.values.tolist() == [1.0] * 8
+
+
+def test_the_expected_outputs_of_mir_eval(group: xr.Dataset, folder: Path) -> None:
+    for track in MONO:
+        expected = json.loads((folder / "separation" / f"output{track}.json").read_text())["Sources"]
+        for metric, key in SOURCES.items():
+            score = group.score.sel(system="estimate", track=track, metric=metric).item()
+            assert score == pytest.approx(np.mean(expected[key]), rel=0, abs=1e-6), (track, metric)
+
+
+def test_worker_processes_give_the_same_bits(group: xr.Dataset, folder: Path, tmp_path: Path) -> None:
+    report = mirflow.run(PIPELINE, root=folder, store=tmp_path / "s.zarr", scheduler="processes", guarded=True)
+    xr.testing.assert_identical(mirflow.open_store(report.store)["separation"].score.load(), group.score)
+
+
+def load(folder: Path, side: str, track: str) -> np.ndarray:
+    return np.stack([soundfile.read(path)[0] for path in sorted((folder / "separation" / f"{side}{track}").glob("*"))])
+
+
+@pytest.mark.parametrize("track", ["02", "06"])
+def test_images_as_mir_eval_has_them(group: xr.Dataset, folder: Path, track: str) -> None:
+    with warnings.catch_warnings(), one_thread():
+        warnings.simplefilter("ignore", FutureWarning)  # mir_eval's separation is deprecated
+        expected = mir_eval.separation.bss_eval_images(load(folder, "ref", track), load(folder, "est", track))
+    for metric, values in zip(IMAGES, expected[:4], strict=True):
+        score = group.score.sel(system="estimate", track=track, metric=metric).item()
+        assert score == pytest.approx(np.mean(values), rel=0, abs=1e-6), metric
+
+
+def test_the_doors_agree_to_the_bit(group: xr.Dataset, folder: Path) -> None:
+    sides = [folder / "separation" / f"{side}03" for side in ("ref", "est")]
+    datasets = [mirflow.load(side / "{source}.wav", task="separation") for side in sides]
+    stored = group.score.sel(system="estimate", track="03")
+    for pair in (sides, datasets, [dataset.load() for dataset in datasets]):
+        scores = mirflow.evaluate(*pair, task="separation").score
+        np.testing.assert_array_equal(scores.sel(metric=stored.metric).values, stored.values)
