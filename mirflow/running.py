@@ -5,15 +5,16 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .analysis.comparison.sides import IMPORTED
 from .cells import Cells
-from .errors import RunError
+from .errors import RunError, StoreError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
 from .job import Job, failures, previous_of, status_counts, stored_group
@@ -48,7 +49,7 @@ class EvaluationReport:
         Why cells have no score, each reason once.
     """
 
-    plan: EvaluationPlan
+    plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
     counts: Mapping[str, int]
     status: Mapping[Status, int]
     messages: tuple[str, ...]
@@ -157,6 +158,8 @@ def run(
     planned = plan(pipeline, root=root, on_error=on_error)
     asked = planned.pipeline
     with StoreWriter(asked.store if store is None else store) as writer:
+        if IMPORTED in writer.attrs():
+            raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
         if force:
             writer.journal.clear()
         jobs = [Job.start(one, writer, force) for one in planned.plans]
@@ -209,7 +212,8 @@ def _publish(
 ) -> tuple[tuple[EvaluationReport, ...], bool]:
     """Put the new store in place, unless it would equal the one that is there."""
     versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
-    attrs = {"versions": versions, "pipeline": planned.text}
+    # The root too, as the pipeline's own may be relative to where its file was: reports show the annotations again.
+    attrs = {"versions": versions, "pipeline": planned.text, "root": planned.root}
     contents = [job.content(attrs) for job in jobs]
     same = all(job.unchanged(content) for job, content in zip(jobs, contents, strict=True))
     published = not same or set(writer.groups()) != {content.name for content in contents}

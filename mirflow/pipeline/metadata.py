@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -88,7 +89,11 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise MetadataError(f"{str(path)!r} cannot be read: {reason}") from None
-    rows = [row for row in csv.reader(text.splitlines()) if any(field.strip() for field in row)]
+    try:
+        # The reader splits lines itself: other separators, such as U+2028, are text, and so are line ends in quotes.
+        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(field.strip() for field in row)]
+    except csv.Error as error:
+        raise MetadataError(f"{str(path)!r} cannot be read: {error}") from None
     header = [field.strip() for field in rows[0]] if rows else []
     if key not in header:
         raise MetadataError(f"{str(path)!r} has no column {key!r}; {suggest(key, header)}")

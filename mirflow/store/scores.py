@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,8 +64,8 @@ class StoredScores:
     systems, tracks, metrics : tuple of str
     arrays : mapping of str to array
         ``score`` and ``weight`` (systems, tracks, metrics), ``status`` (systems, tracks), ``duration`` (tracks,).
-    messages : callable
-        Why cells have no score, text (systems, tracks); read when it is asked for.
+    messages, digests : callable
+        Why cells have no score, and digests of what was scored: text (systems, tracks); read when it is asked for.
     coords : mapping of str to mapping
         For each dim its further coordinates.
     siblings : mapping of str to StoredSibling
@@ -78,6 +79,7 @@ class StoredScores:
     metrics: tuple[str, ...]
     arrays: Mapping[str, Array]
     messages: Callable[[], Array]
+    digests: Callable[[], Array]
     coords: Mapping[str, Mapping[str, Array]]
     siblings: Mapping[str, StoredSibling]
     attrs: Mapping[str, Any]
@@ -113,9 +115,9 @@ def _scores(group: zarr.Group, path: str | Path) -> StoredScores:
     for key in str(group.attrs.get("coordinates", "")).split():
         coords[dims[key][0]][key] = read_whole(group, key)
 
-    def messages() -> Array:
+    def text_of(name: str) -> Array:
         with reading(path):
-            return read_whole(group, "message")
+            return read_whole(group, name)
 
     extra = [name for name, along in dims.items() if along[:2] == DIMS[:2] and len(along) > 2 and along != DIMS]
     systems, tracks, metrics = (tuple(read_whole(group, dim).tolist()) for dim in DIMS)
@@ -124,7 +126,8 @@ def _scores(group: zarr.Group, path: str | Path) -> StoredScores:
         tracks,
         metrics,
         {name: read_whole(group, name) for name in ("score", "weight", "status", "duration")},
-        messages,
+        partial(text_of, "message"),
+        partial(text_of, "digest"),
         coords,
         {name: StoredSibling(path, group, name, dims[name]) for name in extra},
         dict(group.attrs),

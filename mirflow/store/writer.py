@@ -93,6 +93,14 @@ class StoreWriter:
         with reading(self.path):
             return tuple(sorted(open_checked(current, self.path).group_keys()))
 
+    def attrs(self) -> Mapping[str, Any]:
+        """Attributes of the store as it is now; none where there is no store yet."""
+        current = self._generations.current
+        if current is None:
+            return {}
+        with reading(self.path):
+            return dict(open_checked(current, self.path).attrs)
+
     def previous(self, name: str) -> GroupContent | None:
         """What the store has of an evaluation now; None where there is no such group or no store yet."""
         return read_group(self.path, name) if name in self.groups() else None

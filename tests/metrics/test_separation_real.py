@@ -15,8 +15,8 @@ from mirflow.metrics import separation
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")
 NUMBERS = ("01", "02", "03", "05", "06", "07", "08", "09")
 _ILL_CONDITIONED = {"02": 5e-6, "05": 5e-4, "08": 2e-4}
-"""Images with equal channels, of which mir_eval itself comes no nearer to the published figures: it lies up to 1.4e-4 dB
-away, and moves by 1e-5 dB when samples change by one unit in the last place."""
+"""Images with equal channels, of which mir_eval itself comes no nearer to the published figures: it lies up to
+1.4e-4 dB away, and moves by 1e-5 dB when samples change by one unit in the last place."""
 
 
 def load(shared_data: Path, number: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:

@@ -11,7 +11,7 @@ import yaml
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError, StoreError
-from mirflow.pipeline import json_schema, load_pipeline, plan_evaluation, plan_pipeline
+from mirflow.pipeline import json_schema, load_pipeline, plan_evaluation, plan_pipeline, plan_text
 from mirflow.plan import EvaluationPlan
 from mirflow.readers import FileSource
 
@@ -368,3 +368,13 @@ def test_the_documented_file_has_the_right_form(tmp_path: Path) -> None:
     example = text.split("```yaml\n")[1].split("```")[0]
     loaded = load_pipeline(write(tmp_path, example))
     assert [evaluation.name for evaluation in loaded.evaluations] == ["chord", "casd"]
+
+
+def test_the_text_of_a_file_plans_like_the_file(data):
+    text = yaml.safe_dump({"name": "x", "root": "elsewhere", "evaluations": [EVALUATION], "store": "s.zarr"})
+    file = plan_pipeline(write(data, text), root=data)
+    kept = plan_text(text, data)
+    assert kept.root == file.root
+    assert kept.plans[0].estimates == file.plans[0].estimates
+    with pytest.raises(PipelineError, match="matches nothing"):
+        plan_text(text, data / "ref")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -81,8 +82,7 @@ def evidences(
     columns = _columns(pieces, outcomes(pieces, *sides)[rule], references, others.rows)
     bounds = np.searchsorted(pieces.pair, np.arange(len(estimates) + 1)).tolist()
     found: list[dict[str, Column] | AnnotationError] = [
-        {name: column[first:end] for name, column in columns.items()}
-        for first, end in zip(bounds[:-1], bounds[1:], strict=True)
+        {name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)
     ]
     for place, flaw in others.flaws.items():
         found[place] = _error(estimates[place], flaw, "estimate")
