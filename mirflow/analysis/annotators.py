@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -58,7 +60,19 @@ def by_annotator(board: Scoreboard, tracks: list[int]) -> Scoreboard:
     coords = {name: values[place] for name, values in board.coords["track"].items()}
     coords[ANNOTATOR] = np.array(annotators, dtype=str)[own]
     names = [board.tracks[one] for one in place.tolist()]
-    return replace(board, tracks=names, coords={**board.coords, "track": coords}, load=load, siblings={})
+
+    def texts(read: Callable[[], Array]) -> Array:
+        return np.broadcast_to(read(), (len(board.systems), len(board.tracks)))[:, place]
+
+    return replace(
+        board,
+        tracks=names,
+        coords={**board.coords, "track": coords},
+        load=load,
+        siblings={},
+        messages=partial(texts, board.messages),
+        digests=partial(texts, board.digests),
+    )
 
 
 def _exists(board: Scoreboard, system: int) -> Bool:
@@ -68,8 +82,9 @@ def _exists(board: Scoreboard, system: int) -> Bool:
 
 
 def _read(board: Scoreboard, name: str, systems: Systems) -> Float:
+    sizes = (len(board.tracks), *map(len, board.siblings[name].labels()))
     values = [_values(board, board.siblings[name], system) for system in systems]
-    return np.array(values)
+    return np.array(values).reshape(len(values), *sizes)
 
 
 def _values(board: Scoreboard, sibling: Sibling, system: int) -> Array:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QueryError
-from ..ragged import Float, Int
+from ..ragged import Bool, Float, Int
 from .grouping import filled_groups, group_values
 from .scoreboard import Array
 
@@ -23,6 +23,9 @@ _LONG_NAMES = {
     "n_missing": "number of cells without a score",
     "n_undefined": "number of scores with nothing to measure",
     "n_tracks": "number of tracks asked for",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "like_best": "whether the system does not differ significantly from the best one",
 }
 
 
@@ -43,7 +46,12 @@ class Answer:
     n_tracks : int64 (groups,)
     attrs : mapping of str to str
         Where the numbers come from (``group``, ``task``, ``convention``, ``grid``), the policies (``missing``,
-        ``undefined``), and ``left_out``, the metrics that have no such aggregate.
+        ``undefined``), and ``left_out``, the metrics that have no such aggregate; with intervals also how these came
+        about (``level``, ``method``, ``replicates``, ``unit``, ``cluster``).
+    low, high : float64 (systems, metrics, groups) or None
+        The ends of confidence intervals, where they were asked for.
+    like_best : bool (systems, metrics, groups) or None
+        Whether a system does not differ significantly from the best one, where that was asked for.
     """
 
     systems: list[str]
@@ -56,6 +64,14 @@ class Answer:
     counts: Mapping[str, Int]
     n_tracks: Int
     attrs: Mapping[str, str]
+    low: Float | None = None
+    high: Float | None = None
+    like_best: Bool | None = None
+
+    @property
+    def ends(self) -> dict[str, Float]:
+        """The ends of the intervals by name; empty where none were asked for."""
+        return {} if self.low is None or self.high is None else {"low": self.low, "high": self.high}
 
     @property
     def units(self) -> list[str]:
@@ -101,8 +117,9 @@ class Answer:
                 raise QueryError(f"by {name!r}: the name is taken by a coordinate of systems or metrics")
         dims = ("system", "metric", *self.groupings)
         sizes = tuple(len(values) for values in self.groupings.values())
-        variables = {}
-        for name, array in {"value": self.value, **self.counts, "n_tracks": self.n_tracks}.items():
+        variables, marks = {}, {} if self.like_best is None else {"like_best": self.like_best}
+        figures: dict[str, Array] = {"value": self.value, **self.ends, **marks, **self.counts}
+        for name, array in {**figures, "n_tracks": self.n_tracks}.items():
             own = dims[2:] if name == "n_tracks" else dims
             variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": _LONG_NAMES[name]})
         return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..metrics.base import Measure
 from ..ragged import Bool, Float, Int
-from .aggregate import list_missing, origin_of
+from .aggregate import origin_of
+from .annotators import ANNOTATOR
+from .choosing import choose_tracks
 from .grouping import Grouping, filled_groups, group_values
-from .names import AGGREGATES, TABLE_AGGREGATES
+from .names import AGGREGATES, TABLE_AGGREGATES, table_aggregates
+from .over import check_over, reduce_along, reduce_over
+from .part import list_missing, sort_systems
 from .policies import check_policies, find_gaps, included_scores
 from .question import Question
 from .scoreboard import Array, Scoreboard, Sibling
-from .selection import as_names, find_labels, find_tables
+from .selection import as_names, find_labels, find_measures
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -43,6 +48,10 @@ class ExtraAnswer:
         Tracks that count, and tracks without a score.
     n_tracks : int64 (groups,)
     attrs : mapping of str to str
+    n_values : int64 (systems, groups, extra dims)
+        Tracks with a value: of scores, some have none for a class or an instrument.
+    orientation : str
+        Which way is better; ``none`` for what is counted, such as a confusion matrix.
     """
 
     metric: str
@@ -57,6 +66,13 @@ class ExtraAnswer:
     n_missing: Int
     n_tracks: Int
     attrs: Mapping[str, str]
+    n_values: Int
+    orientation: str = "none"
+
+    @property
+    def is_score(self) -> bool:
+        """Whether the entries are scores, which have means and medians, and not counts or seconds, which add up."""
+        return self.orientation != "none"
 
     @property
     def filled(self) -> list[int]:
@@ -84,7 +100,9 @@ class ExtraAnswer:
         outer = ("system", *self.groupings)
         count = (len(self.systems), *sizes)
         value = self.value.reshape(*count, *self.value.shape[2:])
+        number = self.n_values.reshape(value.shape)
         variables = {
+            "n_values": ((*outer, *self.labels), number, {"long_name": "number of tracks with a value"}),
             "value": ((*outer, *self.labels), value, {"long_name": "aggregate over tracks", "units": self.unit}),
             "n": (outer, self.n.reshape(count), {"long_name": "number of tracks that count"}),
             "n_missing": (outer, self.n_missing.reshape(count), {"long_name": "number of cells without a score"}),
@@ -98,7 +116,7 @@ class ExtraAnswer:
 
 
 def ask_extra(board: Scoreboard, variable: str, question: Question, group: str = "") -> ExtraAnswer:
-    """A metric with extra dims over the tracks: the sum, or the mean of the tracks that count.
+    """A metric with extra dims over the tracks: of counts the sum or the mean, of scores the mean or the median.
 
     Parameters
     ----------
@@ -106,36 +124,43 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
     variable : str
         One of :func:`mirflow.analysis.selection.find_tables`.
     question : Question
-        Its metric is not looked at. ``zero`` lets missing cells count as tracks without any time.
+        Its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any time;
+        of scores it is refused where something is missing.
     group : str
         A name of the evaluation to carry along.
 
     Raises
     ------
     QueryError
-        For an aggregate that such a metric does not have, or cells missing under ``raise``.
+        For an aggregate that such a metric does not have, cells missing under ``raise``, or annotators.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    metric, sibling = find_tables(board)[variable], board.siblings[variable]
-    kind = _kind(question.aggregate, metric)
-    systems, tracks = find_labels(board, "system", question.system), find_labels(board, "track", question.tracks)
+    measure, sibling = find_measures(board)[variable], board.siblings[variable]
+    kind, over = _kind(question.aggregate, measure), _over(sibling, str(measure), question)
+    systems = find_labels(board, "system", sort_systems(board, question))
+    _refuse_annotators(board, question, str(measure))
+    board, tracks = choose_tracks(board, replace(question, param=None))
     missing = question.policy(len(systems))
     check_policies(missing, question.undefined)
     included, lacking = _included(board, systems, tracks, missing)
+    if missing == "zero" and lacking.any() and measure.metric.orientation != "none":
+        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
     grouping = Grouping.of(board, tracks, as_names(question.by) or [])
-    labels = dict(zip(sibling.dims[2:], sibling.labels(), strict=True))
+    labels = {dim: own for dim, own in zip(sibling.dims[2:], sibling.labels(), strict=True) if dim not in over}
     shape = (len(systems), grouping.count)
-    value: Float = np.zeros((*shape, *map(len, labels.values())))
+    value: Float = np.empty((*shape, *map(len, labels.values())))
+    number: Int = np.empty(value.shape, dtype=np.int64)
     counts: Int = np.zeros((2, *shape), dtype=np.int64)
+    table = Entries(sibling, over, kind, measure.metric.orientation != "none")
     for row, system in enumerate(systems):
         for flag, count in zip((included, lacking), counts, strict=True):
             count[row] = np.bincount(grouping.codes[flag[row]], minlength=shape[1])
-        _add_up(value[row], sibling, system, np.array(tracks)[included[row]], grouping.codes[included[row]])
-    number = counts[0].reshape(*shape, *[1] * len(labels)).astype(np.float64)
-    value = value / np.where(number > 0, number if kind == "mean" else 1.0, np.nan)
+        inside = np.array(tracks, dtype=np.int64)[included[row]], grouping.codes[included[row]]
+        value[row], number[row] = table.over_tracks(system, *inside, shape[1])
+    said = ", ".join(f"{dim}={how}" for dim, how in over.items())
     return ExtraAnswer(
-        metric,
+        str(measure),
         kind,
         str(sibling.attrs.get("units", "")),
         [board.systems[place] for place in systems],
@@ -146,19 +171,41 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
         counts[0],
         counts[1],
         np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
-        {**origin_of(board, group), "missing": missing},
+        {**origin_of(board, group), **({"over": said} if said else {}), "missing": missing},
+        number,
+        measure.metric.orientation,
     )
 
 
-def _kind(kind: str | None, metric: str) -> str:
+def _kind(kind: str | None, measure: Measure) -> str:
+    """The aggregate over tracks."""
+    metric = measure.metric
+    allowed = table_aggregates(metric.orientation)
     if kind is None:
-        return next(iter(TABLE_AGGREGATES))
-    if kind not in TABLE_AGGREGATES:
-        if kind not in AGGREGATES:
-            raise UnknownNameError("aggregate", kind, TABLE_AGGREGATES)
-        has = ", ".join(TABLE_AGGREGATES)
-        raise QueryError(f"aggregate {kind!r} is not defined for metric {metric!r}; it has: {has}")
+        return next(iter(allowed)) if metric.orientation == "none" else metric.standard_aggregate
+    if kind not in allowed:
+        if kind not in {**AGGREGATES, **TABLE_AGGREGATES}:
+            raise UnknownNameError("aggregate", kind, allowed)
+        raise QueryError(f"aggregate {kind!r} is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}")
     return kind
+
+
+def _over(sibling: Sibling, metric: str, question: Question) -> dict[str, str]:
+    """The reductions within each track, by the dims of the variable."""
+    dims = sibling.dims[2:]
+    # A dim whose labels differ from another variable's is stored with the variable's name in front.
+    renamed = dict(zip(map(str, sibling.attrs.get("own_dims", dims)), dims, strict=True))
+    over = {renamed.get(dim, dim): how for dim, how in (question.over or {}).items()}
+    check_over(metric, dims, over)
+    return over
+
+
+def _refuse_annotators(board: Scoreboard, question: Question, metric: str) -> None:
+    asked = question.annotator is not None or ANNOTATOR in (as_names(question.by) or [])
+    if asked and ANNOTATOR not in board.coords["track"]:
+        raise QueryError(
+            f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"
+        )
 
 
 def _included(board: Scoreboard, systems: list[int], tracks: list[int], missing: str) -> tuple[Bool, Bool]:
@@ -175,13 +222,61 @@ def _included(board: Scoreboard, systems: list[int], tracks: list[int], missing:
     return included[..., 0], gaps.missing[..., 0]
 
 
-def _add_up(total: Float, sibling: Sibling, system: int, tracks: Int, groups: Sequence[int] | Int) -> None:
-    """Add the values of some tracks to the totals of their groups, a few chunks at a time: dense values are large."""
-    groups = np.asarray(groups)
-    for start in range(0, int(tracks.max(initial=-1)) + 1, _TRACKS):
-        here = (tracks >= start) & (tracks < start + _TRACKS)
-        if not here.any():
-            continue
-        values = np.nan_to_num(sibling.read(system, slice(start, start + _TRACKS))[tracks[here] - start])
-        for group in np.unique(groups[here]).tolist():
-            total[group] += values[groups[here] == group].sum(axis=0)
+@dataclass(frozen=True)
+class Entries:
+    """The entries of a metric with extra dims, ready to be aggregated over tracks.
+
+    Parameters
+    ----------
+    sibling : Sibling
+    over : mapping of str to str
+        Reductions within each track.
+    kind : {"sum", "mean", "median"}
+    score : bool
+        Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
+    """
+
+    sibling: Sibling
+    over: Mapping[str, str]
+    kind: str
+    score: bool
+
+    def over_tracks(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
+        """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims left) each."""
+        inner = [len(own) for dim, own in self._labels() if dim not in self.over]
+        total: Float = np.zeros((count, *inner))
+        number: Int = np.zeros(total.shape, dtype=np.int64)
+        kept: list[tuple[Int, Float]] = []
+        for own, values in self._read(system, tracks, groups):
+            there = ~np.isnan(values)
+            if self.kind == "median":
+                kept.append((own, values))
+            for group in np.unique(own).tolist():
+                inside = own == group
+                with np.errstate(invalid="ignore"):
+                    total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
+                number[group] += there[inside].sum(axis=0)
+        if self.kind == "median":
+            return self._medians(kept, total), number
+        divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
+        return total / np.where(number > 0, divisor, np.nan), number
+
+    def _labels(self) -> list[tuple[str, tuple[str, ...]]]:
+        return list(zip(self.sibling.dims[2:], self.sibling.labels(), strict=True))
+
+    def _read(self, system: int, tracks: Int, groups: Int) -> Iterator[tuple[Int, Float]]:
+        """Groups and entries of some tracks at a time: dense values are large."""
+        for start in range(0, int(tracks.max(initial=-1)) + 1, _TRACKS):
+            here = (tracks >= start) & (tracks < start + _TRACKS)
+            if here.any():
+                values = self.sibling.read(system, slice(start, start + _TRACKS))[tracks[here] - start]
+                values = values if self.score else np.nan_to_num(values)
+                yield groups[here], reduce_over(values, self.sibling.dims[2:], self.over)
+
+    def _medians(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
+        found = np.full_like(like, np.nan)
+        if kept:
+            groups, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+            for group in np.unique(groups).tolist():
+                found[group] = reduce_along(values[groups == group], 0, "median")
+        return found

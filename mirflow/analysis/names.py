@@ -11,7 +11,16 @@ AGGREGATES = {
     "wcsr_total": "right seconds over the seconds of all references",
 }
 TABLE_AGGREGATES = {"sum": "added up over the tracks", "mean": AGGREGATES["mean"]}
-"""Of metrics that are no single number, such as a confusion matrix; the first is the standard one."""
+"""Of what is counted along extra dims, such as a confusion matrix; the first is the standard one."""
+
+SCORE_AGGREGATES = {name: AGGREGATES[name] for name in ("mean", "median")}
+"""Of scores along extra dims, such as those of single frames or instruments."""
+
+
+def table_aggregates(orientation: str) -> dict[str, str]:
+    """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts."""
+    return TABLE_AGGREGATES if orientation == "none" else SCORE_AGGREGATES
+
 
 MISSING = {
     "raise": "none may be missing",

@@ -13,10 +13,11 @@ from ..ragged import Int
 from ..status import Status
 from .aggregate import ask
 from .answer import Answer
+from .choosing import has_parameters, show_parameters
 from .extra import ExtraAnswer, ask_extra
 from .question import Names, Options, Question
 from .scoreboard import Scoreboard, from_dataset
-from .selection import as_names, find_metrics, find_tables, split_names
+from .selection import as_names, find_measures, find_metrics, find_tables, split_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -58,6 +59,25 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
     return chosen
 
 
+def choose_one(
+    boards: Mapping[str, Scoreboard], metric: Names = None, group: str | None = None
+) -> tuple[str, Scoreboard]:
+    """The only evaluation that a question can be about, with its name.
+
+    Raises
+    ------
+    QueryError
+        If several answer, and as :func:`choose`.
+    UnknownNameError
+        For a group, or a metric that no group has.
+    """
+    chosen = choose(boards, metric, group)
+    if len(chosen) > 1:
+        listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
+        raise QueryError(f"several groups answer this: {listed}; say group=")
+    return next(iter(chosen.items()))
+
+
 def _has(board: Scoreboard, metrics: list[str]) -> bool:
     try:
         find_metrics(board, split_names(board, metrics)[0])
@@ -78,6 +98,11 @@ def answers(board: Scoreboard, question: Question, group: str = "") -> list[Answ
     numbers, variables = split_names(board, question.metric)
     if question.metric is None and not board.metrics:
         variables = list(find_tables(board))
+    if question.param and variables:
+        measures = find_measures(board)
+        variables = [one for one in variables if has_parameters(measures[one], question.param)]
+        if not numbers and not variables:
+            raise QueryError(f"no metric of the question has {show_parameters(question.param)}")
     found: list[Answer | ExtraAnswer] = []
     if numbers or not variables:
         found.append(ask(board, replace(question, metric=numbers or question.metric), group))
@@ -178,11 +203,7 @@ def query(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    chosen = choose(boards_of(tree), metric, group)
-    if len(chosen) > 1:
-        listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
-        raise QueryError(f"several groups answer this: {listed}; say group=")
-    (name, board), *_ = chosen.items()
+    name, board = choose_one(boards_of(tree), metric, group)
     return _answer(board, Question(metric, aggregate, by, **options), name)
 
 

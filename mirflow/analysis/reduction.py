@@ -76,7 +76,10 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
         return _median(score, included)
     above, below = track_weights(kind, weight, duration)
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
-    total: Float = np.einsum("stm,stm->sm", np.where(included, score, 0.0), np.where(included, above, 0.0))
+    # What weighs nothing adds nothing, an infinite score too.
+    known = np.where(included & (above != 0), score, 0.0)
+    with np.errstate(invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+        total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
     whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
     return np.divide(total, whole, out=np.full_like(total, np.nan), where=whole != 0)
 
@@ -90,4 +93,6 @@ def _median(score: Float, included: Bool) -> Float:
     count = included.sum(axis=1, keepdims=True)
     low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=1)
     high = np.take_along_axis(ordered, count // 2, axis=1)
-    return np.asarray((low + high)[:, 0] / 2)
+    with np.errstate(invalid="ignore"):
+        middle = (low + high)[:, 0] / 2
+    return np.asarray(middle)

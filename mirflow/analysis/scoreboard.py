@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -47,7 +48,7 @@ class Sibling(Protocol):
         ...
 
 
-def _no_messages() -> Array:
+def _no_text() -> Array:
     return np.array("")
 
 
@@ -68,8 +69,9 @@ class Scoreboard:
         duration float64 (tracks,) in seconds, NaN where it is not known.
     siblings : mapping of str to Sibling
         Results with extra dims.
-    messages : callable
-        Why cells have no score: text that broadcasts to (systems, tracks).
+    messages, digests : callable
+        Why cells have no score, and the digests of what was scored (``reference:estimate``, empty where they are not
+        known): text that broadcasts to (systems, tracks).
     """
 
     systems: list[str]
@@ -79,7 +81,8 @@ class Scoreboard:
     attrs: Mapping[str, Any]
     load: Callable[[Systems], Loaded]
     siblings: Mapping[str, Sibling] = field(default_factory=dict)
-    messages: Callable[[], Array] = _no_messages
+    messages: Callable[[], Array] = _no_text
+    digests: Callable[[], Array] = _no_text
 
     def names(self, dim: str) -> list[str]:
         """The names along ``system``, ``track`` or ``metric``."""
@@ -143,8 +146,8 @@ def from_dataset(ds: xr.Dataset) -> Scoreboard:
         if len(coord.dims) == 1 and coord.dims[0] in coords and name not in dims:
             coords[str(coord.dims[0])][str(name)] = coord.values
 
-    def messages() -> Array:
-        return ds["message"].transpose("system", "track").values if "message" in ds.data_vars else _no_messages()
+    def text_of(name: str) -> Array:
+        return ds[name].transpose("system", "track").values if name in ds.data_vars else _no_text()
 
     extra = {
         str(name): _Variable(array.transpose("system", "track", ...))
@@ -159,7 +162,8 @@ def from_dataset(ds: xr.Dataset) -> Scoreboard:
         ds.attrs,
         load,
         extra,
-        messages,
+        partial(text_of, "message"),
+        partial(text_of, "digest"),
     )
 
 
@@ -185,6 +189,6 @@ def read_store(path: str | Path) -> dict[str, Scoreboard]:
             return score[chosen], weight[chosen], status[chosen], duration
 
         names = (list(stored.systems), list(stored.tracks), list(stored.metrics))
-        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings, stored.messages)
+        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings, stored.messages, stored.digests)
 
     return {name: board(stored) for name, stored in read_scores(path).items()}

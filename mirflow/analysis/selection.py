@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 from ..errors import MetricError, UnknownNameError
 from ..metrics.base import Convention, Measure, get_task, parse, tasks
@@ -20,6 +21,8 @@ def as_names(names: Names) -> list[str] | None:
 def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 
+    What is no name but has ``*``, ``?`` or ``[`` is a pattern that stands for all names that match.
+
     Raises
     ------
     UnknownNameError
@@ -29,10 +32,17 @@ def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
-    for name in chosen:
-        if name not in known:
-            raise UnknownNameError(dim, name, known)
-    return [known[name] for name in chosen]
+    return list(dict.fromkeys(place for name in chosen for place in _matching(dim, name, known)))
+
+
+def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
+    """The position of a name, or those that match it as a pattern."""
+    if name in known:
+        return [known[name]]
+    found = [place for label, place in known.items() if fnmatchcase(label, name)] if set("*?[") & set(name) else []
+    if not found:
+        raise UnknownNameError(dim, name, known)
+    return found
 
 
 def find_metrics(board: Scoreboard, names: Names) -> list[int]:
@@ -100,17 +110,29 @@ def find_tables(board: Scoreboard) -> dict[str, str]:
     ----------
     board : Scoreboard
     """
+    return {variable: str(measure) for variable, measure in find_measures(board).items()}
+
+
+def find_measures(board: Scoreboard) -> dict[str, Measure]:
+    """The metrics with extra dims that an evaluation holds, by the names of their variables."""
     convention = _convention(board)
     if convention is None:
         return {}
     found = {}
-    for variable in board.siblings:
-        for metric in convention.metrics:
-            value = variable.removeprefix(f"{metric.name}_")
-            measure = _measure(convention, metric.name if value == variable else f"{metric.name}@{value}")
-            if metric.dims and measure is not None and measure.variable == variable:
-                found[variable] = str(measure)
+    for variable, sibling in board.siblings.items():
+        said = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else _spellings(convention, variable)
+        for identity in said:
+            measure = _measure(convention, identity)
+            if measure is not None and measure.metric.dims and measure.variable == variable:
+                found[variable] = measure
     return found
+
+
+def _spellings(convention: Convention, variable: str) -> Iterable[str]:
+    """What a variable may be called that does not say which metric it holds, as in a dataset of the user's own."""
+    for metric in convention.metrics:
+        value = variable.removeprefix(f"{metric.name}_")
+        yield metric.name if value == variable else f"{metric.name}@{value}"
 
 
 def split_names(board: Scoreboard, names: Names) -> tuple[list[str], list[str]]:

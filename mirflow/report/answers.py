@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.answer import COUNTS, Answer
 from .tables import Entry, Table
 
-_ORIGIN = ("group", "task", "convention", "grid")
+ORIGIN = ("group", "task", "convention", "grid")
+NARROWED = ("where", "annotator", "param", "over")
 _NAMES = ("metric", "aggregate", "system")
 _FIGURES = ("value", "unit", *COUNTS, "n_tracks", "missing", "undefined")
+_INTERVAL = ("low", "high", "level", "method", "resampled")
+_MARKS = ("like_best", "test", "test_level")
 
 
 def long_table(answer: Answer) -> Table:
@@ -20,9 +23,12 @@ def long_table(answer: Answer) -> Table:
     answer : Answer
     """
     # Without a store there is no group, and no column for it.
-    told = [name for name in _ORIGIN if name != "group" or name in answer.attrs]
+    told = told_of(answer.attrs)
     origin = tuple(answer.attrs.get(name, "") for name in told)
-    named = track_columns(answer.groupings, (*_ORIGIN, *_NAMES, *_FIGURES))
+    named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *_INTERVAL, *_MARKS))
+    ends = tuple(answer.ends.values())
+    how = (float(answer.attrs["level"]), answer.attrs["method"], resampled(answer.attrs)) if ends else ()
+    marks = answer.like_best
     units, groups = answer.units, {group: tuple(map(plain_entry, answer.group(group))) for group in answer.filled}
     rows = tuple(
         (
@@ -31,10 +37,25 @@ def long_table(answer: Answer) -> Table:
             *(float(answer.value[cell]), units[cell[1]]),
             *(int(answer.counts[name][cell]) for name in COUNTS),
             *(int(answer.n_tracks[cell[2]]), answer.attrs["missing"], answer.attrs["undefined"]),
+            *(float(end[cell]) for end in ends),
+            *how,
+            *(() if marks is None else (int(marks[cell]), answer.attrs["test"], float(answer.attrs["test_level"]))),
         )
         for cell in answer.cells()
     )
-    return Table((*told, *_NAMES, *named, *_FIGURES), rows)
+    more = (*(_INTERVAL if ends else ()), *(() if marks is None else _MARKS))
+    return Table((*told, *_NAMES, *named, *_FIGURES, *more), rows)
+
+
+def told_of(attrs: Mapping[str, str]) -> list[str]:
+    """What to say of where numbers come from: not the group where there is none, and what narrowed them down."""
+    fixed = [name for name in ORIGIN if name != "group" or name in attrs]
+    return [*fixed, *(name for name in NARROWED if name in attrs)]
+
+
+def resampled(attrs: Mapping[str, str]) -> str:
+    """What was drawn again: tracks, the values of a coordinate, or clusters of tracks."""
+    return attrs.get("cluster") or attrs.get("unit") or attrs.get("unit_of_comparison", "track")
 
 
 def track_columns(groupings: Iterable[str], taken: Sequence[str]) -> list[str]:

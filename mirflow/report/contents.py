@@ -22,7 +22,7 @@ def contents_table(name: str, board: Scoreboard) -> Table:
     board : Scoreboard
     """
     attrs = board.attrs
-    rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine") if attrs.get(key)]
+    rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine", "imported") if attrs.get(key)]
     for dim in ("system", "track", "metric"):
         labels = board.names(dim)
         rows.append((f"{dim}s ({len(labels)})", _some(labels)))

@@ -9,23 +9,25 @@ import numpy as np
 from ..analysis.extra import ExtraAnswer
 from ..analysis.names import MISSING, TABLE_AGGREGATES
 from ..ragged import Float, Int
-from .answers import plain_entry, track_columns
+from .answers import plain_entry, told_of, track_columns
+from .entries import scores_table
 from .layouts import group_labels, title_of
 from .tables import Entry, Table, full_width
 
 REST = "(rest)"
-_ORIGIN = ("group", "task", "convention", "grid")
 _COUNTS = ("n", "n_missing", "n_tracks", "missing")
 
 
 def entries_table(answer: ExtraAnswer) -> Table:
-    """One row for each entry that is not 0, with everything needed to read it alone; what csv and json hold.
+    """One row for each entry, with everything needed to read it alone; what csv and json hold.
+
+    Of counts those that are not 0 have a row, of scores those with a value; their ``n`` is that of the entry.
 
     Parameters
     ----------
     answer : ExtraAnswer
     """
-    origin = [name for name in _ORIGIN if name != "group" or name in answer.attrs]
+    origin = told_of(answer.attrs)
     fixed = (*origin, "metric", "aggregate", "system", *answer.labels, "value", "unit", *_COUNTS)
     named = track_columns(answer.groupings, fixed)
     rows: list[tuple[Entry, ...]] = []
@@ -38,24 +40,32 @@ def entries_table(answer: ExtraAnswer) -> Table:
                 answer.aggregate,
                 name,
             )
-            counts = (int(one[system, group]) for one in (answer.n, answer.n_missing))
-            tail: tuple[Entry, ...] = (answer.unit, *counts, int(answer.n_tracks[group]), answer.attrs["missing"])
+            lost, many = int(answer.n_missing[system, group]), int(answer.n_tracks[group])
             values: tuple[Entry, ...] = tuple(map(plain_entry, answer.group(group)))
-            for place in np.argwhere(np.nan_to_num(own) != 0).tolist():
+            there = ~np.isnan(own) if answer.is_score else np.nan_to_num(own) != 0
+            for place in map(tuple, np.argwhere(there).tolist()):
                 labels = (along[at] for along, at in zip(answer.labels.values(), place, strict=True))
-                rows.append((*head, *values, *map(str, labels), float(own[tuple(place)]), *tail))
+                number = int(answer.n_values[system, group][place] if answer.is_score else answer.n[system, group])
+                tail: tuple[Entry, ...] = (answer.unit, number, lost, many, answer.attrs["missing"])
+                rows.append((*head, *values, *map(str, labels), float(own[place]), *tail))
     return Table((*origin, "metric", "aggregate", "system", *named, *fixed[len(origin) + 3 :]), tuple(rows))
 
 
-def matrix_tables(answer: ExtraAnswer, *, width: int = 120) -> list[Table]:
-    """A table for each system and group of tracks: the first extra dim down, the last one across.
+def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> list[Table]:
+    """Of counts a table for each system and group of tracks, the first extra dim down, the last one across.
+
+    Of scores one table, as :func:`mirflow.report.entries.scores_table` lays it out.
 
     Parameters
     ----------
     answer : ExtraAnswer
     width : int
         Columns of the terminal. What does not fit is added up as ``(rest)``, the largest labels stay.
+    percent : bool
+        Scores that are ratios as percentages.
     """
+    if answer.is_score or not answer.labels:
+        return [scores_table(answer, width=width, percent=percent)]
     return [_matrix(answer, system, group, width) for system in range(len(answer.systems)) for group in answer.filled]
 
 
@@ -68,7 +78,7 @@ def _matrix(answer: ExtraAnswer, system: int, group: int, width: int) -> Table:
     head = " / ".join(names[:-1]) + (" \\ " if names[1:] else "") + names[-1]
     many = max(len(down), len(across))
     for most in range(many, 0, -1):
-        rows, columns = _chosen(values, most, same)
+        rows, columns = choose_labels(values, most, same)
         table = _fold(values, rows, columns, down, across, head)
         if full_width(table) <= width:
             break
@@ -83,7 +93,7 @@ def _joined(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
     return names
 
 
-def _chosen(values: Float, most: int, same: bool) -> tuple[Int, Int]:
+def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:
     """The rows and columns to show, in their own order: those that occur, and of many the largest."""
     down, across = np.nan_to_num(values).sum(axis=1), np.nan_to_num(values).sum(axis=0)
     if same:  # the same classes on both sides, so that what is right stands on the diagonal
@@ -98,7 +108,7 @@ def _largest(total: Float, most: int) -> Int:
 
 def _fold(values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str) -> Table:
     """The chosen rows and columns, and the sums of the others where these are not 0."""
-    shown = _with_others(_with_others(values, columns).T, rows).T
+    shown = with_others(with_others(values, columns).T, rows).T
     labels = [*(down[row] for row in rows.tolist()), REST]
     heads = [*(across[column] for column in columns.tolist()), REST]
     kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
@@ -107,7 +117,7 @@ def _fold(values: Float, rows: Int, columns: Int, down: Sequence[str], across: S
     return Table((head, *(heads[place] for place in used)), body)
 
 
-def _with_others(values: Float, columns: Int) -> Float:
+def with_others(values: Float, columns: Int) -> Float:
     """Some columns, and the sum of all others after them."""
     rest = np.delete(values, columns, axis=1).sum(axis=1, keepdims=True)
     return np.concatenate([values[:, columns], rest], axis=1)

@@ -9,14 +9,21 @@ import numpy as np
 
 from ..analysis.answer import COUNTS, Answer
 from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from ..errors import QueryError
 from ..ragged import Int
 from .answers import plain_entry
-from .tables import Entry, Table, text_width, to_text
+from .tables import MARK, Entry, Figure, Table, text_width, to_text
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
 
-def readable_table(answer: Answer, *, percent: bool = False, width: int = 120, notes: Sequence[str] = ()) -> Table:
+ACROSS = ("metric", "system", "group")
+"""What can run across a table."""
+
+
+def readable_table(
+    answer: Answer, *, percent: bool = False, width: int = 120, notes: Sequence[str] = (), across: str | None = None
+) -> Table:
     """A table for people: systems down and metrics across, or turned round where that is too wide.
 
     Parameters
@@ -28,22 +35,66 @@ def readable_table(answer: Answer, *, percent: bool = False, width: int = 120, n
         Columns of the terminal.
     notes : sequence of str
         More lines to stand below.
+    across : {"metric", "system", "group"} or None
+        What runs across; None: what fits.
+
+    Raises
+    ------
+    QueryError
+        If groups are to run across where nothing is grouped.
     """
-    layouts = [_metrics_across, _metrics_down, _one_value_a_row]
-    if answer.groupings:
-        layouts.remove(_metrics_down)
+    figures = _Figures(answer, percent)
+    if across is not None:
+        if across == "group" and not answer.groupings:
+            raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
+        layouts = [{"metric": _metrics_across, "system": _systems_across, "group": _groups_across}[across]]
+    else:
+        layouts = [_metrics_across, *([] if answer.groupings else [_systems_across]), _one_value_a_row]
     for layout in layouts:
-        table = layout(answer, percent)
+        table = layout(answer, figures)
         if text_width(to_text(table)) <= width:
             break
     return Table(table.columns, table.rows, title_of(answer.attrs), (*_notes(answer, percent), *notes))
 
 
-def _show(one: Answer, percent: bool, cell: tuple[int, int, int]) -> str:
-    value = float(one.value[cell])
+class _Figures:
+    """The figures of an answer as they are shown."""
+
+    def __init__(self, one: Answer, percent: bool) -> None:
+        self.one, self.percent = one, [percent and not unit for unit in one.units]
+        self.orientations = [str(way) for way in one.metric_coords["orientation"].tolist()]
+
+    def __getitem__(self, cell: tuple[int, int, int]) -> Figure:
+        one, percent = self.one, self.percent[cell[1]]
+        ends = show_interval([float(end[cell]) for end in one.ends.values()], percent) if one.ends else ""
+        marked = one.like_best is not None and bool(one.like_best[cell])
+        return Figure(self._show(cell), ends, self._is_best(cell), marked)
+
+    def _show(self, cell: tuple[int, int, int]) -> str:
+        return show_figure(float(self.one.value[cell]), self.percent[cell[1]])
+
+    def _is_best(self, cell: tuple[int, int, int]) -> bool:
+        """Whether no system has a better figure; what prints alike is equally good."""
+        _, metric, group = cell
+        values, orientation = self.one.value[:, metric, group], self.orientations[metric]
+        if orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2:
+            return False
+        best = np.nanargmin(values) if orientation == "lower" else np.nanargmax(values)
+        return self._show(cell) == self._show((int(best), metric, group))
+
+
+def show_figure(value: float, percent: bool) -> str:
+    """A figure for people; ``-`` where there is none."""
     if np.isnan(value):
         return "-"
-    return f"{100 * value:.2f}" if percent and not one.units[cell[1]] else f"{value:.4f}"
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{100 * value:.2f}" if percent else f"{value:.4f}"
+
+
+def show_interval(ends: Sequence[float], percent: bool) -> str:
+    """The ends of an interval for people; nothing where there is none."""
+    return "" if np.isnan(ends).any() else f"[{', '.join(show_figure(end, percent) for end in ends)}]"
 
 
 class Grouped(Protocol):
@@ -77,12 +128,12 @@ def _span(counts: Int) -> str:
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _metrics_across(one: Answer, percent: bool) -> Table:
+def _metrics_across(one: Answer, figures: _Figures) -> Table:
     counted, metrics = _counted(one), range(len(one.metrics))
-    rows = [
+    rows: list[tuple[Entry, ...]] = [
         (
             *(name, *group_labels(one, group)),
-            *(_show(one, percent, (system, metric, group)) for metric in metrics),
+            *(figures[system, metric, group] for metric in metrics),
             *(_span(one.counts[count][system, :, group]) for count in counted),
         )
         for system, name in enumerate(one.systems)
@@ -91,40 +142,60 @@ def _metrics_across(one: Answer, percent: bool) -> Table:
     return Table(("system", *one.groupings, *_metric_heads(one), *(_HEADS[name] for name in counted)), tuple(rows))
 
 
-def _metrics_down(one: Answer, percent: bool) -> Table:
+def _systems_across(one: Answer, figures: _Figures) -> Table:
     counted, systems = _counted(one), range(len(one.systems))
-    rows = [
+    rows: list[tuple[Entry, ...]] = [
         (
-            name,
-            *(_show(one, percent, (system, metric, 0)) for system in systems),
-            *(_span(one.counts[count][:, metric, 0]) for count in counted),
+            *(name, *group_labels(one, group)),
+            *(figures[system, metric, group] for system in systems),
+            *(_span(one.counts[count][:, metric, group]) for count in counted),
         )
         for metric, name in enumerate(_metric_heads(one))
+        for group in one.filled
     ]
-    return Table(("metric", *one.systems, *(_HEADS[name] for name in counted)), tuple(rows))
+    return Table(("metric", *one.groupings, *one.systems, *(_HEADS[name] for name in counted)), tuple(rows))
 
 
-def _one_value_a_row(one: Answer, percent: bool) -> Table:
+def _groups_across(one: Answer, figures: _Figures) -> Table:
+    counted, filled = _counted(one), one.filled
+    rows: list[tuple[Entry, ...]] = [
+        (
+            *(name, system),
+            *(figures[place, metric, group] for group in filled),
+            *(_span(one.counts[count][place, metric, filled]) for count in counted),
+        )
+        for metric, name in enumerate(_metric_heads(one))
+        for place, system in enumerate(one.systems)
+    ]
+    heads = (" / ".join(group_labels(one, group)) for group in filled)
+    return Table(("metric", "system", *heads, *(_HEADS[name] for name in counted)), tuple(rows))
+
+
+def _one_value_a_row(one: Answer, figures: _Figures) -> Table:
     counted, heads = _counted(one), _metric_heads(one)
     rows: list[tuple[Entry, ...]] = []
     for cell in one.cells():
         system, metric, group = cell
         counts = (int(one.counts[count][cell]) for count in counted)
-        rows.append((heads[metric], one.systems[system], *group_labels(one, group), _show(one, percent, cell), *counts))
+        rows.append((heads[metric], one.systems[system], *group_labels(one, group), figures[cell], *counts))
     columns = ("metric", "system", *one.groupings, "value", *(_HEADS[name] for name in counted))
     return Table(columns, tuple(rows))
 
 
 def title_of(attrs: Mapping[str, str]) -> str:
     """Where the numbers of an answer come from."""
-    parts = ("task", "convention", "grid")
+    parts = ("task", "convention", "grid", "annotator", "param", "over", "where")
     described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
-    return f"{attrs['group']}: {described}" if attrs.get("group") else described
+    return ": ".join(filter(None, (attrs.get("group", ""), described)))
 
 
 def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     """What has to be known to read the numbers."""
     notes = [f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(one.aggregates)]
+    if one.ends:
+        notes.append(interval_note(one.attrs))
+    if one.like_best is not None:
+        notes.append(mark_note(one.attrs))
     if percent:
         notes.append("ratios in percent")
     missing, undefined = one.attrs["missing"], one.attrs["undefined"]
@@ -135,9 +206,33 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     bare = [name for name, least in zip(one.systems, _least_missing(one), strict=True) if least == one.n_tracks.sum()]
     if bare and missing == "common" and len(bare) < len(one.systems):
         notes.append(f"no score at all: {', '.join(bare)}; leave it out with its name, or choose missing: skip")
+    if missing == "common" and len(one.systems) > 1 and not one.counts["n"].any() and not bare:
+        notes.append("no track has a score of every system; name fewer systems, or choose missing: skip")
     if one.attrs["left_out"]:
         notes.append(f"not defined for: {one.attrs['left_out']}")
     return tuple(notes)
+
+
+def interval_note(attrs: Mapping[str, str]) -> str:
+    """How intervals came about, with the unit where that is no track."""
+    unit, cluster = attrs.get("unit", "track"), attrs.get("cluster", "")
+    drawn = f"tracks, {together(cluster)}" if cluster else f"values of {unit}"
+    figure = f"; each {unit} counts once" if unit != "track" else ""
+    level, method, number = float(attrs["level"]), attrs["method"], attrs["replicates"]
+    over = "tracks" if unit == "track" and not cluster else drawn
+    return f"[ ]: {100 * level:g} % confidence interval, bootstrap over {over} ({method}, {number} replicates){figure}"
+
+
+def together(cluster: str) -> str:
+    """What is drawn or swapped as a whole."""
+    return "all annotations of the same one together" if cluster == "track" else f"all of the same {cluster} together"
+
+
+def mark_note(attrs: Mapping[str, str]) -> str:
+    """What the mark of significance means."""
+    test, correction = attrs["test"], attrs["correction"]
+    alpha = 1 - float(attrs["test_level"])
+    return f"{MARK}: not significantly different from the best at {alpha:.3g} ({test}, corrected: {correction})"
 
 
 def _of(count: int, cells: int) -> str:

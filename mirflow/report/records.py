@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
-from ..analysis.names import TABLE_AGGREGATES
+from ..analysis.names import table_aggregates
 from ..metrics.base import Convention, Metric, Parameter
 from .tables import Table
 
@@ -62,7 +63,7 @@ def full_table(task: str, convention: Convention) -> Table:
     rows = tuple(
         (
             *(task, convention.name, metric.name, metric.title, metric.summary, metric.key, " ".join(metric.aliases)),
-            *(metric.range[0], metric.range[1], metric.orientation, metric.unit, metric.weight, metric.weight_unit),
+            *(*map(_end, metric.range), metric.orientation, metric.unit, metric.weight, metric.weight_unit),
             *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
             *(metric.default, metric.literature, metric.version),
@@ -73,12 +74,18 @@ def full_table(task: str, convention: Convention) -> Table:
 
 
 def _aggregates(metric: Metric) -> tuple[str, ...]:
-    """The aggregates of a metric; those with extra dims have their own, the standard one first."""
-    return tuple(TABLE_AGGREGATES) if metric.dims else metric.aggregates
+    """The aggregates of a metric; those with extra dims have their own."""
+    return tuple(table_aggregates(metric.orientation)) if metric.dims else metric.aggregates
 
 
 def _standard(metric: Metric) -> str:
-    return _aggregates(metric)[0] if metric.dims else metric.standard_aggregate
+    counted = metric.dims and metric.orientation == "none"
+    return _aggregates(metric)[0] if counted else metric.standard_aggregate
+
+
+def _end(value: float) -> float | None:
+    """An end of a range for programs; None where there is none."""
+    return value if math.isfinite(value) else None
 
 
 def _span(metric: Metric) -> str:

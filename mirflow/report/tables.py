@@ -1,4 +1,4 @@
-"""A table, and the four ways to write it."""
+"""A table, and the ways to write it as text; LaTeX and Parquet have rooms of their own."""
 
 from __future__ import annotations
 
@@ -6,9 +6,46 @@ import csv
 import io
 import json
 import math
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+
+MARK = "*"
+"""Stands behind figures that do not differ significantly from the best."""
+
+
+class Figure(str):
+    """A figure for people as text, with what LaTeX shows in its own way.
+
+    Parameters
+    ----------
+    figure : str
+        The number.
+    ends : str
+        Its confidence interval; empty where there is none.
+    best : bool
+        Whether it is the best of those that it is compared with.
+    marked : bool
+        Whether it does not differ significantly from the best.
+
+    Examples
+    --------
+    >>> Figure("0.7926", "[0.7703, 0.8195]", marked=True)
+    '0.7926* [0.7703, 0.8195]'
+    """
+
+    figure: str
+    ends: str
+    best: bool
+    marked: bool
+
+    def __new__(cls, figure: str, ends: str = "", best: bool = False, marked: bool = False) -> Figure:
+        """The text that terminals and markdown show."""
+        made = super().__new__(cls, " ".join(filter(None, (f"{figure}{MARK if marked else ''}", ends))))
+        made.figure, made.ends, made.best, made.marked = figure, ends, best, marked
+        return made
+
 
 Entry = str | int | float | None
 
@@ -22,7 +59,7 @@ class Table:
     columns : tuple of str
         Every row has an entry for each.
     rows : tuple of tuples
-        Text, numbers, or None where there is nothing. NaN is written as nothing.
+        Text (figures for people too), numbers, or None where there is nothing. NaN is written as nothing.
     title : str
         One line above.
     notes : tuple of str
@@ -79,14 +116,14 @@ def to_text(table: Table, width: int | None = None) -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    numeric = [_is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
+    numeric = [is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
     columns = [
-        Column(Text(_clean(name)), justify="right" if number else "left", no_wrap=name not in table.folds)
+        Column(Text(clean_text(name)), justify="right" if number else "left", no_wrap=name not in table.folds)
         for name, number in zip(table.columns, numeric, strict=True)
     ]
     grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for row in table.rows:
-        grid.add_row(*(Text(_clean(_show(entry))) for entry in row))
+        grid.add_row(*(Text(clean_text(show_entry(entry))) for entry in row))
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
     Console(file=out, width=_room(table, width), color_system=None, legacy_windows=False).print(grid)
@@ -109,7 +146,7 @@ def _room(table: Table, width: int | None) -> int:
     """How wide a table has to be at least, or may be."""
     needed = 0
     for place, name in enumerate(table.columns):
-        entries = [name, *(_clean(_show(row[place])) for row in table.rows)]
+        entries = [name, *(clean_text(show_entry(row[place])) for row in table.rows)]
         widest = max(map(text_width, entries))
         needed += (min(24, widest) if name in table.folds and width else widest) + 3
     return max(needed, width or 0)
@@ -125,48 +162,63 @@ def text_width(text: str) -> int:
 def to_markdown(table: Table) -> str:
     """The table for a README or an issue."""
     lines = [_pipes(table.columns), "|" + "---|" * len(table.columns)]
-    lines += [_pipes([_show(entry) for entry in row]) for row in table.rows]
+    lines += [_pipes([show_entry(entry) for entry in row]) for row in table.rows]
     head = [table.title, ""] if table.title else []
     foot = ["", *(f"{note}  " for note in table.notes)] if table.notes else []
     return "".join(f"{line}\n" for line in [*head, *lines, *foot])
 
 
 def _pipes(entries: Sequence[str]) -> str:
-    escaped = (_clean(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in entries)
+    escaped = (clean_text(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in entries)
     return f"| {' | '.join(escaped)} |"
 
 
 def to_csv(table: Table) -> str:
-    """The table for other programs: full precision, nothing for what is not there, no title and no notes."""
+    """The table for other programs: full precision, nothing for what is not there, no title and no notes.
+
+    An infinite figure is ``inf`` or ``-inf``.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(table.columns)
-    writer.writerows([_bare(entry) for entry in row] for row in table.rows)
+    writer.writerows([bare_entry(entry) for entry in row] for row in table.rows)
     return out.getvalue()
 
 
 def to_json(table: Table) -> str:
     """The table as a list of objects: full precision, null for what is not there."""
-    rows = [{name: _bare(entry) for name, entry in zip(table.columns, row, strict=True)} for row in table.rows]
+    rows = [{name: _json_entry(entry) for name, entry in zip(table.columns, row, strict=True)} for row in table.rows]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def _bare(entry: Entry) -> Entry:
-    return None if isinstance(entry, float) and not math.isfinite(entry) else entry
+def bare_entry(entry: Entry) -> Entry:
+    """An entry for programs, None for what is not there."""
+    return None if isinstance(entry, float) and math.isnan(entry) else entry
 
 
-def _show(entry: Entry) -> str:
+def _json_entry(entry: Entry) -> Entry:
+    """JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again."""
+    plain = bare_entry(entry)
+    return str(plain) if isinstance(plain, float) and math.isinf(plain) else plain
+
+
+def show_entry(entry: Entry) -> str:
+    """An entry for people."""
     if entry is None or (isinstance(entry, float) and math.isnan(entry)):
         return "-"
     return f"{entry:.4f}" if isinstance(entry, float) else str(entry)
 
 
-def _is_numeric(entries: Sequence[Entry]) -> bool:
+# A number, or two that are the ends of a span, perhaps with a mark and an interval.
+_NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)(-\d+)?\*?( \[.*\])?")
+
+
+def is_numeric(entries: Sequence[Entry]) -> bool:
     """Whether a column reads as numbers, which are set flush right."""
-    shown = [_show(entry) for entry in entries]
-    return all(text[:1].isdigit() or text[:1] == "-" for text in shown) and any(text != "-" for text in shown)
+    shown = [text for text in map(show_entry, entries) if text != "-"]
+    return bool(shown) and all(map(_NUMBER.fullmatch, shown))
 
 
-def _clean(text: str) -> str:
+def clean_text(text: str) -> str:
     """Names come from files: what would steer a terminal or break a line is shown as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)

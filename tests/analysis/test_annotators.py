@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray as xr
 
+from mirflow.analysis.inference import compare, friedman, intervals
 from mirflow.analysis.query import aggregate, answers
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
@@ -78,3 +81,21 @@ def test_a_coordinate_of_the_tracks_with_that_name_comes_first(group):
     ds = group.drop_vars(["score_by_annotator", "weight_by_annotator", "annotator"])
     answer = aggregate(ds.assign_coords(annotator=("track", ["x", "y", "y"])), "majmin", "mean", "annotator")
     assert answer["annotator"].values.tolist() == ["x", "y"]
+
+
+def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group):
+    board = from_dataset(group.isel(track=[0, 1]))
+    both, question = ["A1", "A2"], Question("majmin", "mean")
+    found = intervals(board, replace(question, annotator=both), replicates=500)
+    by_hand = intervals(board, replace(question, annotator=both), replicates=500, cluster="track")
+    alone = intervals(board, replace(question, annotator="A1"), replicates=500)
+    assert found.counts["n"].ravel().tolist() == [3, 3]
+    assert [found.attrs["cluster"], alone.attrs["cluster"]] == ["track", ""]
+    np.testing.assert_array_equal(found.low, by_hand.low)
+    # Of two tracks, every replicate has one of three figures: those of either track alone, or the whole.
+    assert found.low[0].item() == pytest.approx(0.4)
+    pairs = compare(board, replace(question, annotator=both), replicates=500)
+    assert [pairs.arrays["n"][0, 1, 0], pairs.arrays["p"][0, 1, 0]] == [3, 0.5]
+    with pytest.raises(QueryError, match="takes all tracks as independent"):
+        compare(board, replace(question, annotator=both), test="t")
+    assert friedman(board, replace(question, annotator=both)).ranks.n.tolist() == [2]

@@ -78,9 +78,14 @@ class TestForPrograms:
         assert [(name, float(number)) for name, number in back[1:]] == rows
 
     def test_nothing_is_null_or_empty(self):
-        table = Table(("a", "b", "c"), ((math.nan, None, math.inf),))
-        assert json.loads(to_json(table)) == [{"a": None, "b": None, "c": None}]
-        assert to_csv(table) == "a,b,c\n,,\n"
+        table = Table(("a", "b"), ((math.nan, None),))
+        assert json.loads(to_json(table)) == [{"a": None, "b": None}]
+        assert to_csv(table) == "a,b\n,\n"
+
+    def test_what_is_infinite_is_not_nothing(self):
+        table = Table(("a", "b"), ((math.inf, -math.inf),))
+        assert json.loads(to_json(table)) == [{"a": "inf", "b": "-inf"}]
+        assert [float(text) for text in to_csv(table).splitlines()[1].split(",")] == [math.inf, -math.inf]
 
 
 def test_a_row_of_the_wrong_length_is_refused():

@@ -1,0 +1,119 @@
+"""What two evaluations say differently of themselves: rules, parameters, versions, and the files they scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..scoreboard import Scoreboard
+from .sides import IMPORTED, PRINTED_STEP, Side
+
+# Times, texts that say the same as other attributes, and what differs from machine to machine without meaning anything.
+_SKIPPED = frozenset({"created", "coordinates", "signatures", "parameters", "root", "mapping", IMPORTED, PRINTED_STEP})
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that differs; a side that does not have it says nothing.
+
+    Examples
+    --------
+    >>> Setting("convention", "mir_eval", "mirex2013").name
+    'convention'
+    """
+
+    name: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """In how many of the cells that both sides scored the files differ.
+
+    Parameters
+    ----------
+    reference, estimate : int
+        Cells whose reference (estimate) had other bytes.
+    cells : int
+        Cells of which both sides say what they scored.
+    """
+
+    reference: int
+    estimate: int
+    cells: int
+
+
+def differing_settings(a: Side, b: Side, metrics: Sequence[str]) -> list[Setting]:
+    """What differs in the attributes of two evaluations, and in the versions and parameters of metrics that both have.
+
+    A table says little of itself: beside one, only what both sides say can differ.
+    """
+    left, right = (dict(_attributes(one.board)) | dict(_of_metrics(one.board, metrics)) for one in (a, b))
+    tables = a.is_table or b.is_table
+    names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
+    pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
+    return [Setting(*_shown(*pair)) for pair in pairs if pair[1] != pair[2]]
+
+
+def _attributes(board: Scoreboard) -> Iterator[tuple[str, str]]:
+    for name, value in board.attrs.items():
+        if name in _SKIPPED:
+            continue
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", _text(one)) for key, one in value.items())
+        else:
+            yield name, _text(value)
+
+
+def _of_metrics(board: Scoreboard, metrics: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Versions and parameters of metrics."""
+    place = {name: at for at, name in enumerate(board.metrics)}
+    version = board.coords["metric"].get("version")
+    parameters = board.attrs.get("parameters", {})
+    for metric in metrics:
+        if version is not None:
+            yield f"version of {metric}", _text(version[place[metric]])
+        for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
+            yield f"{name} of {metric}", _text(value)
+
+
+def _text(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _shown(name: str, a: str, b: str) -> tuple[str, str, str]:
+    """Long texts, such as pipelines, by their first line that differs."""
+    if "\n" not in a + b:
+        return name, a, b
+    mine, others = a.splitlines(), b.splitlines()
+    first = next((at for at, (one, two) in enumerate(zip(mine, others, strict=False)) if one != two), None)
+    at = min(len(mine), len(others)) if first is None else first
+    return f"{name}, line {at + 1}", "".join(mine[at : at + 1]).strip(), "".join(others[at : at + 1]).strip()
+
+
+def differing_inputs(a: Side, b: Side, systems: Sequence[str], tracks: Sequence[str]) -> Inputs | None:
+    """How many cells were scored from other files; None where a side does not say from which."""
+    if a.is_table or b.is_table:
+        return None
+    left, right = (_digests(one.board, systems, tracks) for one in (a, b))
+    cells = reference = estimate = 0
+    for mine, others in zip(left, right, strict=True):
+        if mine and others:
+            cells += 1
+            (ref_a, _, est_a), (ref_b, _, est_b) = mine.partition(":"), others.partition(":")
+            reference += ref_a != ref_b
+            estimate += est_a != est_b
+    return Inputs(reference, estimate, cells) if cells else None
+
+
+def _digests(board: Scoreboard, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
+    """Digests of what was scored, cell by cell."""
+    whole = np.broadcast_to(board.digests(), (len(board.systems), len(board.tracks)))
+    rows = [board.systems.index(name) for name in systems]
+    place = {name: at for at, name in enumerate(board.tracks)}
+    columns = [place[name] for name in tracks]
+    return [str(one) for one in whole[np.ix_(rows, columns)].ravel().tolist()]

@@ -1,0 +1,137 @@
+"""Confidence intervals by bootstrap, for every aggregate: units are drawn again, with what they add to the figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ...ragged import Float
+from ..aggregate import answer_of
+from ..answer import Answer
+from ..grouping import Grouping
+from ..question import Question
+from ..scoreboard import Scoreboard
+from ..selection import as_names
+from .figures import Figures, Medians, Ratios
+from .resampling import Resampling, Seed, accelerations, bounds
+from .sample import TRACK, Sample, columns_by_pattern, sample_of, select_numbers
+
+
+def intervals(
+    board: Scoreboard,
+    question: Question | None = None,
+    *,
+    level: float = 0.95,
+    method: str = "bca",
+    replicates: int = 10_000,
+    unit: str = TRACK,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> Answer:
+    """Figures over the tracks with confidence intervals.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question or None
+        As for :func:`mirflow.analysis.aggregate.ask`.
+    level : float
+        The share of such intervals that hold the true figure.
+    method : {"bca", "percentile"}
+        Bias-corrected and accelerated (Efron 1987), or plain quantiles of the replicates.
+    replicates : int
+        How often the collection is drawn again.
+    unit : str
+        What is drawn: ``track``, or a coordinate along the tracks; then the figure is the mean (or the median, where
+        that is the aggregate) of the figures of its values, each counted once.
+    cluster : str or None
+        A coordinate along the tracks (artist, album) whose tracks are drawn together; the figure is the same. Where
+        several annotators of a track are in one figure they are drawn together, as if it were ``track``.
+    rng : int or numpy.random.Generator
+        The seed; the same one gives the same intervals.
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    Answer
+        With ``low`` and ``high``: NaN where there are fewer than two units (clusters), or a score in a mean is
+        infinite.
+        Each figure is resampled over its own tracks, so that an interval does not depend on what else was asked, the
+        policy `common` aside.
+
+    Raises
+    ------
+    QueryError
+        For a level or a number of replicates that is none, a metric with extra dims, and as a plain question.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    question = question or Question()
+    how = Resampling.of(level, method, replicates, rng)
+    part = select_numbers(board, question)
+    answer = answer_of(part, question.by, group)
+    grouping = Grouping.of(part.board, part.tracks, as_names(question.by) or [])
+    value = answer.value.copy()
+    low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
+    for place, members in grouping.members().items():
+        whole = len(members) == len(part.tracks)
+        sample = sample_of(part, unit, cluster, None if whole else members)
+        if cluster is None and sample.repeats:
+            cluster = TRACK
+        if unit != TRACK:
+            value[..., place] = sample.values()
+        low[..., place], high[..., place] = interval_of(sample, value[..., place], how)
+    attrs = {**answer.attrs, **how.attrs(), "unit": unit, "cluster": cluster or ""}
+    return replace(answer, value=value, low=low, high=high, attrs=attrs)
+
+
+def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float]:
+    """The intervals of all figures of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+    value : float64 (systems, metrics)
+    how : Resampling
+
+    Returns
+    -------
+    low, high : float64 (systems, metrics)
+    """
+    low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
+    systems, metrics = value.shape
+    for median in (False, True):
+        chosen = [metric for metric in range(metrics) if (sample.kinds[metric] == "median") == median]
+        columns = [(system, metric) for metric in chosen for system in range(systems)]
+        if not columns:
+            continue
+        included = np.array([sample.included[system, :, metric] for system, metric in columns])
+        for units, places in columns_by_pattern(included):
+            own = sample.take(np.flatnonzero(units))
+            inside = [columns[place] for place in places]
+            figures = figures_of(own, inside)
+            if figures.clusters > 1:
+                at = tuple(np.array(inside).T)
+                low[at], high[at] = bounds(
+                    draw(figures, len(inside), how), value[at], accelerations(figures.left_out()), how
+                )
+    return low, high
+
+
+def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Figures:
+    """Some (system, metric) of a sample, all medians or all ratios, in the form that can be computed again."""
+    median = sample.kinds[columns[0][1]] == "median"
+    return Medians.of(sample, columns) if median else Ratios.of(sample, columns)
+
+
+def draw(figures: Figures, number: int, how: Resampling) -> Float:
+    """The replicates of some figures: float64 (figures, replicates)."""
+    found = np.empty((number, how.replicates))
+    start = 0
+    for counts in how.counts(figures.clusters):
+        found[:, start : start + len(counts)] = figures.again(counts)
+        start += len(counts)
+    return found

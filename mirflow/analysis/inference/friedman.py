@@ -1,0 +1,246 @@
+"""Friedman's test with Tukey-Kramer comparisons of mean ranks, as MIREX publishes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import QueryError
+from ...ragged import Bool, Float
+from ..aggregate import origin_of
+from ..question import Question
+from ..scoreboard import Array, Scoreboard
+from .comparisons import comparable
+from .groups import letters, significance_groups
+from .layout import dataset_of
+from .resampling import check_level
+from .sample import TRACK, by_track, sample_of, settle, signs_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_LONG_NAMES = {
+    "statistic": "Friedman's chi-square, corrected for ties",
+    "dof": "degrees of freedom",
+    "p": "p-value of Friedman's test",
+    "n": "number of units that every system has",
+    "f_statistic": "Iman and Davenport's F",
+    "f_p": "p-value of Iman and Davenport's F",
+    "concordance": "Kendall's coefficient of concordance",
+    "critical_difference": "difference of mean ranks from which on two systems differ",
+    "mean_rank": "mean rank over the units, 1 being the best",
+    "low": "mean rank minus half of the critical difference",
+    "high": "mean rank plus half of the critical difference",
+    "letters": "systems that share a letter do not differ",
+    "rank_difference": "mean rank of system minus mean rank of other",
+    "rank_low": "lower end of the simultaneous confidence interval of the difference of mean ranks",
+    "rank_high": "upper end of the simultaneous confidence interval of the difference of mean ranks",
+    "p_pair": "p-value of Tukey and Kramer's comparison of mean ranks",
+    "significant": "whether the p-value of the pair is below 1 - level",
+}
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Friedman's test and Tukey-Kramer comparisons on plain arrays, for several metrics.
+
+    Parameters
+    ----------
+    statistic, p, f_statistic, f_p, concordance, critical_difference : float64 (metrics,)
+    dof, n : int64 (metrics,)
+    mean_rank : float64 (systems, metrics)
+        1 is the best.
+    p_pair : float64 (systems, systems, metrics)
+        NaN on the diagonal.
+    """
+
+    statistic: Float
+    dof: Array
+    p: Float
+    n: Array
+    f_statistic: Float
+    f_p: Float
+    concordance: Float
+    critical_difference: Float
+    mean_rank: Float
+    p_pair: Float
+
+
+@dataclass(frozen=True)
+class Friedman:
+    """Friedman's test of all systems, and which of them differ.
+
+    Parameters
+    ----------
+    systems, metrics, aggregates : list of str
+        ``aggregates`` is along the metrics; it matters only where units are no tracks.
+    system_coords, metric_coords : mapping of str to array
+    ranks : Ranks
+    attrs : mapping of str to str
+    """
+
+    systems: list[str]
+    metrics: list[str]
+    aggregates: list[str]
+    system_coords: Mapping[str, Array]
+    metric_coords: Mapping[str, Array]
+    ranks: Ranks
+    attrs: Mapping[str, str]
+
+    @property
+    def rank_difference(self) -> Float:
+        """Differences of mean ranks: float64 (systems, systems, metrics)."""
+        mean = self.ranks.mean_rank
+        return np.asarray(mean[:, np.newaxis] - mean[np.newaxis])
+
+    @property
+    def significant(self) -> Bool:
+        """Which systems differ: bool (systems, systems, metrics)."""
+        return np.asarray(self.ranks.p_pair < 1 - float(self.attrs["level"]))
+
+    def ranked(self, metric: int) -> list[int]:
+        """The systems by mean rank, the best first."""
+        return [int(place) for place in np.argsort(self.ranks.mean_rank[:, metric], kind="stable")]
+
+    def groups(self, metric: int) -> list[list[int]]:
+        """Sets of systems that do not differ, the best system's first: the bars of a critical-difference diagram.
+
+        None where nothing could be ranked.
+        """
+        return significance_groups(self.significant[..., metric], self.ranked(metric) if self.ranks.n[metric] else [])
+
+    @property
+    def letters(self) -> Array:
+        """The significance groups of each system as letters: str (systems, metrics)."""
+        columns = [letters(self.groups(metric), len(self.systems)) for metric in range(len(self.metrics))]
+        return np.array(columns, dtype=str).reshape(len(columns), len(self.systems)).T
+
+    def to_dataset(self) -> xr.Dataset:
+        """The test over (metric), the ranks over (system, metric), the comparisons over (system, other, metric)."""
+        ranks, difference = self.ranks, self.rank_difference
+        half = ranks.critical_difference / 2
+        alone = ("statistic", "dof", "p", "n", "f_statistic", "f_p", "concordance", "critical_difference")
+        systems = {"mean_rank": ranks.mean_rank, "low": ranks.mean_rank - half, "high": ranks.mean_rank + half}
+        pairs: dict[str, Array] = {"rank_difference": difference, "p_pair": ranks.p_pair}
+        pairs |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half}
+        pairs["significant"] = self.significant
+        variables: dict[str, tuple[tuple[str, ...], Array]] = {n: (("metric",), getattr(ranks, n)) for n in alone}
+        variables |= {n: (("system", "metric"), each) for n, each in {**systems, "letters": self.letters}.items()}
+        variables |= {n: (("system", "other", "metric"), each) for n, each in pairs.items()}
+        return dataset_of(self, variables, {"aggregate": self.aggregates}, _LONG_NAMES)
+
+
+def friedman(
+    board: Scoreboard,
+    question: Question | None = None,
+    *,
+    unit: str = TRACK,
+    level: float = 0.95,
+    group: str = "",
+) -> Friedman:
+    """Rank the systems on each unit, test whether the ranks differ at all, and which systems' mean ranks do.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question or None
+        As for :func:`mirflow.analysis.aggregate.ask`, without groups of tracks. Ranks need every system on a unit, so
+        `missing` is ``common`` (the default), ``zero`` or ``raise``.
+    unit : str
+        ``track``, or a coordinate along the tracks (fold, class, query, ...) within whose values the scores are
+        aggregated before they are ranked; so are the scores of several annotators of a track.
+    level : float
+        1 minus the chance of any false difference.
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    Friedman
+        Without ties the comparisons are Nemenyi's; with ties the variance of the ranks is that of the ranks at hand, as
+        in MATLAB's ``multcompare``, which MIREX used.
+
+    Raises
+    ------
+    QueryError
+        For fewer than two systems, the policy ``skip``, a metric of which neither high nor low values are better, and
+        as a plain question.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    question = question or Question()
+    check_level(level)
+    if question.missing == "skip":
+        raise QueryError("ranks need every system on a unit; choose missing: common or zero")
+    part = comparable(board, question)
+    signs = signs_of(part.metric_names, part.texts("orientation"))
+    sample = sample_of(part, unit)
+    if sample.repeats:
+        sample = by_track(part, sample)
+    complete: Bool = np.asarray(sample.included.all(axis=0))
+    ranks = rank_systems(-signs * sample.score, complete, level)
+    attrs = {**origin_of(part.board, group), "level": f"{level:g}", "unit_of_comparison": unit}
+    attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    along = [
+        {name: values[places] for name, values in part.board.coords[dim].items()}
+        for dim, places in (("system", part.systems), ("metric", part.metrics))
+    ]
+    return Friedman(part.system_names, part.metric_names, part.kinds, along[0], along[1], ranks, attrs)
+
+
+def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:
+    """Friedman's test and Tukey-Kramer comparisons.
+
+    Parameters
+    ----------
+    score : float64 (systems, units, metrics)
+        The lowest is the best.
+    complete : bool (units, metrics)
+        The units that count.
+    level : float
+
+    Returns
+    -------
+    Ranks
+        Where all systems are equal on all units the statistic is 0 and every p-value 1; without a unit they are NaN.
+
+    References
+    ----------
+    Friedman 1937 and 1940; Nemenyi 1963; Iman and Davenport 1980; Demsar 2006; Downie et al. 2010.
+
+    Examples
+    --------
+    >>> score = -np.array([[0.9, 0.8, 0.7], [0.5, 0.9, 0.6], [0.1, 0.2, 0.3]])[..., np.newaxis]
+    >>> found = rank_systems(score, np.ones((3, 1), dtype=bool))
+    >>> found.mean_rank.ravel().round(2).tolist(), round(found.statistic.item(), 3)
+    ([1.33, 1.67, 3.0], 4.667)
+    """
+    from scipy.stats import chi2, f, rankdata, studentized_range
+
+    systems, _, metrics = score.shape
+    middle, dof = (systems + 1) / 2, systems - 1
+    mean_rank, spread = np.full((systems, metrics), np.nan), np.full(metrics, np.nan)
+    n = complete.sum(axis=0)
+    for metric in np.flatnonzero(n).tolist():
+        rank = rankdata(settle(score[:, complete[:, metric], metric]), axis=0)
+        mean_rank[:, metric] = rank.mean(axis=1)
+        spread[metric] = ((rank - middle) ** 2).sum() / (n[metric] * dof)
+    between = n * ((mean_rank - middle) ** 2).sum(axis=0)
+    statistic = np.divide(between, spread, out=np.where(n > 0, 0.0, np.nan), where=spread > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        concordance = statistic / (n * dof)
+        f_statistic = (n - 1) * statistic / np.maximum(n * dof - statistic, 0.0)
+        error = np.sqrt(spread / n)
+    f_p = np.where(n > 1, f.sf(f_statistic, dof, np.maximum(dof * (n - 1), 1)), np.nan)
+    distance = np.abs(mean_rank[:, np.newaxis] - mean_rank[np.newaxis])
+    ratio = np.divide(distance, error, out=np.where(np.isnan(distance), np.nan, 0.0), where=error > 0)
+    upper = np.triu_indices(systems, 1)
+    p_pair = np.full(distance.shape, np.nan)
+    p_pair[upper] = p_pair[upper[1], upper[0]] = studentized_range.sf(ratio[upper], systems, np.inf)
+    critical = studentized_range.ppf(level, systems, np.inf) * error
+    dofs = np.full(metrics, dof, dtype=np.int64)
+    p = chi2.sf(statistic, dof)
+    return Ranks(statistic, dofs, p, n, f_statistic, f_p, concordance, critical, mean_rank, p_pair)

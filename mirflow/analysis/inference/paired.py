@@ -1,0 +1,174 @@
+"""Tests of two systems on the same units: permutations that match the figure, Wilcoxon's and Student's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from ...errors import QueryError, UnknownNameError
+from ...ragged import Float, Int
+from .figures import Ratios
+from .resampling import Resampling
+from .sample import Sample, differences, settle
+
+TESTS = {
+    "permutation": "the two systems' results swapped unit by unit, compared by the figure itself",
+    "wilcoxon": "Wilcoxon's signed-rank test of the units' differences",
+    "t": "Student's paired t-test of the units' differences",
+}
+_DEFINED = {"t": ("mean",), "wilcoxon": ("mean", "median")}
+_NEAR = 1e-11
+
+
+def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str | None) -> list[str]:
+    """The test of each metric.
+
+    Parameters
+    ----------
+    test : {"auto", "permutation", "wilcoxon", "t"}
+        ``auto`` is the permutation test, the only one that is about the figure itself for every aggregate.
+
+    Raises
+    ------
+    QueryError
+        For a test that is about something else than the figure, or that cannot know of clusters.
+    UnknownNameError
+        For another test.
+    """
+    name = "permutation" if test == "auto" else test
+    if name not in TESTS:
+        raise UnknownNameError("test", test, ["auto", *TESTS])
+    if name in _DEFINED:
+        for kind, metric in zip(kinds, metrics, strict=True):
+            if kind not in _DEFINED[name]:
+                raise QueryError(
+                    f"test {name!r} compares the tracks' scores, each counted once, and not the {kind} of {metric!r}; "
+                    "choose test permutation, or aggregate mean"
+                )
+        if cluster is not None:
+            raise QueryError(f"test {name!r} takes all tracks as independent; with cluster, choose test permutation")
+    return [name] * len(kinds)
+
+
+def p_values(test: str, sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
+    """The two-sided p-value of each pair of systems.
+
+    Parameters
+    ----------
+    test : {"permutation", "wilcoxon", "t"}
+    sample : Sample
+        Units that all systems of the pairs have.
+    metric : int
+    pairs : int64 (pairs, 2)
+    how : Resampling
+
+    Returns
+    -------
+    float64 (pairs,)
+        1 where no unit differs; NaN where there is no unit, or, for Student's test, only one, and for means of
+        infinite scores.
+    """
+    if sample.score.shape[1] == 0:
+        return np.full(len(pairs), np.nan)
+    if test == "permutation":
+        median = sample.kinds[metric] == "median"
+        return (swap_medians if median else swap_ratios)(sample, metric, pairs, how)
+    first, second = (sample.score[pairs[:, side], :, metric].T for side in (0, 1))
+    return _by_units(test, differences(first, second))
+
+
+def _by_units(test: str, difference: Float) -> Float:
+    """Wilcoxon's or Student's test of differences (units, pairs)."""
+    from scipy import stats
+
+    found = np.ones(difference.shape[1])
+    if test == "t" and len(difference) < 2:
+        return np.full(len(found), np.nan)
+    settled = settle(difference)
+    differs = np.flatnonzero(settled.any(axis=0))
+    if len(differs):
+        columns = (settled if test == "wilcoxon" else difference)[:, differs]
+        with np.errstate(all="ignore"):
+            if test == "t":
+                found[differs] = _student(columns)
+            else:
+                # One pair at a time: scipy leaves the exact test for all columns if any of them has ties.
+                found[differs] = [stats.wilcoxon(column).pvalue for column in columns.T]
+    return found
+
+
+def _student(difference: Float) -> Float:
+    from scipy.special import stdtr
+
+    count = len(difference)
+    constant = settle(np.ptp(difference, axis=0)) == 0
+    mean, error = difference.mean(axis=0), difference.std(axis=0, ddof=1) / np.sqrt(count)
+    # All differences equal and not 0: no doubt is left; of infinite ones nothing can be said.
+    certain = np.where(np.isfinite(mean), np.inf, np.nan)
+    ratio = np.divide(mean, error, out=certain, where=~constant & (error > 0))
+    return np.asarray(2 * stdtr(count - 1, -np.abs(ratio)))
+
+
+def swap_ratios(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
+    """Swap what two systems add above and below the fraction line, unit by unit; for means, flip differences.
+
+    A swap is a sign: the sums of all pairs and all replicates are two matrix products, of signs with the terms of
+    the systems.
+    """
+    systems = np.unique(pairs)
+    figures = Ratios.of(sample, [(system, metric) for system in systems.tolist()])
+    left, right = np.searchsorted(systems, pairs.T)
+    above = figures.above
+    totals = above.sum(axis=0), figures.below.sum(axis=0)[figures.denominator]
+    size = np.divide(np.abs(above).sum(axis=0), totals[1], out=np.zeros(len(systems)), where=totals[1] > 0)
+    near = _NEAR * (size[left] + size[right])
+    least = _NEAR * (totals[1][left] + totals[1][right])
+
+    def swapped(signs: Float) -> Float:
+        both = [(sums[left] + sums[right]) / 2 for sums in totals]
+        signed = (signs @ above, (signs @ figures.below)[:, figures.denominator])
+        change = [(sums[:, left] - sums[:, right]) / 2 for sums in signed]
+        first, second = ((both[0] + way * change[0], both[1] + way * change[1]) for way in (1, -1))
+        return _ratio(*first, least) - _ratio(*second, least)
+
+    return _count_extremes(swapped, figures.clusters, near, how)
+
+
+def swap_medians(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
+    """Swap two systems' scores unit by unit, and compare their medians."""
+    score, cluster = sample.score[:, :, metric], sample.cluster
+    size = np.where(np.isfinite(score), np.abs(score), 0.0)
+    near = _NEAR * size.max(axis=1)
+
+    def swapped(signs: Float) -> Float:
+        stays = signs[:, cluster] > 0
+        found = np.empty((len(signs), len(pairs)))
+        for place, (left, right) in enumerate(pairs.tolist()):
+            sides = ((score[left], score[right]), (score[right], score[left]))
+            with np.errstate(invalid="ignore"):  # infinite scores of both signs
+                first, second = (np.median(np.where(stays, *side), axis=1) for side in sides)
+            found[:, place] = differences(first, second)
+        return found
+
+    return _count_extremes(swapped, int(cluster.max()) + 1, near[pairs].sum(axis=1), how)
+
+
+def _count_extremes(swapped: Callable[[Float], Float], units: int, near: Float, how: Resampling) -> Float:
+    """How often a difference is at least as far from 0 as the one observed, among those that are defined."""
+    observed = np.abs(swapped(np.ones((1, units))))[0]
+    chunks, exact = how.signs(units, len(near))
+    extreme, number = np.zeros(len(near)), np.zeros(len(near))
+    for signs in chunks:
+        found = np.abs(swapped(signs))
+        extreme += (found >= observed - near).sum(axis=0)
+        number += (~np.isnan(found)).sum(axis=0)
+    # What was observed is one of the replicates, listed or not (Phipson and Smyth 2010).
+    drawn = 0 if exact else 1
+    p = np.divide(extreme + drawn, number + drawn, out=np.full(len(near), np.nan), where=number + drawn > 0)
+    return np.where(np.isnan(observed), np.nan, p)
+
+
+def _ratio(above: Float, below: Float, least: Float) -> Float:
+    """The ratio; NaN where nothing weighs, of which the matrix products leave rounding behind."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below > least)

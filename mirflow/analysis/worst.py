@@ -1,0 +1,175 @@
+"""The tracks with the worst scores, or the best: where to look and listen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import QueryError
+from ..ragged import Bool, Float, Int
+from .aggregate import origin_of
+from .part import Part, select
+from .question import Question
+from .scoreboard import Array, Scoreboard
+from .selection import split_names
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Extremes:
+    """Tracks in the order of their scores, the worst (or the best) first.
+
+    Parameters
+    ----------
+    metric, unit, orientation : str
+    systems : list of str
+    track : list of lists of str
+        For each system its tracks; one list for all where the mean over the systems counts.
+    score, weight : list of float64 (systems, tracks)
+        Of the tracks of each list; of one system (systems being 1) where each has its own.
+    value : list of float64 (tracks,)
+        What the tracks are ordered by.
+    coords : mapping of str to list of array (tracks,)
+        Coordinates of the tracks.
+    left_out : int
+        Scores that do not take part: missing, or with nothing to measure where these are left out.
+    overall, best : bool
+    attrs : mapping of str to str
+    """
+
+    metric: str
+    unit: str
+    orientation: str
+    systems: list[str]
+    track: list[list[str]]
+    score: list[Float]
+    weight: list[Float]
+    value: list[Float]
+    coords: Mapping[str, list[Array]]
+    left_out: int
+    overall: bool
+    best: bool
+    attrs: Mapping[str, str]
+
+    def to_dataset(self) -> xr.Dataset:
+        """``track``, ``value`` and ``weight`` over (system, rank); overall ``track``, ``value`` over rank.
+
+        Overall ``score`` and ``weight`` are over (system, rank). Where a system has fewer tracks, ``track`` is empty.
+        """
+        import xarray as xr
+
+        longest = max(map(len, self.track), default=0)
+
+        def padded(columns: list[Array], fill: object) -> Array:
+            kind = np.concatenate(columns).dtype if columns else np.dtype(np.float64)
+            whole = np.full((len(columns), longest), fill, dtype=np.result_type(kind, np.asarray(fill).dtype))
+            for row, column in zip(whole, columns, strict=True):
+                row[: len(column)] = column
+            return whole
+
+        named = padded([np.array(names, dtype=str) for names in self.track], "")
+        coords = {"rank": np.arange(1, longest + 1), "system": np.array(self.systems, dtype=str)}
+        value = padded(self.value, np.nan)
+        attrs = {**self.attrs, "metric": self.metric, "unit": self.unit, "left_out": str(self.left_out)}
+        if self.overall:
+            both = ("system", "rank")
+            scores = {"score": (both, self.score[0]), "weight": (both, self.weight[0])}
+            return xr.Dataset({"value": ("rank", value[0]), **scores}, {**coords, "track": ("rank", named[0])}, attrs)
+        dims = ("system", "rank")
+        weight = padded([one[0] for one in self.weight], np.nan)
+        return xr.Dataset({"value": (dims, value), "weight": (dims, weight)}, {**coords, "track": (dims, named)}, attrs)
+
+
+def extremes(
+    board: Scoreboard,
+    question: Question,
+    count: int = 10,
+    *,
+    best: bool = False,
+    overall: bool = False,
+    group: str = "",
+) -> Extremes:
+    """The tracks with the worst scores of one metric, of each system or over all of them.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+        With one metric; its aggregate is not looked at. Without a policy what is missing is left out for each system,
+        and overall only tracks take part that every system has.
+    count : int
+        How many tracks, at most.
+    best : bool
+        The best ones instead.
+    overall : bool
+        By the mean over the systems, instead of each system's own.
+    group : str
+        A name of the evaluation to carry along.
+
+    Raises
+    ------
+    QueryError
+        For several metrics, one with extra dims, or one of which neither high nor low values are better.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    if count < 1:
+        raise QueryError(f"tracks to list: {count}; ask for one at least")
+    part = _one_metric(board, question, overall)
+    score, included = part.scores()
+    lower = part.texts("orientation")[0] == "lower"
+    ordered = score[..., 0] if lower == best else -score[..., 0]
+    chosen = _overall(ordered, included[..., 0], count) if overall else _each(ordered, included[..., 0], count)
+    names = part.track_names
+    rows = [slice(None)] if overall else [slice(row, row + 1) for row in range(len(part.systems))]
+    scores = [score[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)]
+    attrs = {**origin_of(part.board, group), "missing": part.missing, "undefined": part.undefined}
+    return Extremes(
+        part.metric_names[0],
+        part.texts("unit")[0],
+        part.texts("orientation")[0],
+        part.system_names,
+        [[names[place] for place in own.tolist()] for own in chosen],
+        scores,
+        [part.weight[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)],
+        [own.mean(axis=0) for own in scores],
+        {name: [values[part.tracks][own] for own in chosen] for name, values in part.board.coords["track"].items()},
+        int((~included).sum()),
+        overall,
+        best,
+        {**attrs, "order": "best" if best else "worst"},
+    )
+
+
+def _one_metric(board: Scoreboard, question: Question, overall: bool) -> Part:
+    if split_names(board, question.metric)[1]:
+        raise QueryError("tracks are listed by a metric that is one number for each track")
+    missing = question.missing or ("common" if overall else "skip")
+    part = select(board, replace(question, by=None, aggregate="mean", missing=missing))
+    if len(part.metrics) != 1:
+        raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(part.metric_names)}")
+    if part.texts("orientation")[0] == "none":
+        raise QueryError(f"metric {part.metric_names[0]!r}: neither high nor low values of it are better")
+    return part
+
+
+def _each(ordered: Float, included: Bool, count: int) -> list[Int]:
+    """The first tracks of each system in ascending order; equal ones in the order of the tracks."""
+    found = []
+    for row, there in zip(ordered, included, strict=True):
+        places = np.flatnonzero(there)
+        found.append(places[np.argsort(row[places], kind="stable")][:count].astype(np.int64))
+    return found
+
+
+def _overall(ordered: Float, included: Bool, count: int) -> list[Int]:
+    """The first tracks by the mean over the systems, of those that all have."""
+    places = np.flatnonzero(included.all(axis=0))
+    with np.errstate(invalid="ignore"):
+        mean = ordered[:, places].mean(axis=0)
+    return [places[np.argsort(mean, kind="stable")][:count].astype(np.int64)]

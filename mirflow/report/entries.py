@@ -1,0 +1,87 @@
+"""Scores along extra dims as one table for people: systems down, the last dim across."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+
+import numpy as np
+
+from ..analysis.extra import ExtraAnswer
+from ..analysis.names import AGGREGATES, MISSING, TABLE_AGGREGATES
+from .layouts import group_labels, show_figure, title_of
+from .tables import Entry, Figure, Table, full_width
+
+Place = tuple[int, ...]
+
+
+def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> Table:
+    """A row for each system, group of tracks and label along all extra dims but the last, whose labels run across.
+
+    Parameters
+    ----------
+    answer : ExtraAnswer
+    width : int
+        Columns of the terminal; what is wider has a row for each entry instead.
+    percent : bool
+        Ratios as percentages.
+    """
+    percent = percent and not answer.unit
+    table = _across(answer, percent)
+    if len(answer.labels) and full_width(table) > width:
+        table = _down(answer, percent)
+    unit = f" [{answer.unit}]" if answer.unit else ""
+    title = f"{title_of(answer.attrs)}; {answer.metric}{unit}"
+    return Table(table.columns, table.rows, title, _notes(answer, percent))
+
+
+def _rows(answer: ExtraAnswer, dims: int) -> Iterator[tuple[tuple[str, ...], Place]]:
+    """What stands at the left of each row, and where its entries are."""
+    labels = list(answer.labels.values())[:dims]
+    for place in product(range(len(answer.systems)), answer.filled, *(range(len(one)) for one in labels)):
+        named = (one[at] for one, at in zip(labels, place[2:], strict=True))
+        yield (answer.systems[place[0]], *group_labels(answer, place[1]), *named), place
+
+
+def _across(answer: ExtraAnswer, percent: bool) -> Table:
+    names = list(answer.labels)
+    rows: list[tuple[Entry, ...]] = []
+    for head, place in _rows(answer, max(len(names) - 1, 0)):
+        values, number = np.atleast_1d(answer.value[place]), np.atleast_1d(answer.n_values[place])
+        places = [(*place, at) for at in range(len(values))] if names else [place]
+        if names[1:] and not number.any():
+            continue  # a frame that no track has, an instrument that does not occur
+        span = str(number.max(initial=0)) if np.ptp(number) == 0 else f"{number.min()}-{number.max()}"
+        rows.append((*head, *(_figure(answer, one, percent) for one in places), span))
+    last = list(answer.labels[names[-1]]) if names else [answer.metric]
+    heads = [label or "(none)" for label in last]
+    return Table(("system", *answer.groupings, *names[:-1], *heads, "n"), tuple(rows))
+
+
+def _down(answer: ExtraAnswer, percent: bool) -> Table:
+    rows: list[tuple[Entry, ...]] = [
+        (*head, _figure(answer, place, percent), int(answer.n_values[place]))
+        for head, place in _rows(answer, len(answer.labels))
+        if answer.n_values[place]
+    ]
+    return Table(("system", *answer.groupings, *answer.labels, "value", "n"), tuple(rows))
+
+
+def _figure(answer: ExtraAnswer, place: Place, percent: bool) -> Figure:
+    shown = show_figure(float(answer.value[place]), percent)
+    values = np.moveaxis(answer.value, 0, -1)[place[1:]]
+    if answer.orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2:
+        return Figure(shown)
+    best = np.nanmin(values) if answer.orientation == "lower" else np.nanmax(values)
+    return Figure(shown, best=shown == show_figure(float(best), percent))
+
+
+def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
+    missing, lost = answer.attrs["missing"], int(answer.n_missing.sum())
+    cells = int(answer.n_tracks.sum()) * len(answer.systems)
+    over = f"in each track {answer.attrs['over'].replace('=', ': ')}; then " if "over" in answer.attrs else ""
+    notes = [f"{over}{answer.aggregate}: {({**TABLE_AGGREGATES, **AGGREGATES})[answer.aggregate]}"]
+    if percent:
+        notes.append("ratios in percent")
+    told = f"{lost} of {cells} cells; {MISSING[missing]}" if lost else f"none of {cells} cells"
+    return (*notes, f"missing ({missing}): {told}", "n: tracks with a value")

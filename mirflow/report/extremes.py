@@ -1,0 +1,82 @@
+"""The tracks with the worst or the best scores, as tables."""
+
+from __future__ import annotations
+
+from ..analysis.names import MISSING, UNDEFINED
+from ..analysis.worst import Extremes
+from .answers import plain_entry, told_of, track_columns
+from .layouts import show_figure, title_of
+from .tables import Entry, Table
+
+
+def extremes_table(found: Extremes, *, percent: bool = False) -> Table:
+    """For people: a row for each system and rank, or, over all systems, for each rank with every system's score.
+
+    Parameters
+    ----------
+    found : Extremes
+    percent : bool
+        Ratios as percentages.
+    """
+    percent = percent and not found.unit
+    rows: list[tuple[Entry, ...]] = []
+    if found.overall:
+        columns = ("rank", "track", "mean", *found.systems)
+        for place, track in enumerate(found.track[0]):
+            scores = (show_figure(float(score), percent) for score in found.score[0][:, place])
+            rows.append((place + 1, track, show_figure(float(found.value[0][place]), percent), *scores))
+    else:
+        columns = ("system", "rank", "track", found.metric, "weight")
+        for system, tracks, value, weight in zip(found.systems, found.track, found.value, found.weight, strict=True):
+            for place, track in enumerate(tracks):
+                figures = show_figure(float(value[place]), percent), f"{float(weight[0, place]):g}"
+                rows.append((system, place + 1, track, *figures))
+    unit = f" [{found.unit}]" if found.unit else ""
+    return Table(columns, tuple(rows), f"{title_of(found.attrs)}; {found.metric}{unit}", _notes(found, percent))
+
+
+def _notes(found: Extremes, percent: bool) -> tuple[str, ...]:
+    missing, undefined = found.attrs["missing"], found.attrs["undefined"]
+    which = "best" if found.best else "worst"
+    order = f"{which} tracks first, by the mean over the systems" if found.overall else f"{which} tracks of each system"
+    return (
+        f"{order}; {found.orientation} is better",
+        *(("ratios in percent",) if percent else ()),
+        f"missing ({missing}): {MISSING[missing]}",
+        f"undefined ({undefined}): {UNDEFINED[undefined]}",
+        f"left out: {found.left_out} scores",
+    )
+
+
+def extremes_long_table(found: Extremes) -> Table:
+    """For programs: a row for each score, with the tracks' coordinates.
+
+    Parameters
+    ----------
+    found : Extremes
+    """
+    told = told_of(found.attrs)
+    fixed = ("metric", "order", "system", "rank", "track", "score", "unit", "weight", "mean", "missing", "undefined")
+    named = track_columns(found.coords, (*told, *fixed))
+    origin = tuple(found.attrs.get(name, "") for name in told)
+    rows: list[tuple[Entry, ...]] = []
+    for number, system in enumerate(found.systems):
+        own, row = (0, number) if found.overall else (number, 0)
+        for place, track in enumerate(found.track[own]):
+            about = (plain_entry(values[own].tolist()[place]) for values in found.coords.values())
+            score, weight = (float(each[own][row, place]) for each in (found.score, found.weight))
+            mean = float(found.value[own][place]) if found.overall else None
+            head = (
+                *origin,
+                found.metric,
+                found.attrs["order"],
+                system,
+                place + 1,
+                track,
+                score,
+                found.unit,
+                weight,
+                mean,
+            )
+            rows.append((*head, found.attrs["missing"], found.attrs["undefined"], *about))
+    return Table((*told, *fixed, *named), tuple(rows))

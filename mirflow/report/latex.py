@@ -1,0 +1,106 @@
+"""Tables for papers: LaTeX with booktabs."""
+
+from __future__ import annotations
+
+import re
+
+from .tables import Entry, Figure, Table, clean_text, is_numeric, show_entry
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "_": r"\_",
+    "%": r"\%",
+    "&": r"\&",
+    "#": r"\#",
+    "$": r"\$",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "`": r"\textasciigrave{}",
+    '"': r"\char34{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    # After the end of a row these would be its options.
+    "[": "{[}",
+    "]": "{]}",
+    "*": "{*}",
+}
+_DASH = re.compile("-(?=-)")
+_NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)")
+
+
+def escape(text: str) -> str:
+    """A name as LaTeX that prints it, whatever is in it.
+
+    Examples
+    --------
+    >>> escape("50% of R&B_#1 {x} ~ ^")
+    '50\\\\% of R\\\\&B\\\\_\\\\#1 \\\\{x\\\\} \\\\textasciitilde{} \\\\textasciicircum{}'
+    """
+    # Two hyphens would be a dash.
+    return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
+
+
+def to_latex(table: Table, *, stacked: bool = False) -> str:
+    """A table as a LaTeX float that needs ``booktabs`` and nothing else.
+
+    The best figures are bold, those that do not differ significantly from the best have a star, intervals are small,
+    and the notes stand below.
+
+    Parameters
+    ----------
+    table : Table
+    stacked : bool
+        Intervals below their figures instead of behind them.
+    """
+    numeric = [is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
+    columns = "".join("r" if number else "l" for number in numeric)
+    body = [" & ".join(_entry(entry, stacked) for entry in row) + r" \\" for row in table.rows]
+    lines = [
+        r"% needs \usepackage{booktabs}",
+        r"\begin{table}",
+        r"\centering",
+        *([rf"\caption{{{escape(table.title)}}}"] if table.title else []),
+        rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
+        r"\toprule",
+        " & ".join(map(escape, table.columns)) + r" \\",
+        r"\midrule",
+        *body,
+        r"\bottomrule",
+        r"\end{tabular}",
+        *_notes(table.notes),
+        r"\end{table}",
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _notes(notes: tuple[str, ...]) -> list[str]:
+    """The notes, a line each, small and as wide as the text."""
+    if not notes:
+        return []
+    lines = [rf"{escape(note)}\\" for note in notes[:-1]] + [escape(notes[-1])]
+    return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
+
+
+def _entry(entry: Entry, stacked: bool) -> str:
+    if not isinstance(entry, Figure):
+        return _number(show_entry(entry)) if isinstance(entry, float | None) else escape(show_entry(entry))
+    shown = _number(entry.figure)
+    shown = rf"\textbf{{{shown}}}" if entry.best else shown
+    shown += r"\textsuperscript{*}" if entry.marked else ""
+    if not entry.ends:
+        return shown
+    ends = re.sub(_NUMBER, lambda found: _number(found[0]), entry.ends)
+    if stacked:
+        return rf"\begin{{tabular}}{{@{{}}r@{{}}}}{shown}\\{{\scriptsize {ends}}}\end{{tabular}}"
+    return rf"{shown}\,{{\scriptsize {ends}}}"
+
+
+def _number(text: str) -> str:
+    """A figure with a true minus, and a dash where there is none."""
+    if text == "-":
+        return "--"
+    text = text.replace("inf", r"$\infty$")
+    return f"$-${text[1:]}" if text.startswith("-") else text
