@@ -1,0 +1,143 @@
+"""What a system hears for what: confusion matrices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...analysis.extra import ExtraAnswer, ask_extra
+from ...analysis.scoreboard import Scoreboard
+from ...analysis.selection import find_tables, split_names
+from ...errors import FigureError, UnknownNameError
+from ...ragged import Float
+from ..extra import REST, choose_labels, with_others
+from ..layouts import title_of
+from .canvas import Sheet, label, sheet
+from .scores import Options, Stored, board_of, frame_of, plural, question_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def confusion(
+    scores: Stored,
+    metric: str | None = None,
+    *,
+    most: int = 26,
+    **options: Unpack[Options],
+) -> Axes:
+    """How the time of each class of the reference is shared out among the classes of one system's estimates.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+        With a confusion matrix, such as chord's ``confusion@majmin``.
+    metric : str or None
+        None: the only one that there is.
+    most : int
+        Classes to show; the others are put together as ``(rest)``.
+    **options
+        As for :func:`mirflow.report.figures.distributions`; ``system`` names one, where there are several.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If several systems or matrices are meant, or there is none.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    if most < 2:
+        raise FigureError(f"a matrix needs two classes or more, not {most}")
+    group, board = board_of(scores, metric, options.get("group"))
+    variable = _variable(board, metric)
+    system = _only_system(board, options)
+    options["system"] = system
+    answer = ask_extra(board, variable, question_of(options, None), group)
+    names = list(answer.labels)
+    if len(names) != 2 or answer.labels[names[0]] != answer.labels[names[1]]:
+        raise FigureError(f"{answer.metric} is no confusion of classes: it lies along {', '.join(names)}")
+    values, labels = _fold(answer, most)
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.8) as page:
+        _draw(page, values, labels)
+        page.ax.set_xlabel(f"estimated by {label(system)}")
+        page.ax.set_ylabel("reference")
+        page.head(f"{label(answer.metric, 60)}: {label(system)}", _describe(answer, labels[-1] == REST))
+    return page.ax
+
+
+def _variable(board: Scoreboard, metric: str | None) -> str:
+    """The variable of a matrix that is named, or of the only one."""
+    tables = find_tables(board)
+    found = list(tables) if metric is None else split_names(board, metric)[1]
+    if metric is not None and not found:
+        raise UnknownNameError("confusion", metric, tables.values())
+    if not found:
+        raise FigureError("there is no confusion here; ask for it in the pipeline, as in metrics: [confusion@majmin]")
+    if len(found) > 1:
+        raise FigureError(f"several metrics have dims of their own; say one: {', '.join(tables[one] for one in found)}")
+    return found[0]
+
+
+def _only_system(board: Scoreboard, options: Options) -> str:
+    given = options.get("system")
+    names = board.systems if given is None else [given] if isinstance(given, str) else list(given)
+    if len(names) != 1:
+        raise FigureError(f"one system makes a confusion matrix; say which of: {', '.join(names)}")
+    return names[0]
+
+
+def _fold(answer: ExtraAnswer, most: int) -> tuple[Float, list[str]]:
+    """The largest classes in their own order, and the sum of the others."""
+    values = np.nan_to_num(answer.value[0, 0])
+    rows, _ = choose_labels(values, most, True)
+    if not len(rows):
+        raise FigureError("the matrix is empty: no track counts")
+    labels = [next(iter(answer.labels.values()))[row] or "-" for row in rows.tolist()]
+    folded: Float = with_others(with_others(values, rows).T, rows).T
+    if not folded[-1].any() and not folded[:, -1].any():
+        return folded[:-1, :-1], labels
+    return folded, [*labels, REST]
+
+
+def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
+    from matplotlib.colors import PowerNorm
+
+    ax, whole = page.ax, values.sum(axis=1, keepdims=True)
+    share = np.divide(values, whole, out=np.full_like(values, np.nan), where=whole > 0)
+    # The square root, so that rare confusions can be seen beside what is right.
+    scale = PowerNorm(0.5, vmin=0, vmax=1)
+    image = ax.imshow(np.ma.masked_invalid(share), cmap="Blues", norm=scale, interpolation="nearest")
+    count = len(labels)
+    size = min(7.0, page.inches * 0.75 * 72 / count * 0.85)
+    names = [label(name, 10) for name in labels]
+    ax.set_xticks(range(count), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(count), names, fontsize=size)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(count + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(count + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=0.6)
+    ax.tick_params(which="minor", length=0)
+    if page.inches * 0.75 * 72 / count > 13:
+        for row, column in np.argwhere(np.nan_to_num(share) >= 0.005).tolist():
+            colour = "white" if share[row, column] > 0.35 else "black"
+            ax.text(column, row, f"{100 * share[row, column]:.0f}", ha="center", va="center", fontsize=6, color=colour)
+    bar = page.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.045, aspect=22)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    bar.set_label("share of the reference's class")
+
+
+def _describe(answer: ExtraAnswer, rest: bool) -> str:
+    lost = int(answer.n_missing[0, 0])
+    missing = f"missing ({answer.attrs['missing']}): {plural(lost, 'track') if lost else 'none'}"
+    n, whole = int(answer.n[0, 0]), int(answer.n_tracks[0])
+    over = f"{answer.aggregate} over {'' if n == whole else f'{n} of '}{plural(whole, 'track')}"
+    rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
+    return f"{title_of(answer.attrs)}; {over} [{answer.unit}]; {missing}; {rows}"

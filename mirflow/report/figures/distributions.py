@@ -1,0 +1,135 @@
+"""How the scores of each system spread over the tracks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Unpack
+
+import numpy as np
+
+from ...errors import FigureError
+from ...ragged import Float
+from .canvas import Sheet, label, sheet
+from .palette import BLUE, RED, SKY
+from .scores import Options, Shown, Stored, describe, frame_of, infinite, scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_SHAPES = {
+    "violin": "shape: density; bar and tick: quartiles and median",
+    "box": "box: quartiles and median, whiskers to 1.5 of its length",
+}
+_MANY = 3000
+"""Points of one figure beyond which they become a picture in pdf and svg, which would be slow to open otherwise."""
+
+
+def distributions(
+    scores: Stored,
+    metric: str | None = None,
+    aggregate: str | None = None,
+    *,
+    style: Literal["violin", "box"] = "violin",
+    **options: Unpack[Options],
+) -> Axes:
+    """Every track as a point, a row for each system, the best system on top.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+        A result store, or one evaluation of it.
+    metric : str or None
+        None: the metric that the field looks at first.
+    aggregate : str or None
+        The figure of each system that is marked and that orders them; None: the metric's standard one.
+    style : {"violin", "box"}
+        The shape above the points: the estimated density, or a box from the first to the third quartile with whiskers
+        to the last score within 1.5 times its length. Both mark the quartiles and the median.
+    **options
+        ``group``, ``system``, ``tracks``, ``missing``, ``undefined`` as in a query; ``ax``, ``width``, ``height``,
+        ``caption`` of the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If there is nothing to show.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    if style not in _SHAPES:
+        raise FigureError(f"not a style of distributions: {style!r}; say violin or box")
+    shown = scores_of(scores, metric, aggregate, options)
+    order = shown.best_first()
+    row = 0.32 if len(order) <= 15 else 0.18
+    with sheet(frame_of(options), 0.45 + row * len(order)) as page:
+        for place, system in enumerate(order):
+            _draw_row(page, shown, system, place, style)
+        _finish(page, shown, order, style)
+    return page.ax
+
+
+def _draw_row(page: Sheet, shown: Shown, system: int, place: int, style: str) -> None:
+    """One system: a shape above the line, the tracks below it, and marks on it."""
+    ax, score = page.ax, shown.score[system]
+    score = score[np.isfinite(score)]
+    if len(score):
+        middle = float(np.median(score))
+        first, third = np.quantile(score, (0.25, 0.75))
+        if style == "violin":
+            at, density = _density(score)
+            ax.fill_between(at, place, place - 0.42 * density, color=SKY, alpha=0.55, linewidth=0)
+            ax.hlines(place, first, third, color="black", linewidth=1.4)
+            ax.vlines(middle, place - 0.12, place + 0.08, color="black", linewidth=1.2)
+        else:
+            ax.barh(place - 0.22, third - first, 0.26, first, color=SKY, alpha=0.55, edgecolor=BLUE, linewidth=0.5)
+            reach = 1.5 * (third - first)
+            low, high = score[score >= first - reach].min(), score[score <= third + reach].max()
+            ax.hlines([place - 0.22] * 2, [low, third], [first, high], color=BLUE, linewidth=0.7)
+            ax.vlines(middle, place - 0.35, place - 0.09, color="black", linewidth=1.2)
+        area = 5.0 if len(score) < 50 else 1.6 if len(score) < 500 else 0.7
+        many = shown.score.size > _MANY
+        y = place + 0.13 + 0.27 * _spread(score)
+        ax.scatter(score, y, s=area, color=BLUE, alpha=0.6 if len(score) < 500 else 0.3, linewidths=0, rasterized=many)
+    value = shown.value[system]
+    if np.isfinite(value):
+        ax.plot(value, place, marker="D", markersize=3.8, color=RED, markeredgecolor="white", markeredgewidth=0.5)
+
+
+def _density(score: Float) -> tuple[Float, Float]:
+    """Where, and how dense the scores are there, as shares of the densest place; nothing beyond what there is."""
+    from scipy.stats import gaussian_kde
+
+    low, high = score.min(), score.max()
+    if not high - low > 1e-9 * max(1.0, abs(high)):
+        return np.array([low, high]), np.ones(2)
+    at = np.linspace(low, high, 160)
+    density: Float = np.asarray(gaussian_kde(score)(at), dtype=np.float64)
+    return at, density / density.max()
+
+
+def _spread(score: Float) -> Float:
+    """Where points stand across their row, in [0, 1): neighbours apart, and the same each time."""
+    place = np.empty(len(score), dtype=np.int64)
+    place[np.argsort(score, kind="stable")] = np.arange(len(score))
+    return np.asarray((place * 0.6180339887498949) % 1.0)
+
+
+def _finish(page: Sheet, shown: Shown, order: list[int], style: str) -> None:
+    ax, n = page.ax, shown.answer.counts["n"][:, 0, 0]
+    told = len(set(n.tolist())) > 1
+    names = [label(shown.systems[place]) + (f" ({n[place]})" if told else "") for place in order]
+    ax.set_yticks(range(len(order)), names)
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(order) - 0.5, -0.55)
+    ax.set_xlabel(label(shown.name, 60))
+    ax.grid(axis="x")
+    ax.spines["left"].set_visible(False)
+    shape = _SHAPES[style]
+    page.head(
+        f"{label(shown.name, 60)} of each track",
+        f"{describe(shown.answer, notes=infinite(shown.score))}. "
+        f"Points: tracks; {shape}; diamond: {shown.answer.aggregates[0]}",
+    )

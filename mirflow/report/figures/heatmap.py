@@ -1,0 +1,117 @@
+"""Every score of a metric at once: tracks across, systems down."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...errors import FigureError
+from ...ragged import Float, Int
+from .canvas import Sheet, label, sheet
+from .palette import PALE
+from .scores import Options, Shown, Stored, describe, frame_of, plural, scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NAME = 0.105
+"""Inches that the name of a track needs across."""
+ORDERS = ("difficulty", "stored")
+
+
+def heatmap(
+    scores: Stored,
+    metric: str | None = None,
+    aggregate: str | None = None,
+    *,
+    order: str = "difficulty",
+    **options: Unpack[Options],
+) -> Axes:
+    """Tracks x systems, bright where scores are good, hatched where there is none.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    metric : str or None
+        None: the metric that the field looks at first.
+    aggregate : str or None
+        What orders the systems; None: the metric's standard one.
+    order : {"difficulty", "stored"}
+        Of the tracks: by the mean of the systems' scores, the hardest first, or as they stand in the store.
+    **options
+        As for :func:`mirflow.report.figures.distributions`; by default each score that there is is shown
+        (``missing="skip"``).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If there is nothing to show.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    if order not in ORDERS:
+        raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")
+    options.setdefault("missing", "skip")
+    shown = scores_of(scores, metric, aggregate, options)
+    rows, columns = shown.best_first(), _columns(shown, order)
+    frame = frame_of(options, "page")
+    named = len(columns) * _NAME < frame.inches - 1.6
+    with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * named) as page:
+        _draw(page, shown, shown.score[rows][:, columns])
+        ax = page.ax
+        small = 6 if len(rows) <= 50 else 4
+        ax.set_yticks(range(len(rows)), [label(shown.systems[row]) for row in rows], fontsize=small)
+        if named:
+            names = [label(shown.tracks[column], 22) for column in columns]
+            ax.set_xticks(range(len(columns)), names, rotation=90, fontsize=6)
+        else:
+            first = "the hardest first" if order == "difficulty" else "in the order of the store"
+            ax.set_xticks([])
+            ax.set_xlabel(f"{plural(len(columns), 'track')}, {first}")
+        ax.tick_params(length=0)
+        title = f"{label(shown.name, 60)} of every track and system"
+        page.head(title, describe(shown.answer) + "; hatched: no score")
+    return page.ax
+
+
+def _columns(shown: Shown, order: str) -> Int:
+    """The tracks from left to right."""
+    if order == "stored":
+        return np.arange(len(shown.tracks))
+    with warnings.catch_warnings():  # tracks that no system has come last
+        warnings.simplefilter("ignore", RuntimeWarning)
+        mean = np.nanmean(shown.score, axis=0)
+    return np.argsort(-mean if shown.lower_is_better else mean, kind="stable")
+
+
+def _draw(page: Sheet, shown: Shown, score: Float) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax = page.ax
+    finite = score[np.isfinite(score)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if not shown.answer.units[0] and low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
+    frame.set_linewidth(0)
+    ax.add_patch(frame).set_zorder(0)
+    colours = "viridis_r" if shown.lower_is_better else "viridis"
+    image = ax.imshow(
+        np.ma.masked_where(np.isnan(score), np.clip(score, low, high)),
+        aspect="auto",
+        cmap=colours,
+        vmin=low,
+        vmax=high,
+        interpolation="nearest",
+    )
+    image.set_zorder(1)
+    ax.spines[:].set_visible(False)
+    bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18)
+    bar.outline.set_visible(False)
+    bar.set_label(label(shown.name, 40))

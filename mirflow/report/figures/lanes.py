@@ -1,0 +1,201 @@
+"""How one annotation is drawn in its lane of a timeline: by the kind of annotation, whatever its task."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...ragged import Bool, Float
+from ...theory.chords import encode_vocabulary
+from .canvas import label
+from .palette import BLUE, CYCLE, PALE
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+TOP, BOTTOM = 0.4, 0.18
+"""Where the annotation stands, in lanes above and below the middle of its lane."""
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Axes with lanes, and what has to be known to draw in them.
+
+    Parameters
+    ----------
+    ax : Axes
+    start, end : float, seconds
+        What is shown.
+    points : float
+        Width of what is shown on paper.
+    pitches : (float, float)
+        The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the annotations have them).
+    names : mapping of str to int
+        Places of the labels, in order of appearance.
+    chords : bool
+        Whether labels are chords.
+    """
+
+    ax: Axes
+    start: float
+    end: float
+    points: float
+    pitches: tuple[float, float]
+    names: Mapping[str, int]
+    chords: bool
+
+    def fits(self, text: str, seconds: float, size: float) -> bool:
+        """Whether a text has room in so many seconds."""
+        return len(text) * size * 0.62 < seconds / (self.end - self.start) * self.points
+
+    def visible(self, start: Float, end: Float) -> list[int]:
+        """The items that are shown at least in part."""
+        places: list[int] = np.flatnonzero((end > self.start) & (start < self.end)).tolist()
+        return places
+
+    def inside(self, time: Float) -> Bool:
+        """The moments that are shown."""
+        return np.asarray((time >= self.start) & (time <= self.end))
+
+    def height(self, pitch: Float, at: float) -> Float:
+        """Where pitches stand in a lane."""
+        low, high = self.pitches
+        share = np.clip((pitch - low) / (high - low), 0, 1) if high > low else np.full_like(pitch, 0.5)
+        return np.asarray(at + BOTTOM - 0.03 - share * (TOP + BOTTOM - 0.06))
+
+
+def draw(lanes: Lanes, annotation: Annotation, at: float) -> None:
+    """An annotation in the lane whose middle is at a height."""
+    _DRAWERS.get(annotation.kind, _draw_text)(lanes, annotation, at)
+
+
+def fill_of(lanes: Lanes, name: str) -> tuple[str | tuple[float, float, float], str]:
+    """Colour and hatch of a label: chords by root and third, other labels in the order in which they appear."""
+    if lanes.chords:
+        return _chord_colour(name), ""
+    if not name:
+        return PALE, ""
+    place = lanes.names[name]
+    return _tint(CYCLE[place % 6]), ("", "....", "////", "xxxx")[place // 6 % 4]
+
+
+def _chord_colour(name: str) -> str | tuple[float, float, float]:
+    """Roots around the circle of fifths, so that related chords look alike; minor ones are darker."""
+    table = encode_vocabulary([name])
+    root, pitches = int(table.root[0]), int(table.pitches[0])
+    if root < 0:
+        return PALE
+    minor = bool(pitches >> 3 & 1) and not pitches >> 4 & 1
+    return colorsys.hls_to_rgb(root * 7 % 12 / 12, 0.62 if minor else 0.78, 0.42 if minor else 0.62)
+
+
+def _tint(colour: str) -> tuple[float, float, float]:
+    """A colour mixed with white, for text to stand on."""
+    red, green, blue = (int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    return 0.45 * red + 0.55, 0.45 * green + 0.55, 0.45 * blue + 0.55
+
+
+def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float, float] | None = None) -> None:
+    from matplotlib.patches import Rectangle
+
+    start, end = one.columns["start"], one.columns["end"]
+    above, height = room or (TOP, TOP + BOTTOM)
+    labels = one.labels or [""] * len(start)
+    size = 5.5 if height > 0.3 else 4.5
+    for place in lanes.visible(start, end):
+        left, right = max(start[place], lanes.start), min(end[place], lanes.end)
+        colour, hatch = fill_of(lanes, labels[place])
+        box = Rectangle((left, at - above), right - left, height, facecolor=colour, edgecolor="white", hatch=hatch)
+        lanes.ax.add_patch(box).set_linewidth(0.3)
+        text = label(labels[place], 24)
+        if lanes.fits(text, right - left, size):
+            lanes.ax.text((left + right) / 2, at - above + height / 2, text, ha="center", va="center", fontsize=size)
+
+
+def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Levels above each other, the coarsest on top."""
+    ends = np.concatenate([[0], np.cumsum(one.inner_counts[0])])
+    levels = len(ends) - 1
+    height = (TOP + BOTTOM) / max(1, levels)
+    for level in range(levels):
+        inside = slice(int(ends[level]), int(ends[level + 1]))
+        columns = {name: column[inside] for name, column in one.columns.items()}
+        part = Annotation("intervals", columns, (one.labels or [])[inside] or None)
+        _draw_intervals(lanes, part, at, (TOP - level * height, height))
+
+
+def _draw_events(lanes: Lanes, one: Annotation, at: float) -> None:
+    time = one.columns["time"]
+    chosen = lanes.visible(time, np.nextafter(time, np.inf))
+    lanes.ax.vlines(time[chosen], at - TOP, at + BOTTOM, color="#333333", linewidth=0.6)
+    shown = [] if one.labels is None else chosen
+    gap = float(np.median(np.diff(time))) if len(time) > 1 else lanes.end - lanes.start
+    for place in shown:
+        text = label((one.labels or [])[place], 12)
+        if lanes.fits(text, gap, 5):
+            lanes.ax.text(time[place], at - TOP, f" {text}", va="top", fontsize=5, color="#555555", clip_on=True)
+
+
+def _draw_notes(lanes: Lanes, one: Annotation, at: float) -> None:
+    start, end = one.columns["start"], one.columns["end"]
+    chosen = [place for place in lanes.visible(start, end) if one.columns["pitch"][place] > 0]
+    y = lanes.height(np.log2(one.columns["pitch"][chosen]), at)
+    left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
+    lanes.ax.hlines(y, left, right, color=BLUE, linewidth=1.3)
+
+
+def _draw_series(lanes: Lanes, one: Annotation, at: float) -> None:
+    """A curve; guesses where nothing is voiced are pale."""
+    time, frequency = one.columns["time"], one.columns["frequency"]
+    inside = lanes.inside(time)
+    for voiced, colour in ((False, PALE), (True, BLUE)):
+        chosen = inside & (frequency > 0 if voiced else frequency < 0)
+        pitch = np.full(len(time), np.nan)
+        pitch[chosen] = np.log2(np.abs(frequency[chosen]))
+        lanes.ax.plot(time, lanes.height(pitch, at), color=colour, linewidth=0.8)
+
+
+def _draw_multipitch(lanes: Lanes, one: Annotation, at: float) -> None:
+    time = np.repeat(one.columns["time"], one.inner_counts[0])
+    frequency = one.columns["frequency"]
+    chosen = lanes.inside(time) & (frequency > 0)
+    y = lanes.height(np.log2(frequency[chosen]), at)
+    many = int(chosen.sum()) > 3000
+    lanes.ax.scatter(time[chosen], y, s=0.8, color=BLUE, linewidths=0, rasterized=many)
+
+
+def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Notes, coloured by pattern."""
+    occurrence = np.repeat(np.arange(len(one.inner_counts[1])), one.inner_counts[1])
+    pattern = np.repeat(np.arange(len(one.inner_counts[0])), one.inner_counts[0])[occurrence]
+    colours = [CYCLE[place % len(CYCLE)] for place in pattern.tolist()]
+    lanes.ax.scatter(one.columns["onset"], lanes.height(one.columns["pitch"], at), s=2.5, color=colours, linewidths=0)
+
+
+def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
+    """What has no times: tempi, keys."""
+    if one.kind == "tempo":
+        salience = one.columns.get("salience")
+        values = [f"{tempo:g}" for tempo in one.columns["tempo"].tolist()]
+        if salience is not None:
+            values = [f"{tempo} ({share:g})" for tempo, share in zip(values, salience.tolist(), strict=True)]
+        said = ", ".join(values) + " per minute"
+    else:
+        said = ", ".join(one.labels or []) or "nothing"
+    lanes.ax.text(lanes.start, at - 0.1, f" {label(said, 100)}", ha="left", va="center", fontsize=7)
+
+
+_DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
+    "intervals": _draw_intervals,
+    "hierarchy": _draw_hierarchy,
+    "events": _draw_events,
+    "notes": _draw_notes,
+    "series": _draw_series,
+    "multipitch": _draw_multipitch,
+    "patterns": _draw_patterns,
+}

@@ -1,0 +1,123 @@
+"""Two systems against each other, track by track."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...analysis.selection import as_names
+from ...errors import FigureError
+from ...ragged import Bool, Float
+from .canvas import Sheet, label, sheet
+from .palette import BLUE, GREY, RED
+from .scores import Options, Shown, Stored, describe, frame_of, infinite, plural, scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MANY = 3000
+
+
+def scatter(
+    scores: Stored,
+    metric: str | None = None,
+    aggregate: str | None = None,
+    *,
+    tie: float = 0.0,
+    **options: Unpack[Options],
+) -> Axes:
+    """The scores of one system over those of another; above the diagonal the second one is better.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    metric : str or None
+        None: the metric that the field looks at first.
+    aggregate : str or None
+        The figure of each system beside its name; None: the metric's standard one.
+    tie : float
+        Differences up to this one are ties.
+    **options
+        As for :func:`mirflow.report.figures.distributions`. ``system`` names two, across and up; without it the two
+        that there are, or the two best ones, are taken. Tracks that both have are shown.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If there are not two systems, or no track that both have.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    names = as_names(options.get("system")) or _two_best(scores, metric, aggregate, options)
+    if len(names) != 2:
+        raise FigureError(f"two systems make this figure, not {len(names)}: say system=[one, other]")
+    if not tie >= 0:
+        raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
+    options["system"] = names
+    shown = scores_of(scores, metric, aggregate, options)
+    x, y = shown.score
+    both = np.isfinite(x) & np.isfinite(y)
+    if not both.any():
+        raise FigureError(f"no track has a finite score of both {names[0]!r} and {names[1]!r}")
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.95) as page:
+        _draw(page, shown, x[both], y[both], tie)
+        notes = [f"points: {plural(int(both.sum()), 'track')} of both", *infinite(shown.score)]
+        notes += [f"ties: differences up to {tie:g}"] if tie else []
+        here, there = (label(name, 24) for name in shown.systems)
+        page.head(f"{label(shown.name, 60)}: {there} against {here}", describe(shown.answer, notes=notes))
+    return page.ax
+
+
+def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: Options) -> list[str]:
+    shown = scores_of(scores, metric, aggregate, options)
+    if len(shown.systems) < 2:
+        raise FigureError("two systems make this figure, and there is one")
+    return [shown.systems[place] for place in sorted(shown.best_first()[:2])]
+
+
+def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
+    ax, names = page.ax, [label(name, 24) for name in shown.systems]
+    difference = x - y if shown.lower_is_better else y - x
+    tied = np.abs(difference) <= tie
+    groups = (
+        (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),
+        (f"{names[0]} better", ~tied & (difference < 0), RED, "v"),
+        ("tie", tied, GREY, "o"),
+    )
+    for name, chosen, colour, marker in groups:
+        _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
+    low, high = _limits(shown, x, y)
+    ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    ax.grid()
+    above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
+    below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
+    legend = ax.legend(loc="upper left" if above <= below else "lower right", handletextpad=0.2, borderpad=0.2)
+    for mark in legend.legend_handles:
+        if mark is not None:
+            mark.set_alpha(1)
+    ax.set_xlabel(f"{names[0]}: {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
+
+
+def _points(page: Sheet, x: Float, y: Float, name: str, colour: str, marker: str, count: int) -> None:
+    area, alpha = (14.0, 0.7) if count < 500 else (6.0, 0.45)
+    page.ax.scatter(
+        x, y, s=area, marker=marker, color=colour, alpha=alpha, linewidths=0, label=name, rasterized=count > _MANY
+    )
+
+
+def _limits(shown: Shown, x: Float, y: Float) -> tuple[float, float]:
+    """The same for both axes; of ratios the whole range where scores fill half of it."""
+    low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
+    inside: Bool = np.array([not shown.answer.units[0], low >= 0, high <= 1, high - low > 0.5])
+    if inside.all():
+        low, high = 0.0, 1.0
+    room = 0.02 * (high - low) or 0.02 * max(1.0, abs(high))
+    return low - room, high + room

@@ -1,0 +1,257 @@
+"""What figures show: the scores of one metric, track by track, and what has to be said about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+
+from ...analysis.aggregate import ask
+from ...analysis.answer import Answer
+from ...analysis.names import MISSING, UNDEFINED
+from ...analysis.part import select
+from ...analysis.query import boards_of, choose_one
+from ...analysis.question import Names, Question
+from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
+from ...analysis.selection import find_metrics
+from ...errors import FigureError
+from ...ragged import Float, Int
+from ..layouts import title_of
+from ..page.contents import main_metrics
+from .canvas import Frame, Width
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Stored = Any
+"""A result store: its path, an opened tree, the dataset of one evaluation, or a `Scoreboard`."""
+
+
+class Options(TypedDict, total=False):
+    """What every figure takes by keyword: whose scores count (as in a question), and where it is drawn."""
+
+    group: str | None
+    system: Names
+    tracks: Names
+    missing: str | None
+    undefined: str
+    ax: Axes | None
+    width: Width
+    height: float | None
+    caption: bool
+
+
+def frame_of(options: Options, width: Width = "column") -> Frame:
+    """Where a figure is drawn, out of what was said by keyword."""
+    return Frame(options.get("ax"), options.get("width", width), options.get("height"), options.get("caption", True))
+
+
+def question_of(options: Options, metric: Names, aggregate: str | None = None, by: Names = None) -> Question:
+    """The question that a figure answers, out of what was said by keyword."""
+    return Question(
+        metric,
+        aggregate,
+        by,
+        options.get("system"),
+        options.get("tracks"),
+        options.get("missing"),
+        options.get("undefined", "keep"),
+    )
+
+
+def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, Scoreboard]:
+    """The evaluation that a figure is about, and its name, which is empty for a dataset.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    metric : str, sequence of str or None
+        What it must have.
+    group : str or None
+        Its name; None: the only one that has the metrics.
+
+    Raises
+    ------
+    FigureError
+        For anything else.
+    QueryError
+        If there are several.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    if isinstance(scores, Scoreboard):
+        return group or "", scores
+    if isinstance(scores, str | Path):
+        return choose_one(read_store(scores), metric, group)
+    if hasattr(scores, "subtree"):
+        return choose_one(boards_of(scores), metric, group)
+    if hasattr(scores, "data_vars"):
+        return group or str(getattr(scores, "name", None) or ""), from_dataset(scores)
+    raise FigureError(f"not scores: {type(scores).__name__}; give a store's path, its tree or a dataset of it")
+
+
+def one_metric(board: Scoreboard, metric: str | None) -> str:
+    """The identity of the metric that is meant; None: the one that its field looks at first.
+
+    Raises
+    ------
+    FigureError
+        If the name stands for several.
+    """
+    if not board.metrics:
+        raise FigureError("there are no metrics here that are one number")
+    if metric is None:
+        return board.metrics[main_metrics(board)[0]]
+    if not isinstance(metric, str):
+        raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
+    found = [board.metrics[place] for place in find_metrics(board, metric)]
+    if len(found) > 1:
+        raise FigureError(f"{metric!r} stands for {len(found)} metrics; say one of: {', '.join(found[:10])}")
+    return found[0]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """The scores of one metric.
+
+    Parameters
+    ----------
+    answer : Answer
+        Its aggregates, with one metric and one group of tracks.
+    tracks : list of str
+    score : float64 (systems, tracks)
+        NaN where it does not count under the policies.
+    missing : int64 (systems, tracks)
+        1 where there is no score at all.
+    """
+
+    answer: Answer
+    tracks: list[str]
+    score: Float
+    missing: Int
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems."""
+        return self.answer.systems
+
+    @property
+    def metric(self) -> str:
+        """The metric's identity."""
+        return self.answer.metrics[0]
+
+    @property
+    def value(self) -> Float:
+        """The aggregate of each system: float64 (systems,)."""
+        return np.asarray(self.answer.value[:, 0, 0])
+
+    @property
+    def lower_is_better(self) -> bool:
+        """Whether small scores are good."""
+        return lower_is_better(self.answer)
+
+    @property
+    def name(self) -> str:
+        """The metric with its unit, for an axis."""
+        return named(self.answer)
+
+    def best_first(self) -> list[int]:
+        """The systems by their aggregates; those without one last."""
+        return best_first(self.value, self.lower_is_better)
+
+
+def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options: Options) -> Shown:
+    """The scores of one metric, and their aggregates.
+
+    Raises
+    ------
+    FigureError
+        If nothing is left to show.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    group, board = board_of(scores, metric, options.get("group"))
+    question = question_of(options, one_metric(board, metric), aggregate)
+    part = select(board, question)
+    score, included = part.scores()
+    if not score.size:
+        raise FigureError("there are no systems or no tracks to show")
+    shown = np.where(included, score, np.nan)[..., 0]
+    return Shown(ask(board, question, group), part.track_names, shown, part.gaps.missing[..., 0].astype(np.int64))
+
+
+def named(answer: Answer, metric: int = 0) -> str:
+    """A metric with its unit, for an axis."""
+    unit = answer.units[metric]
+    return f"{answer.metrics[metric]} [{unit}]" if unit else answer.metrics[metric]
+
+
+def lower_is_better(answer: Answer, metric: int = 0) -> bool:
+    """Whether small scores of a metric are good."""
+    return str(answer.metric_coords["orientation"][metric]) == "lower"
+
+
+def best_first(value: Float, lower: bool) -> list[int]:
+    """Positions from the best value to the worst; NaN last, ties in their order."""
+    order: list[int] = np.argsort(value if lower else -value, kind="stable").tolist()
+    return order
+
+
+def keep_best(answer: Answer, most: int) -> tuple[Answer, str]:
+    """The best systems of an answer about one metric, where there are too many, and a note that says so."""
+    count = len(answer.systems)
+    if count <= most:
+        return answer, ""
+    value = np.nan_to_num(answer.value[:, 0]).mean(axis=-1)
+    chosen = sorted(best_first(value, lower_is_better(answer))[:most])
+    part = replace(
+        answer,
+        systems=[answer.systems[place] for place in chosen],
+        system_coords={name: values[chosen] for name, values in answer.system_coords.items()},
+        value=answer.value[chosen],
+        counts={name: counts[chosen] for name, counts in answer.counts.items()},
+        low=None if answer.low is None else answer.low[chosen],
+        high=None if answer.high is None else answer.high[chosen],
+    )
+    return part, f"the best {most} of {count} systems"
+
+
+def describe(answer: Answer, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
+    """What has to be known to read a figure: where from, which aggregate, over how many tracks, which policies."""
+    parts = [title_of(answer.attrs)]
+    n = answer.counts["n"].sum(axis=-1)
+    whole = int(answer.n_tracks.sum())
+    over = plural(whole, "track") if (n == whole).all() else f"{_span(n)} of {plural(whole, 'track')}"
+    parts.append(f"{', '.join(dict.fromkeys(answer.aggregates))} over {over}" if aggregated else over)
+    cells = int(answer.n_tracks.sum()) * len(answer.systems)
+    for name, policy, meanings in (("n_missing", "missing", MISSING), ("n_undefined", "undefined", UNDEFINED)):
+        count = int(answer.counts[name].sum(axis=(0, 2)).max(initial=0))
+        kind = answer.attrs[policy]
+        if count or policy == "missing":
+            parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meanings[kind]}" if count else "none"))
+    return "; ".join([part for part in (*parts, *notes) if part])
+
+
+def infinite(values: Float, name: str = "infinite score") -> list[str]:
+    """A note on values that no axis can show."""
+    count = int(np.isinf(values).sum())
+    return [f"{plural(count, name)} not shown"] if count else []
+
+
+def plural(count: int, name: str) -> str:
+    """A number of things.
+
+    Examples
+    --------
+    >>> plural(1, "track"), plural(2, "track")
+    ('1 track', '2 tracks')
+    """
+    return f"{count} {name}" + ("s" if count != 1 else "")
+
+
+def _span(counts: Int) -> str:
+    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
+    return str(low) if low == high else f"{low} to {high}"

@@ -1,0 +1,250 @@
+"""One track with all systems as lanes: what the reference says, what each system says, and what is right."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...analysis.aggregate import origin_of
+from ...analysis.scoreboard import Scoreboard
+from ...analysis.selection import find_labels, find_metrics
+from ...annotations.annotation import Annotation
+from ...annotations.schema import kind_of
+from ...errors import FigureError, MirflowError, UnknownNameError
+from ...metrics.base import Convention, get_task
+from ...plan import EvaluationPlan
+from ...ragged import Column
+from ..layouts import title_of
+from ..page.sources import Shelf, find_plans
+from .canvas import Sheet, label, sheet
+from .lanes import Lanes, draw
+from .palette import GREY
+from .scores import Options, Stored, best_first, board_of, frame_of, one_metric
+from .verdicts import draw_verdicts, explained
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_LANE, _TALL = 0.32, 0.62
+"""Inches of a lane, and of one in which pitches have to be told apart."""
+_PITCHED = {"notes": "pitch", "series": "frequency", "multipitch": "frequency", "patterns": "pitch"}
+_ENDS = {"events": "time", "series": "time", "multipitch": "time", "patterns": "onset"}
+
+
+@dataclass(frozen=True)
+class _Lane:
+    """One row: a name, an annotation or why there is none, the score, and what explains it."""
+
+    name: str
+    annotation: Annotation | str
+    score: float = float("nan")
+    evidence: Mapping[str, Column] | None = None
+
+
+def timeline(
+    scores: Stored,
+    track: str | None = None,
+    metric: str | None = None,
+    *,
+    start: float | None = None,
+    end: float | None = None,
+    root: str | Path | None = None,
+    **options: Unpack[Options],
+) -> Axes:
+    """The annotations of one track, the reference on top, with what the metric finds right and wrong.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+        Of a store that a pipeline made: it names the files.
+    track : str or None
+        None: the track on which the systems' scores lie farthest apart.
+    metric : str or None
+        What judges; None: the metric that the field looks at first, or the first that judges single items.
+    start, end : float or None, seconds
+        What to show; None: from the beginning, to the end.
+    root : path or None
+        Where the annotations are now; None: where they were.
+    **options
+        ``group`` and ``system`` as in a query; ``ax``, ``width``, ``height``, ``caption`` of the figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If the annotations are gone, or have nothing to draw.
+    QueryError, UnknownNameError
+        As for any question.
+    """
+    group, board = board_of(scores, metric, options.get("group"))
+    plan = _plan_of(board, group, root)
+    systems = find_labels(board, "system", options.get("system"))
+    place = find_metrics(board, one_metric(board, metric))[0]
+    values = board.load(systems)[0][..., place]
+    track = _widest(board, values) if track is None else board.tracks[find_labels(board, "track", track)[0]]
+    if track not in plan.tracks:
+        raise UnknownNameError("track", track, plan.tracks)
+    rule = _Rule.of(board, plan, place, named=metric is not None)
+    order = best_first(values[:, board.tracks.index(track)], board.texts("orientation")[place] == "lower")
+    own = values[:, board.tracks.index(track)]
+    lanes = _read(plan, track, [(board.systems[systems[row]], float(own[row])) for row in order], rule)
+    origin = title_of(origin_of(board, group))
+    said = f"{origin}; one track, nothing is aggregated; numbers on the right: {board.metrics[place]}"
+    lane = _TALL if kind_of(plan.task).name in _PITCHED else _LANE
+    with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
+        _draw(page, lanes, start, end, plan.task in ("chord",))
+        page.head(label(track, 80), "; ".join([said, *rule.legend(lanes)]))
+    return page.ax
+
+
+def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> EvaluationPlan:
+    """Which files an evaluation compares."""
+    found = find_plans(board.attrs, root)
+    if not found.plans:
+        raise FigureError(f"no timeline without annotations. {found.reason}")
+    task, convention = (str(board.attrs.get(name)) for name in ("task", "convention"))
+    fitting = [plan for plan in found.plans.values() if (plan.task, plan.convention) == (task, convention)]
+    if group not in found.plans and len(fitting) != 1:
+        raise FigureError(f"say group=, as these scores may be any of: {', '.join(found.plans)}")
+    plan = found.plans[group] if group in found.plans else fitting[0]
+    if plan.task == "separation":
+        raise FigureError("sound has no timeline")
+    return plan
+
+
+def _widest(board: Scoreboard, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+    """The track on which the systems differ most."""
+    known = np.where(np.isnan(values), -np.inf, values)
+    spread = known.max(axis=0) - np.where(np.isnan(values), np.inf, values).min(axis=0)
+    return board.tracks[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
+
+
+@dataclass
+class _Rule:
+    """What explains scores: the metric that was named, or the first that can."""
+
+    convention: Convention
+    candidates: Sequence[str]
+    chosen: str = ""
+
+    @classmethod
+    def of(cls, board: Scoreboard, plan: EvaluationPlan, place: int, *, named: bool) -> _Rule:
+        convention = get_task(plan.task).convention(plan.convention)
+        first = board.metrics[place]
+        others = [] if named else [*board.metrics, *(metric.name for metric in convention.metrics)]
+        return cls(convention, list(dict.fromkeys([first, *others])))
+
+    def explain(self, reference: Annotation, estimate: Annotation) -> Mapping[str, Column] | None:
+        """The evidence, where there is any."""
+        if self.convention.explain is None:
+            return None
+        for name in [self.chosen] if self.chosen else self.candidates:
+            try:
+                (measure,) = self.convention.select([name])
+                found = self.convention.explain(reference, estimate, measure)
+            except MirflowError:  # this one judges no items, or the pair cannot be scored
+                continue
+            self.chosen = name
+            return found
+        return None
+
+    def legend(self, lanes: Sequence[_Lane]) -> list[str]:
+        """What the marks mean."""
+        for lane in lanes:
+            if lane.evidence is not None and isinstance(lane.annotation, Annotation):
+                meaning = explained(lane.annotation.kind, lane.evidence)
+                return [f"{self.chosen}: {meaning}"] if meaning else []
+        return []
+
+
+def _read(plan: EvaluationPlan, track: str, systems: Sequence[tuple[str, float]], rule: _Rule) -> list[_Lane]:
+    """The annotations of a track, read and explained; the reference first."""
+    shelf, place = Shelf(), plan.tracks.index(track)
+    lanes = []
+    shown = [(one, shelf.read(one.source)) for one in plan.references[place]]
+    for number, (one, annotation) in enumerate(shown):
+        name = one.annotator or (f"reference {number + 1}" if len(shown) > 1 else "reference")
+        lanes.append(_Lane(name, annotation))
+    where = {name: row for row, name in enumerate(plan.systems)}
+    for name, score in systems:
+        source = plan.estimates[where[name]][place] if name in where else None
+        estimate = "no estimate" if source is None else shelf.read(source)
+        reference = next((a for one, a in shown if isinstance(a, Annotation) and one.source != source), None)
+        judged = isinstance(estimate, Annotation) and reference is not None
+        evidence = rule.explain(reference, estimate) if judged else None  # type: ignore[arg-type]  # as judged says
+        lanes.append(_Lane(name, estimate, score, evidence))
+    if not any(isinstance(lane.annotation, Annotation) for lane in lanes):
+        raise FigureError(f"track {track!r}: none of its annotations can be read: {lanes[0].annotation}")
+    return lanes
+
+
+def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | None, chords: bool) -> None:
+    ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
+    first, last = _span(read, start, end)
+    lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, _pitches(read), _names(read), chords)
+    for at, lane in enumerate(rows):
+        if isinstance(lane.annotation, str):
+            ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
+            continue
+        draw(lanes, lane.annotation, at)
+        if lane.evidence is not None:
+            draw_verdicts(lanes, lane.annotation.kind, lane.evidence, at)
+    ax.set_yticks(range(len(rows)), [label(lane.name) for lane in rows], fontsize=6.5)
+    for at, lane in enumerate(rows):
+        if np.isfinite(lane.score):
+            ax.annotate(
+                f"{lane.score:.3f}",
+                (1, at),
+                xycoords=ax.get_yaxis_transform(),
+                xytext=(3, 0),
+                textcoords="offset points",
+                va="center",
+                fontsize=6.5,
+            )
+    ax.tick_params(axis="y", length=0)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlim(first, last)
+    ax.set_ylim(len(rows) - 0.5, -0.55)
+    if read[0].kind in ("tempo", "key", "labels"):
+        ax.set_xticks([])
+        ax.spines["bottom"].set_visible(False)
+    else:
+        ax.set_xlabel("onset [quarter notes]" if read[0].kind == "patterns" else "time [s]")
+
+
+def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:
+    """What is shown, in seconds."""
+    times = [one.columns[name] for one in read for name in (_ENDS.get(one.kind, "end"),) if name in one.columns]
+    found = np.concatenate([time[np.isfinite(time)] for time in times]) if times else np.empty(0)
+    first = 0.0 if start is None else start
+    last = end if end is not None else float(found.max(initial=first + 1))
+    if not last > first:
+        raise FigureError(f"nothing to show from {first:g} to {last:g} s")
+    return first, last
+
+
+def _pitches(read: Sequence[Annotation]) -> tuple[float, float]:
+    """Between which pitches nearly all of every annotation lies, as a few slips must not press the rest."""
+    found = []
+    for one in read:
+        if one.kind in _PITCHED:
+            pitch = np.abs(one.columns[_PITCHED[one.kind]])
+            pitch = pitch[np.isfinite(pitch) & (pitch > 0)]
+            pitch = pitch if one.kind == "patterns" else np.log2(pitch)
+            found.append(np.quantile(pitch, (0.01, 0.99)) if len(pitch) else pitch)
+    values = np.concatenate(found) if found else np.empty(0)
+    room = 0.0 if not len(values) else 0.03 * float(values.max() - values.min())
+    return (float(values.min()) - room, float(values.max()) + room) if len(values) else (0.0, 1.0)
+
+
+def _names(read: Sequence[Annotation]) -> dict[str, int]:
+    """Labels by order of appearance, those of the reference first."""
+    names = dict.fromkeys(name for one in read for name in one.labels or () if name)
+    return {name: place for place, name in enumerate(names)}
