@@ -1,0 +1,7 @@
+"""One self-contained HTML page about a result store: tables, distributions, tracks, and timelines that sound."""
+
+from __future__ import annotations
+
+from .writing import PageReport, write_page
+
+__all__ = ["PageReport", "write_page"]

@@ -1,0 +1,166 @@
+/** Annotations and evidence as the page draws them: seconds and MIDI numbers, from steps of small integers. */
+
+/** @typedef {{text: string, root: number, pitches: number, bass: number, tonal: boolean}} Label */
+
+/** @returns {Label[]} */
+export function readVocabulary(entries) {
+  return entries.map(([text, root = -1, pitches = 0, bass = -1], at) =>
+    ({ text, root, pitches, bass, tonal: entries[at].length > 1 }));
+}
+
+function running(steps) {
+  const values = new Float64Array(steps.length);
+  let sum = 0;
+  steps.forEach((step, at) => {
+    sum += step;
+    values[at] = sum / 1000;
+  });
+  return values;
+}
+
+function ends(starts, lengths) {
+  return starts.map((start, at) => start + lengths[at] / 1000);
+}
+
+const pitches = (cents) => Float64Array.from(cents, (one) => (one === 0 ? NaN : Math.abs(one) / 100));
+
+/**
+ * One annotation as lists that lie beside each other.
+ * @param {any} packed
+ * @param {Label[]} vocabulary
+ */
+export function unpackAnnotation(packed, vocabulary) {
+  const labels = packed.l ? packed.l.map((code) => vocabulary[code]) : null;
+  const made = { kind: packed.k, labels, start: null, end: null, pitch: null, voiced: null, row: null };
+  if (packed.s) {
+    made.start = running(packed.s);
+    made.end = ends(made.start, packed.n);
+  }
+  if (packed.t) made.start = running(packed.t);
+  if (packed.p) {
+    made.pitch = pitches(packed.p);
+    made.voiced = packed.p.map((one) => one > 0);
+  }
+  if (packed.v) made.values = packed.v;
+  if (packed.w) made.shares = packed.w;
+  if (made.kind === "hierarchy") made.row = spread(packed.c[0]);
+  if (made.kind === "patterns") {
+    const occurrences = spread(packed.c[0]);
+    made.row = spread(packed.c[1]).map((occurrence) => occurrences[occurrence]);
+    made.end = made.start.map((start) => start + 0.25);
+  }
+  if (made.kind === "multipitch") made.start = Float64Array.from(spread(packed.c[0]), (frame) => made.start[frame]);
+  if (made.kind === "multipitch" || made.kind === "series") made.hop = hopOf(running(packed.t));
+  return made;
+}
+
+/** The number of the holder of each item. */
+function spread(counts) {
+  return counts.flatMap((many, holder) => Array(many).fill(holder));
+}
+
+/** The usual step of a series of frames. */
+function hopOf(times) {
+  const steps = Array.from(times.subarray(1, 400), (time, at) => time - times[at]).filter((step) => step > 0).sort((a, b) => a - b);
+  return steps.length ? steps[steps.length >> 1] : 0.01;
+}
+
+/** Evidence: stretches of time, marks, or rows of text. */
+export function unpackEvidence(packed, verdicts) {
+  if (!packed) return null;
+  const words = (packed.v || []).map((code) => verdicts[code]);
+  if (packed.x) return { rows: packed.x };
+  if (packed.m) {
+    const start = running(packed.m);
+    return { points: { kind: "notes", start, end: ends(start, packed.n), pitch: pitches(packed.q), verdict: words }, verdict: words };
+  }
+  if (packed.s) {
+    const start = running(packed.s);
+    return { start, end: ends(start, packed.n), verdict: words };
+  }
+  const seconds = (list) => list.map((one) => (one === null ? NaN : one / 1000));
+  if (!packed.r) return null;
+  return { reference: seconds(packed.r), estimate: seconds(packed.e), verdict: words, notes: packed.q ? judgedNotes(packed, words) : null };
+}
+
+/** Verdicts of the estimated notes, by onset and pitch. */
+function judgedNotes({ e, q }, words) {
+  return new Map(e.map((time, at) => [noteKey(time, q[at]), words[at]]));
+}
+
+/** A note by its onset in milliseconds and its pitch in hundredths. */
+export function noteKey(time, cents) {
+  return `${time} ${cents}`;
+}
+
+/** Whether a verdict is good, bad, or none. */
+export function leaning(verdict) {
+  if (/^(right|hit|correct|same|match)/.test(verdict)) return "good";
+  return verdict === "" || /^(not |nothing|left|ignored|undefined)/.test(verdict) ? "none" : "bad";
+}
+
+/** The last item that starts by a time, or -1; starts are in order. */
+export function lastBy(start, time) {
+  let [low, high] = [0, start.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (start[middle] <= time) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}
+
+/** When an annotation ends. */
+export function endOf(annotation) {
+  let last = 0;
+  for (const time of annotation.end || annotation.start || []) if (time > last) last = time;
+  return last;
+}
+
+const NAMES = ["C", "C♯", "D", "E♭", "E", "F", "F♯", "G", "A♭", "A", "B♭", "B"];
+
+/** The name of a pitch and how far it is off. */
+export function pitchName(midi) {
+  const near = Math.round(midi);
+  const cents = Math.round((midi - near) * 100);
+  return `${NAMES[((near % 12) + 12) % 12]}${Math.floor(near / 12) - 1}${cents ? ` ${cents > 0 ? "+" : "−"}${Math.abs(cents)} ct` : ""}`;
+}
+
+/** What an annotation says at a time, as text. */
+export function valueAt(annotation, time, nearness) {
+  const { kind, start, end, labels, pitch } = annotation;
+  if (!start) return "";
+  if (kind === "events") {
+    const at = lastBy(start, time + nearness);
+    if (at < 0 || Math.abs(start[at] - time) > nearness) return "";
+    return `${start[at].toFixed(3)} s${labels ? ` ${labels[at].text}` : ""}`;
+  }
+  if (kind === "series") {
+    const at = lastBy(start, time);
+    if (at < 0 || time - start[at] > annotation.hop * 2 || Number.isNaN(pitch[at])) return "unvoiced";
+    return `${pitchName(pitch[at])}${annotation.voiced[at] ? "" : " (unvoiced)"}`;
+  }
+  const found = [];
+  const length = annotation.hop || 0;
+  for (let at = 0; at < start.length && found.length < 8; at++) {
+    const until = end ? end[at] : start[at] + length;
+    if (start[at] <= time && time < until) found.push(labels ? labels[at].text : pitchName(pitch[at]));
+  }
+  return found.join(kind === "hierarchy" ? " › " : " ");
+}
+
+/** What the evidence says at a time. */
+export function verdictAt(evidence, time, nearness) {
+  if (!evidence || evidence.rows || evidence.points) return "";
+  if (evidence.start) {
+    const at = lastBy(evidence.start, time);
+    return at >= 0 && time < evidence.end[at] ? evidence.verdict[at] : "";
+  }
+  let [best, word] = [nearness, ""];
+  evidence.verdict.forEach((verdict, at) => {
+    for (const side of [evidence.reference[at], evidence.estimate[at]]) {
+      if (Math.abs(side - time) <= best) [best, word] = [Math.abs(side - time), verdict];
+    }
+  });
+  return word;
+}

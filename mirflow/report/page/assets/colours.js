@@ -1,0 +1,45 @@
+/** Colours that a colour-blind reader can tell apart. */
+
+/** Okabe and Ito's set, without black. */
+export const SET = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"];
+
+// Support points of cividis (Nunez, Anderton and Renslow 2018), dark to light.
+const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
+
+/** A colour for a share from 0 to 1, darker for less. */
+export function shade(share) {
+  const place = Math.max(0, Math.min(1, share)) * (CIVIDIS.length - 1);
+  const low = Math.min(Math.floor(place), CIVIDIS.length - 2);
+  return mix(CIVIDIS[low], CIVIDIS[low + 1], place - low);
+}
+
+function mix(a, b, share) {
+  const parts = [1, 3, 5].map((at) => {
+    const [left, right] = [parseInt(a.slice(at, at + 2), 16), parseInt(b.slice(at, at + 2), 16)];
+    return Math.round(left + (right - left) * share).toString(16).padStart(2, "0");
+  });
+  return `#${parts.join("")}`;
+}
+
+/**
+ * A chord's colour: the hue by its root on the circle of fifths, darker where its third is minor, paler where it has
+ * none; nothing tells only by its hue, as the label stands on it.
+ * @returns {{fill: string, ink: string}}
+ */
+export function chordColour(root, pitches) {
+  if (root < 0) return pitches ? { fill: "#bdbdbd", ink: "#222222" } : { fill: "#dcdcdc", ink: "#222222" };
+  const hue = 25 + ((root * 7) % 12) * 30;
+  const minor = (pitches & 0b1000) !== 0 && (pitches & 0b10000) === 0;
+  const plain = (pitches & 0b11000) === 0;
+  if (minor) return { fill: `oklch(0.5 0.11 ${hue})`, ink: "#ffffff" };
+  return { fill: `oklch(${plain ? 0.88 : 0.78} ${plain ? 0.05 : 0.12} ${hue})`, ink: "#111111" };
+}
+
+/** A colour for the label of a segment, by its number among those of a track. */
+export function labelColour(number) {
+  const base = SET[number % SET.length];
+  const round = Math.floor(number / SET.length) % 3;
+  const fill = round ? mix(base, "#ffffff", 0.3 * round) : base;
+  const light = [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16));
+  return { fill, ink: light[0] * 0.3 + light[1] * 0.59 + light[2] * 0.11 > 125 ? "#111111" : "#ffffff" };
+}

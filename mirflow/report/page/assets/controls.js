@@ -1,0 +1,51 @@
+/** The bar on top: evaluation, metric, aggregate, groups, what is done about missing scores. */
+
+import { choice, el } from "./dom.js";
+import { AGGREGATES, MISSING } from "./reduce.js";
+import { titleOf } from "./format.js";
+
+/** @param {import("./state.js").State} state */
+export function drawControls(state) {
+  const bar = document.getElementById("controls");
+  const active = document.activeElement && document.activeElement.getAttribute("name");
+  const { evaluations } = state.contents;
+  const parts = [];
+  const add = (name, made) => {
+    made.querySelector("select, input").setAttribute("name", name);
+    parts.push(made);
+  };
+  if (evaluations.length > 1) {
+    add("evaluation", choice("Evaluation", evaluations.map((one, place) => [place, one.name]), state.evaluation,
+      (value) => state.change((now) => now.take(Number(value)))));
+  }
+  if (state.metric >= 0) {
+    add("metric", choice("Metric", state.now.metrics.map((metric, place) => [place, titleOf(metric)]), state.metric,
+      (value) => state.change((now) => now.takeMetric(Number(value)))));
+    add("aggregate", choice("Aggregate", state.about.aggregates.map((name) => [name, nameOf(state, name)]),
+      state.aggregate, (value) => state.change((now) => { now.aggregate = value; })));
+    const groupable = state.groupable;
+    if (groupable.length) {
+      add("by", choice("Group by", [["", "nothing"], ...groupable.map((name) => [name, name])], state.by,
+        (value) => state.change((now) => { now.by = value; })));
+    }
+    const policies = [...MISSING.keys()].filter((name) => name !== "zero" || state.about.orientation !== "lower");
+    add("missing", choice("Missing scores", policies.map((name) => [name, name]), state.missing,
+      (value) => state.change((now) => { now.missing = value; })));
+    const box = el("input", { type: "checkbox", checked: state.percent,
+      onchange: () => state.change((now) => { now.percent = box.checked; }) });
+    add("percent", el("label", { class: "choice tick" }, box, el("span", {}, "Percent")));
+  }
+  bar.replaceChildren(...parts);
+  // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
+  if (active) bar.querySelector(`[name="${active}"]`)?.focus();
+}
+
+function nameOf(state, aggregate) {
+  return aggregate === state.about.standard_aggregate ? `${aggregate} (usual)` : aggregate;
+}
+
+/** What the figures are, in a sentence. */
+export function explainFigures(state) {
+  return `${state.aggregate}: ${AGGREGATES.get(state.aggregate)}. ` +
+    `Missing scores (${state.missing}): ${MISSING.get(state.missing)}.`;
+}

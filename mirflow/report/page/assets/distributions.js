@@ -1,0 +1,71 @@
+/** How the scores of each system are spread over the tracks: a shape, the quartiles and the median. */
+
+import { section, el, svg, tip } from "./dom.js";
+import { byNumber, formatter, titleOf } from "./format.js";
+import { include, quantile } from "./reduce.js";
+import { readScores } from "./data.js";
+
+const [LEFT, WIDTH, ROW, BINS] = [0, 640, 30, 48];
+/** Up to so many scores are shown one by one. */
+const FEW = 40;
+
+export async function drawDistributions(state) {
+  const { systems, tracks } = state.now;
+  const numbers = await readScores(state.now, state.metric);
+  const included = include(numbers, systems.length, tracks.length, state.missing);
+  const rows = systems.map((name, system) => {
+    const values = [];
+    for (let cell = system * tracks.length; cell < (system + 1) * tracks.length; cell++) {
+      if (included.counts[cell]) values.push(included.value[cell]);
+    }
+    return { name, values: Float64Array.from(values).sort() };
+  });
+  const best = state.about.orientation === "lower" ? 1 : -1;
+  rows.sort((a, b) => byNumber(quantile(a.values, 0.5), quantile(b.values, 0.5), best));
+  const range = rangeOf(rows);
+  const write = formatter(state.about, state.percent);
+  const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.name),
+    drawRow(row, range, write)));
+  return section("distributions", "Distributions over tracks",
+    `${titleOf(state.about)} of each track: the shape, the middle half, and the median; systems by their medians.`,
+    el("div", { class: "ridges" }, ...lines, el("div", { class: "row" }, el("span", { class: "name" }),
+      el("span", { class: "ticks" }, ticksOf(range).map((value) => el("span", {}, write(value)))))));
+}
+
+function rangeOf(rows) {
+  const ends = rows.map((row) => row.values.filter(Number.isFinite)).filter((known) => known.length)
+    .flatMap((known) => [known[0], known[known.length - 1]]);
+  if (!ends.length) return [0, 1];
+  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  if (low >= 0 && high <= 1) return [Math.floor(low * 20) / 20, Math.max(Math.ceil(high * 20) / 20, Math.floor(low * 20) / 20 + 0.05)];
+  return low === high ? [low - 1, high + 1] : [low, high];
+}
+
+function ticksOf([low, high]) {
+  return [0, 1, 2, 3, 4].map((step) => low + ((high - low) * step) / 4);
+}
+
+function drawRow({ name, values }, [low, high], write) {
+  // What is infinite stands at the end.
+  const share = (value) => Math.max(0, Math.min(1, (value - low) / (high - low)));
+  const place = (value) => LEFT + WIDTH * share(value);
+  const bins = new Float64Array(BINS);
+  for (const value of values) bins[Math.min(BINS - 1, Math.floor(BINS * share(value)))] += 1;
+  const smooth = bins.map((one, at) => (one * 2 + (bins[at - 1] ?? one) + (bins[at + 1] ?? one)) / 4);
+  const top = Math.max(...smooth, 1);
+  const points = Array.from(smooth, (one, at) => `${(LEFT + (WIDTH * (at + 0.5)) / BINS).toFixed(1)},${(ROW - 4 - (ROW - 8) * (one / top)).toFixed(1)}`);
+  const [q1, q2, q3] = [0.25, 0.5, 0.75].map((share) => quantile(values, share));
+  const text = [name, `median ${write(q2)}`, `middle half ${write(q1)} to ${write(q3)}`,
+    `from ${write(values[0])} to ${write(values[values.length - 1])}`, `n ${values.length}`];
+  const box = values.length ? [
+    values.length > FEW ? svg("polygon", { points: `${LEFT},${ROW - 4} ${points.join(" ")} ${LEFT + WIDTH},${ROW - 4}`, class: "shape" }) :
+      Array.from(values, (value) => svg("ellipse", { cx: place(value), cy: ROW - 17, rx: 3, ry: 3, class: "one" })),
+    svg("line", { x1: place(values[0]), x2: place(values[values.length - 1]), y1: ROW - 4, y2: ROW - 4, class: "whisker" }),
+    // Between -Infinity and Infinity there is no quartile.
+    ...([q1, q3].some(Number.isNaN) ? [] :
+      [svg("rect", { x: place(q1), width: Math.max(1, place(q3) - place(q1)), y: ROW - 7, height: 6, class: "box" })]),
+    ...(Number.isNaN(q2) ? [] :
+      [svg("line", { x1: place(q2), x2: place(q2), y1: ROW - 10, y2: ROW + 2, class: "middle" })])] : [];
+  return svg("svg", { viewBox: `-4 0 ${WIDTH + 8} ${ROW + 2}`, preserveAspectRatio: "none", role: "img", "aria-label": text.join(", "),
+    onpointermove: (event) => tip(text, event.clientX, event.clientY), onpointerleave: () => tip(null) }, ...box);
+}

@@ -1,0 +1,75 @@
+/** Elements, made one by one: what comes from files is only ever text. */
+
+const SVG = "http://www.w3.org/2000/svg";
+
+/**
+ * @param {Element} node
+ * @param {Object<string, unknown>} properties attributes; `on...` are listeners, false and null leave out
+ * @param {Array<Node|string|number|null>} children
+ */
+function fill(node, properties, children) {
+  for (const [name, value] of Object.entries(properties)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined).map((child) =>
+    child instanceof Node ? child : document.createTextNode(String(child))));
+  return node;
+}
+
+/** An HTML element. */
+export function el(tag, properties = {}, ...children) {
+  return fill(document.createElement(tag), properties, children);
+}
+
+/** An SVG element. */
+export function svg(tag, properties = {}, ...children) {
+  return fill(document.createElementNS(SVG, tag), properties, children);
+}
+
+/** A choice from a list of [value, text]. */
+export function choice(label, options, value, onchange) {
+  const select = el("select", { onchange: () => onchange(select.value) },
+    options.map(([key, text]) => el("option", { value: key, selected: String(key) === String(value) }, text)));
+  return el("label", { class: "choice" }, el("span", {}, label), select);
+}
+
+/** A section of the page with a heading; `note` stands below it. */
+export function section(id, title, note, ...children) {
+  return el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" },
+    el("h2", { id: `${id}-title` }, title), note ? el("p", { class: "note" }, note) : null, ...children);
+}
+
+/** Show a text beside the pointer; without a text, hide it. */
+export function tip(lines, x = 0, y = 0) {
+  const box = /** @type {HTMLElement} */ (document.getElementById("tip"));
+  box.hidden = !lines;
+  if (!lines) return;
+  box.replaceChildren(...lines.map((line, number) => el(number ? "span" : "b", {}, line)));
+  const wide = box.offsetWidth;
+  const high = box.offsetHeight;
+  box.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - wide - 8))}px`;
+  box.style.top = `${y + 18 + high > innerHeight ? y - high - 10 : y + 18}px`;
+}
+
+/** A canvas of a size in CSS pixels, sharp on any screen; the second result draws in CSS pixels. */
+export function sharpen(canvas, width, height) {
+  const ratio = Math.min(window.devicePixelRatio || 1, 3);
+  // A browser refuses a canvas beyond some size; a coarser one is better than none.
+  const scale = Math.min(ratio, 16000 / Math.max(1, width), 16000 / Math.max(1, height));
+  canvas.width = Math.max(1, Math.round(width * scale));
+  canvas.height = Math.max(1, Math.round(height * scale));
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const context = canvas.getContext("2d");
+  context.setTransform(scale, 0, 0, scale, 0, 0);
+  return context;
+}
+
+/** A colour of the page's style, by the name of its custom property. */
+export function colour(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
+}
+
+export const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;

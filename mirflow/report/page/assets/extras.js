@@ -1,0 +1,130 @@
+/** Metrics with extra dims: a table for one of them, a map of the chosen system for two. */
+
+import { choice, colour, el, section, sharpen } from "./dom.js";
+import { shade } from "./colours.js";
+import { formatter } from "./format.js";
+import { readFloats } from "./data.js";
+
+const shown = { metric: 0, system: 0 };
+
+/** @returns {Promise<Node|null>} nothing where there are none */
+export async function drawExtras(state) {
+  const { extras, systems } = state.now;
+  if (!extras.length) return null;
+  const at = Math.min(shown.metric, extras.length - 1);
+  const system = Math.min(shown.system, systems.length - 1);
+  const again = (name) => state.change(() => {}).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
+  const named = (name, made) => {
+    made.querySelector("select").setAttribute("name", name);
+    return made;
+  };
+  const one = extras[at];
+  const bar = [];
+  if (extras.length > 1) bar.push(named("extra", choice("Metric", extras.map((extra, place) => [place, extra.name]), at,
+    (value) => { shown.metric = Number(value); again("extra"); })));
+  const known = typeof one.value === "number";
+  if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
+    (value) => { shown.system = Number(value); again("system"); })));
+  const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.value;
+  const made = known ? await figures(state, one, system) : null;
+  return section("extras", one.title, note, bar.length ? el("div", { class: "bar" }, bar) : null, made);
+}
+
+async function figures(state, one, system) {
+  const values = await readFloats(one.value);
+  const write = formatter(one, state.percent);
+  return one.dims.length === 2 ? map(one, values, system, write) : table(state, one, values, write);
+}
+
+function table(state, { dims: [[dim, labels]] }, values, write) {
+  const { systems } = state.now;
+  const head = el("tr", {}, el("th", { scope: "col" }, dim), systems.map((name) => el("th", { scope: "col", class: "number" }, name)));
+  const body = labels.map((label, row) => el("tr", {}, el("th", { scope: "row" }, label), systems.map((_, system) => {
+    const value = values[system * labels.length + row];
+    return el("td", { class: "number", "data-value": value }, write(value));
+  })));
+  return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": dim },
+    el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
+}
+
+/** A matrix: of counts each row by its shares, of scores the scores themselves. */
+function map({ dims: [[down, rows], [across, columns]], score, unit }, values, system, write) {
+  const from = system * rows.length * columns.length;
+  const value = (y, x) => values[from + y * columns.length + x];
+  const totals = rows.map((_, y) => columns.reduce((sum, _column, x) => sum + (value(y, x) || 0), 0));
+  const share = (y, x) => (score ? value(y, x) : value(y, x) / totals[y]);
+  const tone = (y, x) => (score ? share(y, x) : Math.sqrt(share(y, x)));
+  const at = [0, 0];
+  const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "matrix",
+    "aria-label": `${rows.length} by ${columns.length} values; arrow keys move` });
+  const readout = el("p", { class: "readout", role: "status" }, `Rows: ${down}. Columns: ${across}. ` +
+    (score ? "" : "Colours are square roots of the shares of a row, so that the rare is seen."));
+  const layout = measure(rows, columns);
+  const say = () => {
+    const [y, x] = at;
+    const part = !score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "";
+    readout.textContent = `${down} ${rows[y]}, ${across} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}${part}`;
+    paint(canvas, layout, rows, columns, tone, at);
+  };
+  listen(canvas, layout, rows.length, columns.length, at, say);
+  paint(canvas, layout, rows, columns, tone, null);
+  return el("div", {}, el("div", { class: rows.length > 40 ? "scroll tall" : "scroll" }, canvas), readout);
+}
+
+/** Sizes of a cell and of the labels' room. */
+function measure(rows, columns) {
+  const context = el("canvas", {}).getContext("2d");
+  context.font = "12px system-ui, sans-serif";
+  const room = (labels) => Math.min(130, Math.max(0, ...labels.map((label) => context.measureText(label.slice(0, 40)).width)) + 8);
+  const cell = Math.max(5, Math.min(24, Math.floor(900 / Math.max(1, columns.length))));
+  return cell < 11 ? { cell, left: 0, top: 0 } : { cell, left: room(rows), top: room(columns) };
+}
+
+function paint(canvas, { cell, left, top }, rows, columns, tone, at) {
+  const context = sharpen(canvas, left + cell * columns.length + 2, top + cell * rows.length + 2);
+  const nothing = colour("nothing");
+  rows.forEach((_, y) => columns.forEach((_column, x) => {
+    const part = tone(y, x);
+    context.fillStyle = Number.isFinite(part) ? shade(part) : nothing;
+    context.fillRect(left + x * cell, top + y * cell, cell - (cell > 8 ? 1 : 0), cell - (cell > 8 ? 1 : 0));
+  }));
+  context.fillStyle = colour("ink");
+  context.font = `${Math.min(12, cell - 2)}px system-ui, sans-serif`;
+  context.textBaseline = "middle";
+  if (left) {
+    context.textAlign = "right";
+    rows.forEach((label, y) => context.fillText(label.slice(0, 40), left - 6, top + (y + 0.5) * cell, left - 8));
+    context.textAlign = "left";
+    columns.forEach((label, x) => {
+      context.save();
+      context.translate(left + (x + 0.5) * cell, top - 6);
+      context.rotate(-Math.PI / 2);
+      context.fillText(label.slice(0, 40), 0, 0, top - 8);
+      context.restore();
+    });
+  }
+  if (!at) return;
+  context.lineWidth = 2;
+  context.strokeStyle = colour("ink");
+  context.strokeRect(left + at[1] * cell, top + at[0] * cell, cell, cell);
+}
+
+function listen(canvas, { cell, left, top }, rows, columns, at, say) {
+  const put = (y, x) => {
+    at[0] = Math.max(0, Math.min(rows - 1, y));
+    at[1] = Math.max(0, Math.min(columns - 1, x));
+    say();
+  };
+  if (!rows || !columns) return;
+  canvas.addEventListener("pointermove", (event) => {
+    const box = canvas.getBoundingClientRect();
+    put(Math.floor((event.clientY - box.top - top) / cell), Math.floor((event.clientX - box.left - left) / cell));
+  });
+  canvas.addEventListener("focus", () => put(at[0], at[1]));
+  canvas.addEventListener("keydown", (event) => {
+    const step = new Map([["ArrowLeft", [0, -1]], ["ArrowRight", [0, 1]], ["ArrowUp", [-1, 0]], ["ArrowDown", [1, 0]]]).get(event.key);
+    if (!step) return;
+    event.preventDefault();
+    put(at[0] + step[0], at[1] + step[1]);
+  });
+}

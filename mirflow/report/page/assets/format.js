@@ -1,0 +1,54 @@
+/** Numbers and names as people read them. */
+
+/** How a metric's numbers are written: ratios with four decimals, or as percentages. */
+export function formatter(metric, percent) {
+  const ratio = metric.unit === "";
+  return (value) => {
+    if (value === null || value === undefined || Number.isNaN(value)) return "–";
+    if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+    if (ratio && percent) return (value * 100).toFixed(2);
+    if (ratio) return value.toFixed(4);
+    return Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4);
+  };
+}
+
+/** The unit that stands behind a metric's title. */
+export function unitOf(metric, percent) {
+  if (metric.unit) return ` [${metric.unit}]`;
+  return percent ? " [%]" : "";
+}
+
+/** How a metric is called: its title, and its identity where that says more. */
+export function titleOf(metric) {
+  const bare = metric.name.split(/[@(]/)[0];
+  return metric.name === bare ? metric.title : `${metric.title} ${metric.name.slice(bare.length)}`;
+}
+
+/** A number and a word, in the plural where it is not one. */
+export function count(number, word) {
+  return `${number.toLocaleString("en")} ${word}${number === 1 ? "" : "s"}`;
+}
+
+/** Seconds as minutes and seconds. */
+export function clock(seconds, decimals = 0) {
+  const sign = seconds < 0 ? "−" : "";
+  const size = Math.abs(seconds);
+  const minutes = Math.floor(size / 60 + 1e-9);
+  const rest = (size - minutes * 60).toFixed(decimals);
+  return `${sign}${minutes}:${rest.padStart(decimals ? decimals + 3 : 2, "0")}`;
+}
+
+/** Names that have numbers in them, in the order of the numbers. */
+export const byName = new Intl.Collator("en", { numeric: true }).compare;
+
+/** Numbers in order, what is none last; `sign` -1 turns it round. */
+export function byNumber(a, b, sign = 1) {
+  const known = (one) => typeof one === "number" && !Number.isNaN(one);
+  if (!known(a) || !known(b)) return Number(known(b)) - Number(known(a));
+  return a === b ? 0 : sign * (a < b ? -1 : 1);
+}
+
+/** "majmin" or "rule majmin, window 0.5" of a metric's parameters. */
+export function parametersOf(metric) {
+  return metric.parameters.map(([name, value]) => `${name} ${value}`).join(", ");
+}

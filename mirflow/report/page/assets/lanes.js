@@ -1,0 +1,213 @@
+/** One annotation as a lane of the timeline, drawn by its kind. */
+
+import { leaning, noteKey } from "./annotations.js";
+import { chordColour, labelColour } from "./colours.js";
+
+const HEIGHTS = new Map([["intervals", 40], ["events", 40], ["notes", 92], ["series", 92], ["multipitch", 92], ["patterns", 92]]);
+const BAND = 8;
+
+/** How high the lanes of some annotations are. */
+export function laneHeight(annotations) {
+  const first = annotations.find((one) => one);
+  if (!first) return 40;
+  if (first.kind !== "hierarchy") return HEIGHTS.get(first.kind) || 40;
+  return 20 * Math.max(1, ...annotations.filter((one) => one).map((one) => levelsOf(one))) + 6;
+}
+
+function levelsOf({ row }) {
+  return row.reduce((most, level) => Math.max(most, level), 0) + 1;
+}
+
+/** The pitches that all lanes share as their upright axis. */
+export function pitchRange(annotations) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const one of annotations) {
+    for (const pitch of (one && one.pitch) || []) {
+      if (pitch < low) low = pitch;
+      if (pitch > high) high = pitch;
+    }
+  }
+  return low > high ? [48, 72] : [low - 1, high + 1];
+}
+
+/**
+ * @typedef {object} Lane
+ * @property {any} annotation
+ * @property {any} evidence
+ * @property {any} behind the reference, drawn faintly behind curves and notes
+ * @property {number} top
+ * @property {number} height
+ */
+
+/**
+ * @param {CanvasRenderingContext2D} context
+ * @param {Lane} lane
+ * @param {{x: (time: number) => number, from: number, to: number, width: number, range: number[], ink: Map<string, string>,
+ *   numbers: Map<string, number>}} view
+ */
+export function drawLane(context, lane, view) {
+  const { annotation, evidence, behind } = lane;
+  context.save();
+  context.beginPath();
+  context.rect(0, lane.top, view.width, lane.height);
+  context.clip();
+  if (annotation.kind === "intervals") drawIntervals(context, annotation, lane.top + 2, lane.height - BAND - 6, view, 0);
+  else if (annotation.kind === "hierarchy") drawLevels(context, lane, view);
+  else if (annotation.kind === "events") drawEvents(context, lane, view);
+  else {
+    if (behind) drawPitches(context, behind, lane, view, true);
+    drawPitches(context, (evidence && evidence.points) || annotation, lane, view, false, evidence && evidence.notes);
+  }
+  if (evidence && evidence.start) drawBand(context, evidence, lane, view);
+  else if (evidence && evidence.reference && annotation.kind !== "events" && !evidence.notes) drawMarks(context, evidence, lane, view);
+  context.restore();
+}
+
+function drawIntervals(context, { start, end, labels, row }, top, height, view, level) {
+  context.textBaseline = "middle";
+  for (let at = 0; at < start.length; at++) {
+    if (end[at] < view.from || start[at] > view.to || (row && row[at] !== level)) continue;
+    const left = view.x(start[at]);
+    const wide = view.x(end[at]) - left;
+    const label = labels[at];
+    const { fill, ink } = label.tonal ? chordColour(label.root, label.pitches) : labelColour(numberOf(view, label.text));
+    context.fillStyle = fill;
+    context.fillRect(left, top, Math.max(wide - (wide > 3 ? 1 : 0), 0.5), height);
+    if (wide < 12) continue;
+    context.fillStyle = ink;
+    const from = Math.max(left, 0) + 4;
+    const room = left + wide - from - 3;
+    if (context.measureText(label.text).width <= room) context.fillText(label.text, from, top + height / 2 + 1);
+    else if (room > 26) context.fillText(shorten(context, label.text, room), from, top + height / 2 + 1);
+  }
+}
+
+function shorten(context, text, room) {
+  let size = Math.min(text.length, 80);
+  while (size > 1 && context.measureText(`${text.slice(0, size)}…`).width > room) size -= 1;
+  return size > 1 ? `${text.slice(0, size)}…` : "";
+}
+
+/** Labels of segments have colours in the order in which they first occur. */
+function numberOf(view, text) {
+  if (!view.numbers.has(text)) view.numbers.set(text, view.numbers.size);
+  return view.numbers.get(text);
+}
+
+function drawLevels(context, { annotation, top, height }, view) {
+  const levels = levelsOf(annotation);
+  const high = (height - 6) / levels;
+  for (let level = 0; level < levels; level++) drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
+}
+
+function tick(context, x, top, bottom) {
+  context.beginPath();
+  context.moveTo(x, top);
+  context.lineTo(x, bottom);
+  context.stroke();
+}
+
+function drawEvents(context, { annotation, evidence, top, height }, view) {
+  const bottom = top + height - 5;
+  context.lineWidth = 1.5;
+  if (!evidence || !evidence.reference) {
+    context.strokeStyle = view.ink.get("ink");
+    for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + 5, bottom);
+    return;
+  }
+  // Times that the measure does not look at, such as those before a trim, stay grey.
+  context.strokeStyle = view.ink.get("faint");
+  for (const time of annotation.start) if (time >= view.from && time <= view.to) tick(context, view.x(time), top + 12, bottom);
+  evidence.verdict.forEach((verdict, at) => {
+    const [own, other] = [evidence.estimate[at], evidence.reference[at]];
+    const place = Number.isNaN(own) ? other : own;
+    if (place < view.from || place > view.to) return;
+    const x = view.x(place);
+    const good = leaning(verdict);
+    context.strokeStyle = view.ink.get(good);
+    if (Number.isNaN(own)) return void circle(context, x, top + 9);
+    tick(context, x, top + 12, bottom);
+    if (good === "bad") cross(context, x, top + 8);
+    else if (!Number.isNaN(other) && Math.abs(view.x(other) - x) > 2) slant(context, view.x(other), x, top + 5, top + 12);
+  });
+}
+
+/** What is missed is a circle, what is too much a cross: shapes tell what colours tell. */
+function circle(context, x, y) {
+  context.lineWidth = 1.75;
+  context.beginPath();
+  context.arc(x, y, 3.5, 0, 7);
+  context.stroke();
+}
+
+function cross(context, x, y) {
+  context.lineWidth = 1.75;
+  context.beginPath();
+  context.moveTo(x - 3, y - 3);
+  context.lineTo(x + 3, y + 3);
+  context.moveTo(x + 3, y - 3);
+  context.lineTo(x - 3, y + 3);
+  context.stroke();
+}
+
+function slant(context, from, to, top, bottom) {
+  context.beginPath();
+  context.moveTo(from, top);
+  context.lineTo(to, bottom);
+  context.stroke();
+}
+
+function drawBand(context, { start, end, verdict }, { top, height }, view) {
+  const low = top + height - BAND - 1;
+  for (let at = 0; at < start.length; at++) {
+    if (end[at] < view.from || start[at] > view.to) continue;
+    const left = view.x(start[at]);
+    const wide = Math.max(0.5, view.x(end[at]) - left);
+    const good = leaning(verdict[at]);
+    context.fillStyle = view.ink.get(good);
+    // Right fills the band, wrong its lower half, neither is a line.
+    const high = { good: BAND, bad: BAND / 2, none: 1 }[good];
+    context.fillRect(left, low + BAND - high, wide, high);
+  }
+}
+
+function drawMarks(context, evidence, { top, height }, view) {
+  const y = top + height - 6;
+  evidence.verdict.forEach((verdict, at) => {
+    const own = evidence.estimate[at];
+    const place = Number.isNaN(own) ? evidence.reference[at] : own;
+    if (place < view.from || place > view.to) return;
+    const x = view.x(place);
+    const good = leaning(verdict);
+    context.strokeStyle = context.fillStyle = view.ink.get(good);
+    if (Number.isNaN(own)) circle(context, x, y);
+    else if (good === "bad") cross(context, x, y);
+    else context.fillRect(x - 1.5, y - 5, 3, 10);
+  });
+}
+
+function drawPitches(context, annotation, { top, height }, view, faint, notes = null) {
+  const { start, end, pitch, voiced, kind, row } = annotation;
+  const [low, high] = view.range;
+  const room = height - BAND - 8;
+  const y = (midi) => top + 3 + room * (1 - (midi - low) / (high - low));
+  const thick = Math.max(2, Math.min(7, room / (high - low)));
+  context.fillStyle = view.ink.get(faint ? "faint" : "curve");
+  for (let at = 0; at < start.length; at++) {
+    const until = end ? end[at] : start[at] + annotation.hop;
+    if (until < view.from || start[at] > view.to || Number.isNaN(pitch[at])) continue;
+    if (kind === "series" && !voiced[at] && faint) continue;
+    if (kind === "patterns" && !faint) context.fillStyle = labelColour(row[at]).fill;
+    // A guess at the pitch of what is called unvoiced is a hairline.
+    const guess = kind === "series" && !voiced[at];
+    if (annotation.verdict) context.fillStyle = view.ink.get(leaning(annotation.verdict[at]));
+    if (notes) {
+      const verdict = notes.get(noteKey(Math.round(start[at] * 1000), Math.round(pitch[at] * 100)));
+      context.fillStyle = view.ink.get(verdict === undefined ? "curve" : leaning(verdict));
+    }
+    const left = view.x(start[at]);
+    const wide = Math.max(kind === "series" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
+    const size = faint ? thick + 2 : guess ? 1 : thick;
+    context.fillRect(left, y(pitch[at]) - size / 2, wide, size);
+  }
+}

@@ -1,0 +1,54 @@
+/** The page: made once, and again in the parts that a choice changes. */
+
+import { el, section } from "./dom.js";
+import { count } from "./format.js";
+import { drawControls } from "./controls.js";
+import { drawCoverage } from "./coverage.js";
+import { drawDistributions } from "./distributions.js";
+import { drawExtras } from "./extras.js";
+import { drawHeatmap } from "./heatmap.js";
+import { drawLeaderboard } from "./leaderboard.js";
+import { drawProvenance } from "./provenance.js";
+import { drawTracks } from "./tracks.js";
+import { openTrack } from "./timeline.js";
+import { readContents } from "./data.js";
+import { State } from "./state.js";
+
+const began = performance.now();
+const state = new State(readContents());
+
+function drawHead() {
+  const { contents, now } = state;
+  const parts = [count(now.systems.length, "system"), count(now.tracks.length, "track"),
+    count(contents.evaluations.length, "evaluation"), now.created.slice(0, 10)];
+  document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
+    el("p", {}, parts.filter(Boolean).join("  ·  ")));
+}
+
+async function draw() {
+  const started = performance.now();
+  drawHead();
+  drawControls(state);
+  const open = (track) => openTrack(state, track);
+  const parts = [];
+  let settle = () => {};
+  if (state.metric >= 0) {
+    const heat = await drawHeatmap(state, open);
+    settle = heat.settle;
+    parts.push(await drawLeaderboard(state), await drawDistributions(state), heat.node, await drawTracks(state, open));
+  } else {
+    parts.push(section("leaderboard", state.now.name, "This evaluation has no metric that is a single number."));
+  }
+  parts.push(await drawExtras(state), await drawCoverage(state), drawProvenance(state));
+  const scrolled = scrollY;
+  document.getElementById("main").replaceChildren(...parts.filter(Boolean));
+  settle();
+  scrollTo(0, scrolled);
+  document.documentElement.dataset.drawn = (performance.now() - started).toFixed(1);
+}
+
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+state.onChange(draw);
+document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
+  "This file holds everything that it shows; it loads nothing."));
+state.tell().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

@@ -1,0 +1,159 @@
+/** What annotations sound like, made in the page: clicks, chords and tones; the reference left, a system right. */
+
+import { lastBy } from "./annotations.js";
+
+const AHEAD = 0.35;
+const PENTATONIC = [0, 2, 4, 7, 9];
+
+/** @typedef {{time: number, length: number, pitches: number[], click: boolean}} Sound */
+
+/** Semitones above the root that sound, as MIDI numbers: the chord around middle C, its bass an octave below. */
+function chordPitches({ root, pitches, bass }) {
+  if (root < 0) return [];
+  const above = Array.from({ length: 12 }, (_, step) => step).filter((step) => pitches & (1 << step));
+  return [48 + ((root + Math.max(0, bass)) % 12), ...above.map((step) => 60 + ((root + step) % 12))];
+}
+
+/** Frames of equal semitones that follow each other, as notes. */
+function joinFrames({ start, pitch, voiced, hop }) {
+  const open = new Map();
+  const notes = [];
+  for (let at = 0; at < start.length; at++) {
+    if (Number.isNaN(pitch[at]) || (voiced && !voiced[at])) continue;
+    const near = Math.round(pitch[at] * 4) / 4;
+    const last = open.get(near);
+    if (last && start[at] - last.time - last.length < hop * 1.5) last.length = start[at] + hop - last.time;
+    else {
+      const note = { time: start[at], length: hop, pitches: [near], click: false };
+      open.set(near, note);
+      notes.push(note);
+    }
+  }
+  return notes;
+}
+
+/**
+ * @param {any} annotation
+ * @returns {Sound[]} in order of time
+ */
+export function soundsOf(annotation) {
+  const { kind, start, end, labels, pitch, row, values } = annotation;
+  const click = (time, midi = 84) => ({ time, length: 0.05, pitches: [midi], click: true });
+  let made = [];
+  if (kind === "events") made = Array.from(start, (time) => click(time));
+  else if (kind === "intervals" && labels.some((label) => label.tonal)) {
+    made = Array.from(start, (time, at) => ({ time, length: end[at] - time, pitches: chordPitches(labels[at]), click: false }));
+  } else if (kind === "intervals" || kind === "hierarchy") {
+    const numbers = new Map();
+    made = Array.from(start, (time, at) => {
+      const text = labels ? labels[at].text : "";
+      if (!numbers.has(text)) numbers.set(text, numbers.size);
+      const number = numbers.get(text);
+      const midi = 60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0);
+      return { time, length: Math.min(0.6, end[at] - time), pitches: [midi], click: false };
+    });
+  } else if (kind === "notes" || kind === "patterns") {
+    made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), pitches: [pitch[at]], click: false }));
+  } else if (kind === "series" || kind === "multipitch") made = joinFrames(annotation);
+  else if (kind === "tempo" && values.length) {
+    const tempo = values.find((one) => one > 0);
+    made = tempo ? Array.from({ length: Math.min(64, Math.ceil(tempo / 6)) }, (_, at) => click((at * 60) / tempo)) : [];
+  } else if (kind === "key" && labels) {
+    made = labels.map((label, at) => ({ time: at * 2, length: 2, pitches: chordPitches(label), click: false }));
+  }
+  return made.filter((one) => one.pitches.length && one.length > 0).sort((a, b) => a.time - b.time);
+}
+
+/** Plays lists of sounds, one in each ear. */
+export class Player {
+  constructor() {
+    this.context = null;
+    this.timer = 0;
+    this.playing = false;
+  }
+
+  /**
+   * @param {Sound[][]} ears left and right
+   * @param {number} from seconds
+   * @param {number} to seconds
+   * @param {() => void} onend
+   */
+  play(ears, from, to, onend) {
+    this.stop();
+    const context = new AudioContext();
+    this.context = context;
+    const out = context.createDynamicsCompressor();
+    out.connect(context.destination);
+    const merger = context.createChannelMerger(2);
+    merger.connect(out);
+    this.ears = ears.map((sounds, side) => {
+      const gain = context.createGain();
+      gain.gain.value = 0.5;
+      gain.connect(merger, 0, side);
+      return { sounds, gain, next: firstEndingAfter(sounds, from) };
+    });
+    this.from = from;
+    this.to = to;
+    this.began = context.currentTime + 0.05;
+    this.playing = true;
+    this.onend = onend;
+    context.resume();
+    this.timer = window.setInterval(() => this.schedule(), 80);
+    this.schedule();
+  }
+
+  /** Where it is, in seconds of the annotation. */
+  get time() {
+    return this.playing ? this.from + Math.max(0, this.context.currentTime - this.began) : this.from;
+  }
+
+  schedule() {
+    const until = this.time + AHEAD;
+    for (const ear of this.ears) {
+      while (ear.next < ear.sounds.length && ear.sounds[ear.next].time < until) {
+        const sound = ear.sounds[ear.next++];
+        if (sound.time + sound.length > this.from) this.sound(sound, ear.gain);
+      }
+    }
+    if (this.time > this.to + 0.2) {
+      this.stop();
+      this.onend();
+    }
+  }
+
+  sound({ time, length, pitches, click }, out) {
+    const { context } = this;
+    const start = Math.max(context.currentTime, this.began + time - this.from);
+    const end = Math.max(start + 0.03, this.began + time + length - this.from);
+    const gain = context.createGain();
+    const loud = (click ? 0.6 : 0.28) / Math.sqrt(pitches.length);
+    gain.gain.setValueAtTime(0, start);
+    gain.gain.linearRampToValueAtTime(loud, start + (click ? 0.002 : 0.015));
+    if (!click) gain.gain.setValueAtTime(loud, Math.max(start + 0.015, end - 0.05));
+    gain.gain.linearRampToValueAtTime(0, end);
+    gain.connect(out);
+    for (const midi of pitches) {
+      const tone = context.createOscillator();
+      tone.type = click ? "square" : "triangle";
+      tone.frequency.value = Math.min(12000, 440 * 2 ** ((midi - 69) / 12));
+      tone.connect(gain);
+      tone.start(start);
+      tone.stop(end + 0.01);
+    }
+  }
+
+  stop() {
+    window.clearInterval(this.timer);
+    if (this.playing) this.from = this.time;
+    this.playing = false;
+    if (this.context && this.context.state !== "closed") this.context.close();
+    this.context = null;
+  }
+}
+
+/** The first sound to look at; long ones that began before are found by going back a little. */
+function firstEndingAfter(sounds, time) {
+  let at = lastBy(sounds.map((one) => one.time), time) + 1;
+  while (at > 0 && sounds[at - 1].time > time - 60) at -= 1;
+  return at;
+}

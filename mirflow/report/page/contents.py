@@ -1,0 +1,123 @@
+"""What the page knows of an evaluation: names, scores and weights, what is missing and why, where it comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from ...analysis.policies import find_gaps
+from ...analysis.problems import find_problems
+from ...analysis.query import headline_metrics
+from ...analysis.scoreboard import Array, Scoreboard
+from ...metrics.base import DESCRIBED
+from ...ragged import Float
+from ...status import SCORED, Status
+from .blocks import Blocks
+from .extras import describe_extras
+from .standing import Standing
+from .vocabulary import shorten
+
+# What the field looks at first, where an evaluation has it.
+_FIRST = (
+    "majmin",
+    "f_measure",
+    "weighted_score",
+    "p_score",
+    "overall_accuracy",
+    "accuracy",
+    "l_measure",
+    "velocity_f_measure",
+    "sdr",
+)
+_MAIN = 7
+LONGEST_MESSAGE = 2_000
+"""Characters of a message that the page shows."""
+_SCORED, _BARE = 1, 2
+_ORIGIN = ("task", "convention", "grid", "combine")
+
+
+def main_metrics(board: Scoreboard, asked: Sequence[str] = ()) -> list[int]:
+    """Positions of the metrics that a table of systems shows, the one that is looked at first in front."""
+    if not board.metrics:
+        return []
+    usual = (name for bare in _FIRST for name in board.metrics if re.split("[@(]", name)[0] == bare)
+    first = list(asked) or [*islice(usual, 1)]
+    shown = headline_metrics(board, _MAIN)
+    return [board.metrics.index(name) for name in dict.fromkeys([*first, *shown])][:_MAIN]
+
+
+def describe_evaluation(
+    name: str, board: Scoreboard, main: Sequence[int], standing: Mapping[int, Standing], blocks: Blocks
+) -> dict[str, Any]:
+    """One evaluation for the page; its numbers go to the blocks."""
+    score, weight, status, duration = board.load(range(len(board.systems)))
+    bare = find_gaps(score, weight, status, duration).without_reference
+    cells = np.where(np.isin(status, [int(one) for one in SCORED]), _SCORED, 0) + np.where(bare, _BARE, 0)
+    return {
+        "name": name,
+        **{key: str(board.attrs.get(key, "")) for key in _ORIGIN},
+        "versions": dict(board.attrs.get("versions", {})),
+        "created": str(board.attrs.get("created", "")),
+        "systems": board.systems,
+        "systemCoords": _coords(board.coords["system"]),
+        "tracks": board.tracks,
+        "trackCoords": _coords(board.coords["track"]),
+        "metrics": [_metric(board, place, score, weight, blocks) for place in range(len(board.metrics))],
+        "main": list(main),
+        "standing": [[place, one.as_json()] for place, one in standing.items()],
+        "duration": blocks.add_floats(duration),
+        "cells": blocks.add_bytes(cells.astype(np.uint8)),
+        "statuses": _statuses(status),
+        "problems": blocks.add_json(_problems(board)),
+        "extras": describe_extras(board, blocks),
+    }
+
+
+def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
+    """Names and values of coordinates: numbers stay numbers, everything else becomes text."""
+    found: list[list[Any]] = []
+    for name, values in coords.items():
+        numbers = values.dtype.kind in "if"
+        found.append([name, [one if numbers else str(one) for one in values.tolist()]])
+    return found
+
+
+def _metric(board: Scoreboard, place: int, score: Float, weight: Float, blocks: Blocks) -> dict[str, Any]:
+    coords = board.coords["metric"]
+    record = {name: _plain(coords[name][place]) for name in DESCRIBED if name in coords}
+    others = [(name, _plain(values[place])) for name, values in coords.items() if name not in DESCRIBED]
+    parameters = [[name, value] for name, value in others if value != "" and value == value]
+    return {
+        **record,
+        "name": board.metrics[place],
+        "aggregates": str(record["aggregates"]).split(),
+        "parameters": parameters,
+        "score": blocks.add_floats(score[..., place]),
+        "weight": blocks.add_floats(weight[..., place]),
+    }
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _statuses(status: Array) -> list[list[Any]]:
+    """For each status that occurs its name and how many cells of each system have it."""
+    counts = [(one.name, (status == one).sum(axis=1).tolist()) for one in Status]
+    return [[name, many] for name, many in counts if any(many)]
+
+
+def _problems(board: Scoreboard) -> dict[str, Any]:
+    """The cells without a score as positions of system and track, status, and the number of a message."""
+    systems = {name: place for place, name in enumerate(board.systems)}
+    tracks = {name: place for place, name in enumerate(board.tracks)}
+    messages: dict[str, int] = {}
+    rows = [
+        [systems[one.system], tracks[one.track], one.status.name, messages.setdefault(one.message, len(messages))]
+        for one in find_problems(board)
+    ]
+    return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages]}

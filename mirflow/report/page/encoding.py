@@ -1,0 +1,205 @@
+"""Annotations and evidence in the compact form that the page draws: milliseconds and cents as small integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...ragged import Bool, Column, Float, offsets_of
+from .vocabulary import Vocabulary
+
+Encoded = dict[str, Any]
+TIMELESS = frozenset({"tempo", "key", "labels", "ranking", "audio"})
+"""Kinds without a time axis: shown as text."""
+_MILLI = 1000
+
+
+def encode(annotation: Annotation, task: str, vocabulary: Vocabulary) -> Encoded:
+    """One annotation; what is not finite is left out.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    task : str
+        Whose labels they are.
+    vocabulary : Vocabulary
+        It grows.
+
+    Returns
+    -------
+    dict
+        ``k``, the kind; ``t`` times or ``s`` starts, each as the step from the one before; ``n`` lengths; ``p`` pitches
+        as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none; ``c`` counts of nested kinds;
+        ``l`` numbers of labels; ``v`` values of tempi and affinities.
+
+    Examples
+    --------
+    >>> chords = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 3.5])}, ["C", "G"])
+    >>> encode(chords, "chord", Vocabulary())
+    {'k': 'intervals', 's': [0, 2000], 'n': [2000, 1500], 'l': [0, 1]}
+    """
+    kind = annotation.kind
+    found: Encoded = {"k": kind}
+    if kind == "audio":
+        return found
+    columns = annotation.columns
+    if kind in TIMELESS:
+        for name in ("tempo", "salience", "value"):
+            if name in columns:
+                found["w" if name == "salience" else "v"] = columns[name].tolist()
+    elif kind == "multipitch":
+        _add_multipitch(found, annotation)
+    else:
+        kept = _finite(annotation)
+        _add_times(found, columns, kept)
+        _add_pitches(found, annotation, kept)
+        if annotation.inner_counts:
+            found["c"] = _kept_counts(annotation, kept)
+        if annotation.labels is not None:
+            labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
+            found["l"] = vocabulary.codes(labels, task)
+        return found
+    if annotation.labels is not None:
+        found["l"] = vocabulary.codes(annotation.labels, task)
+    return found
+
+
+def _finite(annotation: Annotation) -> Bool:
+    """The innermost items whose numbers can be drawn."""
+    columns = [annotation.columns[name] for name in ("time", "start", "end", "onset") if name in annotation.columns]
+    if annotation.kind in ("notes", "patterns"):
+        columns.append(annotation.columns["pitch"])
+    fit: Bool = np.all([np.isfinite(column) & (np.abs(column) < 1e7) for column in columns], axis=0)
+    return fit
+
+
+def _milli(values: Float) -> Column:
+    return np.rint(values * _MILLI).astype(np.int64)
+
+
+def _steps(values: Float) -> list[int]:
+    steps: list[int] = np.diff(_milli(values), prepend=0).tolist()
+    return steps
+
+
+def _add_times(found: Encoded, columns: Mapping[str, Column], kept: Bool) -> None:
+    if "start" in columns:
+        start, end = columns["start"][kept], columns["end"][kept]
+        found["s"] = _steps(start)
+        found["n"] = (_milli(end) - _milli(start)).tolist()
+    else:
+        found["t"] = _steps(columns["time" if "time" in columns else "onset"][kept])
+
+
+def _add_pitches(found: Encoded, annotation: Annotation, kept: Bool) -> None:
+    columns = annotation.columns
+    if annotation.kind == "patterns":
+        found["p"] = np.rint(columns["pitch"][kept] * 100).astype(np.int64).tolist()
+    elif annotation.kind == "notes":
+        found["p"] = _cents(columns["pitch"][kept])
+    elif annotation.kind == "series":
+        pitches = columns["frequency"][kept]
+        if "voicing" in columns:
+            pitches = np.where(columns["voicing"][kept] > 0, np.abs(pitches), -np.abs(pitches))
+        found["p"] = _cents(pitches)
+
+
+def _cents(frequency: Float) -> list[int]:
+    """Hundredths of MIDI numbers with the sign of the frequency; 0 for none."""
+    size = np.abs(frequency)
+    sounding = np.isfinite(size) & (size > 0)
+    midi = 12 * np.log2(np.where(sounding, size, 440.0) / 440.0) + 69
+    cents: list[int] = np.where(sounding, np.sign(frequency) * np.rint(midi * 100), 0).astype(np.int64).tolist()
+    return cents
+
+
+def _kept_counts(annotation: Annotation, kept: Bool) -> list[list[int]]:
+    """Counts of nested kinds after some innermost items were left out."""
+    offsets = offsets_of(annotation.inner_counts[-1])
+    through = np.concatenate([[0], np.cumsum(kept)])
+    innermost = np.diff(through[offsets])
+    return [*(one.tolist() for one in annotation.inner_counts[:-1]), innermost.tolist()]
+
+
+def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
+    time, (counts,) = annotation.columns["time"], annotation.inner_counts
+    fit = np.isfinite(time) & (np.abs(time) < 1e7)
+    found["t"] = _steps(time[fit])
+    found["c"] = [counts[fit].tolist()]
+    found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
+
+
+def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str, int]) -> Encoded:
+    """What a score consists of.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        As a convention's ``explain`` gives them.
+    kind : str
+        Of the annotations.
+    verdicts : dict of str to int
+        Numbers of the verdicts; it grows.
+
+    Returns
+    -------
+    dict
+        Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
+        None where a side has nothing; of notes their pitches ``p`` and ``q`` too); or estimated pitches of frames
+        (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text.
+    """
+    if kind in TIMELESS:
+        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        return {"x": [[[name, _text(value)] for name, value in zip(columns, row, strict=True)] for row in rows]}
+    size = len(next(iter(columns.values()), ()))
+    words = columns["verdict"].tolist() if "verdict" in columns else [""] * size
+    codes = np.array([verdicts.setdefault(str(word), len(verdicts)) for word in words], dtype=np.int64)
+    if kind == "multipitch" and "estimate_frequency" in columns:
+        return _points(columns, codes)
+    if "start" in columns and "end" in columns and "verdict" in columns:
+        return _stretches(columns["start"], columns["end"], codes)
+    sides = [columns.get(name) for name in ("reference", "estimate")]
+    if any(side is None or side.dtype.kind != "f" for side in sides):
+        return {}
+    found: Encoded = {key: _marks(side) for key, side in zip("re", sides, strict=True) if side is not None}
+    for key, name in (("p", "reference_pitch"), ("q", "estimate_pitch")):
+        if name in columns:
+            found[key] = _cents(columns[name])
+    return {**found, "v": codes.tolist()}
+
+
+def _marks(times: Float) -> list[int | None]:
+    known = np.isfinite(times)
+    numbers: list[int] = _milli(np.where(known, times, 0.0)).tolist()
+    return [number if told else None for number, told in zip(numbers, known.tolist(), strict=True)]
+
+
+def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
+    """The estimated pitches; those that are missed are the reference's own."""
+    told = ~np.isnan(columns["estimate_frequency"])
+    start, end = columns["start"][told], columns["end"][told]
+    return {
+        "m": _steps(start),
+        "n": (_milli(end) - _milli(start)).tolist(),
+        "q": _cents(columns["estimate_frequency"][told]),
+        "v": codes[told].tolist(),
+    }
+
+
+def _stretches(start: Float, end: Float, codes: Column) -> Encoded:
+    fit = np.isfinite(start) & np.isfinite(end)
+    first, last, codes = _milli(start[fit]), _milli(end[fit]), codes[fit]
+    new = np.ones(len(codes), dtype=np.bool_)
+    new[1:] = (codes[1:] != codes[:-1]) | (first[1:] != last[:-1])
+    begins = np.flatnonzero(new)
+    ends = np.append(begins[1:], len(codes))[: len(begins)] - 1
+    starts = first[begins]
+    steps = np.diff(starts, prepend=0)
+    return {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,41 @@
+"""What tests read off a page."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+
+def figures(page: Any, table: str = "#leaderboard table:first-of-type") -> dict[str, list[float]]:
+    """The exact numbers behind the cells of a table, by the name of the row."""
+    rows = page.locator(f"{table} tbody tr").evaluate_all(
+        """rows => rows.map(row => [row.querySelector("th").firstChild.textContent,
+        [...row.querySelectorAll("[data-value]")].map(cell => cell.dataset.value)])"""
+    )
+    return {name: [float(value) if value != "NaN" else math.nan for value in values] for name, values in rows}
+
+
+def choose(page: Any, name: str, value: str) -> None:
+    """Choose in the bar on top, and wait until the page is drawn."""
+    page.evaluate("() => { delete document.documentElement.dataset.drawn; }")
+    page.select_option(f"#controls select[name={name}]", value)
+    page.wait_for_selector("html[data-drawn]", state="attached")
+
+
+def contents_of(path: Path) -> dict[str, Any]:
+    """What a page knows at once."""
+    found = re.search(r'<script type="application/json" id="contents">(.*?)</script>', path.read_text(), re.DOTALL)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def block_of(path: Path, number: int) -> bytes:
+    """One of the compressed parts of a page."""
+    found = re.search(rf'id="block-{number}">([^<]*)<', path.read_text())
+    assert found is not None
+    return zlib.decompress(b64decode(found[1]))

@@ -1,0 +1,225 @@
+"""Stores that are not as most stores are: what a page makes of them."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import stat
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mirflow.analysis.aggregate import ask
+from mirflow.analysis.extra import ask_extra
+from mirflow.analysis.question import Question
+from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.cli import cli
+from mirflow.errors import QueryError
+from mirflow.report.page import write_page
+from mirflow.report.page.standing import INTERVALS
+from mirflow.running import run
+from mirflow.status import Status
+from tests.datasets import write_dataset
+from tests.groups import make_group, random_group, write_store
+
+from .reading import block_of, choose, contents_of, figures
+
+INFINITY = "\N{INFINITY}"
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    run(write_dataset(tmp_path))
+    return tmp_path / "store.zarr"
+
+
+def told_of(page: Path, track: str, evaluation: int = 0) -> dict[str, Any]:
+    """What a page holds of a track."""
+    number = dict(contents_of(page)["timelines"])[track]
+    return dict(json.loads(block_of(page, number))["evaluations"])[evaluation]
+
+
+def chords(folder: Path, metrics: str, lines: str = "") -> Path:
+    """A pipeline over the chords of `write_dataset`."""
+    write_dataset(folder)
+    path = folder / "own.yaml"
+    path.write_text(
+        f"name: own\nevaluations:\n  - task: chord\n    reference: ref/{{track}}.lab\n"
+        f"    estimates: est/{{system}}/{{track}}.lab\n    metrics: {metrics}\n{lines}store: {folder / 'own.zarr'}\n"
+    )
+    return path
+
+
+class TestScores:
+    @pytest.mark.parametrize("aggregate", ["mean", "median", "pooled"])
+    def test_infinite_ones_are_told_from_missing_ones(self, aggregate, tmp_path, visit):
+        score = np.random.default_rng(0).normal(5, 3, (3, 9, 1))
+        score[0, 2], score[1, 3], score[2, :6] = np.inf, -np.inf, np.inf
+        words = {"metrics": ["sdr"], "unit": ["dB"], "standard": ["mean"], "aggregates": ["mean median pooled"]}
+        group = make_group(score, **words)
+        write_page(write_store(tmp_path / "s.zarr", {"separation": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        choose(page, "aggregate", aggregate)
+        expected = ask(from_dataset(group), Question("sdr", aggregate))
+        shown = figures(page)
+        for place, system in enumerate(expected.systems):
+            assert shown[system][0] == pytest.approx(expected.value[place, 0, 0], abs=1e-12)
+        assert page.locator("#leaderboard td.strong").first.inner_text() == INFINITY
+        assert page.locator("#leaderboard tbody tr").last.locator("td").first.inner_text() == "3"
+
+    def test_all_failed(self, tmp_path, visit):
+        group = make_group(np.full((3, 4, 2), np.nan), 0.0, status=Status.failed)
+        write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        assert all(math.isnan(row[0]) for row in figures(page).values())
+        assert "12 of 12 cells" in page.locator("#coverage").inner_text()
+
+    def test_lower_is_better(self, tmp_path, visit):
+        score = np.array([[3.0, 4.0], [1.0, 2.0], [9.0, 9.0]])[..., np.newaxis]
+        group = make_group(score, metrics=["error"], orientation=["lower"], standard=["mean"], aggregates=["mean"])
+        write_page(write_store(tmp_path / "s.zarr", {"beat": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        assert list(figures(page)) == ["S1", "S0", "S2"]
+        assert page.locator("#leaderboard tbody td.quiet").first.inner_text() == "1"
+
+    def test_hundreds_of_metrics(self, tmp_path, visit):
+        names = [f"f_measure@{place / 100}" for place in range(300)]
+        group = random_group(3, 12, 300, metrics=names)
+        write_page(write_store(tmp_path / "s.zarr", {"onset": group}), tmp_path / "p.html")
+        assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["standing"]) == INTERVALS
+        page = visit(tmp_path / "p.html")
+        choose(page, "metric", "299")
+        assert page.locator("#leaderboard td.interval").count() == 0
+        assert page.locator("#leaderboard thead th").count() < 20
+
+
+class TestExtraDims:
+    def test_values_are_those_of_a_query(self, tmp_path, visit):
+        run(chords(tmp_path, "[majmin, confusion]"))
+        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+        board = read_store(tmp_path / "own.zarr")["chord"]
+        (variable,) = board.siblings
+        expected = ask_extra(board, variable, Question())
+        (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
+        (_, rows), (_, columns) = extra["dims"]
+        planes = np.frombuffer(block_of(tmp_path / "p.html", extra["value"]), np.uint8).reshape(8, -1)
+        shape = (len(board.systems), len(rows), len(columns))
+        value = np.ascontiguousarray(planes.T).view("<f8").reshape(shape)
+        own = [list(labels) for labels in expected.labels.values()]
+        places = ([all_.index(one) for one in some] for all_, some in zip(own, (rows, columns), strict=True))
+        kept = np.ix_(range(shape[0]), *places)
+        assert np.array_equal(value, expected.value[:, 0][kept])
+        assert value.sum() == pytest.approx(np.nansum(expected.value))
+        page = visit(tmp_path / "p.html")
+        page.locator("#extras canvas").focus()
+        page.keyboard.press("ArrowRight")
+        assert f"{rows[0]}, " in page.locator("#extras .readout").inner_text()
+        page.select_option("#extras select[name=system]", "1")
+        page.wait_for_function("() => document.querySelector('#extras select[name=system]').value === '1'")
+
+    def test_they_may_be_all_there_is(self, tmp_path, visit):
+        run(chords(tmp_path, "[confusion]"))
+        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        assert "no metric that is a single number" in page.locator("#leaderboard").inner_text()
+        assert page.locator("#extras canvas").count() == 1
+
+    def test_too_many_values_are_said(self, tmp_path, visit, monkeypatch):
+        run(chords(tmp_path, "[majmin, confusion]"))
+        monkeypatch.setattr("mirflow.report.page.extras.VALUES", 10)
+        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+        assert "too many for this page" in visit(tmp_path / "p.html").locator("#extras").inner_text()
+
+
+class TestFilesThatChanged:
+    def test_nothing_is_said_where_nothing_changed(self, stored, tmp_path, visit):
+        write_page(stored, tmp_path / "p.html")
+        assert told_of(tmp_path / "p.html", "t00")["changed"] == []
+        page = visit(tmp_path / "p.html")
+        page.locator("#tracks button.link").first.click()
+        page.wait_for_selector("dialog[open]")
+        assert page.locator("dialog .warning").count() == 0
+
+    def test_it_is_said_which(self, stored, tmp_path, visit):
+        for path in ("ref/t01.lab", "est/bob/t01.lab"):
+            text = (tmp_path / path).read_text()
+            (tmp_path / path).write_text(text + "\n")
+        write_page(stored, tmp_path / "p.html")
+        assert told_of(tmp_path / "p.html", "t01")["changed"] == [-1, 1]
+        assert told_of(tmp_path / "p.html", "t00")["changed"] == []
+        page = visit(tmp_path / "p.html")
+        page.locator("#tracks button.link", has_text="t01").click()
+        page.wait_for_selector("dialog[open]")
+        assert "Changed since it was scored: the reference, bob." in page.locator("dialog .warning").inner_text()
+
+    def test_an_estimate_that_is_gone_has_changed(self, stored, tmp_path):
+        (tmp_path / "est" / "ada" / "t02.lab").unlink()
+        write_page(stored, tmp_path / "p.html")
+        assert told_of(tmp_path / "p.html", "t02")["changed"] == [0]
+        assert told_of(tmp_path / "p.html", "t02")["estimates"][0] == "no estimate"
+
+    def test_systems_that_came_or_went_do_not_move_the_others(self, stored, tmp_path, visit):
+        shutil.copytree(tmp_path / "est" / "ada", tmp_path / "est" / "aaa")
+        write_page(stored, tmp_path / "p.html")
+        one = told_of(tmp_path / "p.html", "t00")
+        assert (len(one["estimates"]), one["changed"]) == (2, [])
+        shutil.rmtree(tmp_path / "est" / "ada")
+        write_page(stored, tmp_path / "p.html")
+        one = told_of(tmp_path / "p.html", "t00")
+        assert one["estimates"][0] == "the pipeline no longer has this system"
+        assert (isinstance(one["estimates"][1], int), one["changed"]) == (True, [0])
+        page = visit(tmp_path / "p.html")
+        page.locator("#tracks button.link").first.click()
+        page.wait_for_selector("dialog[open]")
+        assert page.locator("dialog .lanename b").all_inner_texts() == ["reference", "ada", "bob"]
+
+    def test_a_store_that_does_not_name_its_folder(self, tmp_path, visit):
+        text = "name: x\nevaluations:\n  - task: chord\n    reference: a/{track}.lab\n    estimates: b/{track}.lab\n"
+        store = write_store(tmp_path / "s.zarr", {"chord": random_group(1, 3, 1, pipeline=text)}, pipeline=text)
+        report = write_page(store, tmp_path / "p.html")
+        assert report.notes == ("The store does not say where its annotations were; name their folder with --root.",)
+        visit(tmp_path / "p.html")
+
+
+class TestOutput:
+    def test_a_missing_folder_is_said_before_the_work(self, stored, tmp_path):
+        with pytest.raises(QueryError, match="there is no folder"):
+            write_page(stored, tmp_path / "none" / "p.html")
+
+    def test_a_folder_is_no_file(self, stored, tmp_path):
+        with pytest.raises(QueryError, match=r"is a folder; name a file"):
+            write_page(stored, tmp_path)
+
+    def test_a_page_that_is_there_is_replaced(self, stored, tmp_path):
+        (tmp_path / "p.html").write_text("before")
+        write_page(stored, tmp_path / "p.html", timelines="none")
+        assert (tmp_path / "p.html").read_text().startswith("<!DOCTYPE html>")
+
+    def test_a_link_stays_one(self, stored, tmp_path):
+        (tmp_path / "link.html").symlink_to("real.html")
+        write_page(stored, tmp_path / "link.html", timelines="none")
+        assert (tmp_path / "link.html").is_symlink()
+        assert (tmp_path / "real.html").read_text().startswith("<!DOCTYPE html>")
+
+    @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
+    def test_what_is_no_file_is_written_to_and_not_replaced(self, tmp_path):
+        from mirflow.report.page.output import write_output
+
+        path = tmp_path / "pipe"
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        write_output(path, b"page")
+        assert os.read(reader, 10) == b"page"
+        os.close(reader)
+        assert stat.S_ISFIFO(path.stat().st_mode)
+
+    def test_standard_output(self, stored):
+        result = CliRunner().invoke(cli, ["report", str(stored), "-o", "-", "--timelines", "none"])
+        assert result.exit_code == 0
+        assert result.stdout.startswith("<!DOCTYPE html>")
+        assert result.stdout.rstrip().endswith("</html>")

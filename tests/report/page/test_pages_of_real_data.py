@@ -1,0 +1,96 @@
+"""Pages about real collections and about a large one, opened and walked through."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from mirflow.report.page import write_page
+from mirflow.running import run
+from tests.groups import random_group, write_store
+
+from .reading import choose, figures
+
+PIPELINES = Path(__file__).parents[3] / "pipelines"
+REAL = {
+    "mirex2013-ace": "mirex2013-ace",
+    "harmonix": "harmonix",
+    "mir_eval-fixtures": "mir_eval-fixtures",
+    "adc2004-melody": "adc2004-melody",
+    "mirex2015-transcription": "mirex2015-su-transcription",
+    "jku-patterns": "jku-patterns",
+    "giantsteps-key": "giantsteps-key",
+    "salami": "salami",
+    "casd": "casd",
+}
+
+
+def walk_through(page) -> None:
+    """Every evaluation: another metric, groups where there are any, a track, zoom, play."""
+    evaluations = page.locator("#controls select[name=evaluation] option").count() or 1
+    for evaluation in range(evaluations):
+        if evaluations > 1:
+            choose(page, "evaluation", str(evaluation))
+        metrics = page.locator("#controls select[name=metric] option").count()
+        choose(page, "metric", str(metrics - 1))
+        for value in page.locator("#controls select[name=by] option").evaluate_all("all => all.map(one => one.value)")[
+            1:2
+        ]:
+            choose(page, "by", value)
+            assert page.locator("#groups tbody tr").count() > 0
+        page.locator("#tracks button.link").first.click()
+        page.wait_for_selector("dialog[open]")
+        if page.locator("dialog canvas").count():
+            page.locator("dialog canvas").focus()
+            page.keyboard.press("+")
+        page.locator("dialog button.play").click()
+        page.wait_for_timeout(250)
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog", state="detached")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", REAL)
+def test_a_page_about_real_data(name, shared_data, tmp_path, visit):
+    store = tmp_path / f"{name}.zarr"
+    run(PIPELINES / f"{name}.yaml", root=shared_data / REAL[name], store=store)
+    report = write_page(store, tmp_path / "page.html")
+    assert report.tracks > 0
+    assert report.size < 15e6
+    walk_through(visit(tmp_path / "page.html"))
+
+
+@pytest.mark.slow
+def test_the_official_figures_are_on_the_page(shared_data, tmp_path, visit):
+    store = tmp_path / "ace.zarr"
+    run(PIPELINES / "mirex2013-ace.yaml", root=shared_data / "mirex2013-ace", store=store)
+    write_page(store, tmp_path / "page.html", timelines="none", metrics=["majmin"])
+    page = visit(tmp_path / "page.html")
+    page.select_option("#controls select[name=evaluation]", label="chord_mirex2013")
+    page.wait_for_function("() => document.querySelector('#provenance dd').textContent === 'chord_mirex2013'")
+    assert figures(page)["KO2"][0] == pytest.approx(0.7926, abs=5e-5)
+
+
+@pytest.mark.slow
+def test_fifty_systems_and_two_thousand_tracks(tmp_path, visit):
+    genres = [f"genre {track % 9}" for track in range(2000)]
+    store = write_store(tmp_path / "big.zarr", {"chord": random_group(50, 2000, 4, track_meta={"genre": genres})})
+    began = time.perf_counter()
+    report = write_page(store, tmp_path / "big.html")
+    took = time.perf_counter() - began
+    page = visit(tmp_path / "big.html")
+    loaded = float(page.locator("html").get_attribute("data-loaded"))
+    changes = []
+    for metric in ("1", "2", "3"):
+        choose(page, "metric", metric)
+        changes.append(float(page.locator("html").get_attribute("data-drawn")))
+    choose(page, "by", "genre")
+    assert page.locator("#groups tbody tr").count() == 50
+    page.locator("#heatmap canvas[tabindex]").focus()
+    page.keyboard.press("End")
+    assert "S0" in page.locator("#heatmap-cell").inner_text()
+    # Measured, not judged: a busy machine is no mistake of the page.
+    print(f"written in {took:.1f} s, {report.size / 1e6:.1f} MB")
+    print(f"loaded in {loaded:.0f} ms, a change of metric in at most {max(changes):.0f} ms")

@@ -1,0 +1,202 @@
+"""Timelines in a real browser: opened, walked, zoomed, heard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mirflow.report.page import write_page
+from mirflow.running import run
+from tests.datasets import write_dataset
+
+from .reading import choose
+
+
+@pytest.fixture(scope="module")
+def chords(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chords")
+    pipeline = write_dataset(folder)
+    (folder / "est" / "bob" / "t03.lab").unlink()
+    run(pipeline)
+    write_page(folder / "store.zarr", folder / "page.html")
+    return folder / "page.html"
+
+
+def open_first(page, row=0):
+    page.locator("#tracks button.link").nth(row).click()
+    page.wait_for_selector("dialog[open]")
+    return page.locator("dialog")
+
+
+def picture(page) -> str:
+    """What the canvas shows now, and again once it has been drawn."""
+    page.wait_for_timeout(80)
+    return page.locator("dialog canvas").evaluate("canvas => canvas.toDataURL()")
+
+
+def test_a_track_shows_the_reference_and_every_system(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    assert dialog.locator(".lanename b").all_inner_texts() == ["reference", "ada", "bob"]
+    assert "judged by" in dialog.inner_text()
+    assert len(set(dialog.locator(".lanename .value").all_inner_texts())) > 0
+    drawn = dialog.locator("canvas").evaluate(
+        "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
+    )
+    assert drawn > 20
+
+
+def test_a_missing_estimate_is_said_in_its_lane(chords, visit):
+    page = visit(chords)
+    page.locator("#tracks input[type=search]").fill("t03")
+    assert open_first(page).locator(".lanename").nth(2).locator(".value").inner_text() == "no estimate"
+
+
+def test_what_is_right_under_the_pointer_is_said(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    canvas = dialog.locator("canvas")
+    said = set()
+    for share in range(1, 20):
+        canvas.hover(position={"x": canvas.bounding_box()["width"] * share / 20, "y": 60})
+        said |= {text.split(" · ")[-1] for text in dialog.locator("button .value").all_inner_texts()}
+    assert {"right", "wrong"} <= said
+
+
+def test_wheel_buttons_and_keys_zoom_and_pan(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    pictures = [picture(page)]
+    canvas = dialog.locator("canvas")
+    canvas.hover(position={"x": 200, "y": 60})
+    page.mouse.wheel(0, -300)
+    pictures.append(picture(page))
+    page.mouse.down()
+    page.mouse.move(500, 300, steps=4)
+    page.mouse.up()
+    pictures.append(picture(page))
+    canvas.focus()
+    for key in ("+", "Shift+ArrowRight", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+        pictures.append(picture(page))
+    assert len(set(pictures)) == len(pictures)
+    page.keyboard.press("Home")
+    page.keyboard.press("0")
+    whole = picture(page)
+    dialog.get_by_role("button", name="Zoom in").click()
+    assert picture(page) != whole
+    dialog.get_by_role("button", name="All").click()
+    assert picture(page) == whole
+
+
+def test_play_builds_sound_for_both_ears(chords, visit):
+    page = visit(chords)
+    page.evaluate(
+        """() => { window.made = []; for (const name of ['createOscillator', 'createChannelMerger']) {
+        const usual = AudioContext.prototype[name];
+        AudioContext.prototype[name] = function (...a) { window.made.push(name); return usual.apply(this, a); }; } }"""
+    )
+    dialog = open_first(page)
+    play = dialog.locator("button.play")
+    play.click()
+    assert play.inner_text() == "Stop"
+    page.wait_for_function("() => window.made.filter(name => name === 'createOscillator').length > 3")
+    page.wait_for_function("() => document.querySelector('dialog .clock').textContent > '0:00.30'")
+    dialog.locator("select[name=ear]").select_option("1")
+    assert play.inner_text() == "Stop"
+    play.click()
+    assert play.inner_text() == "Play"
+    assert page.evaluate("() => window.made.filter(name => name === 'createChannelMerger').length") == 2
+
+
+def test_the_keyboard_alone_will_do(chords, visit):
+    page = visit(chords)
+    page.locator("#tracks button.link").first.focus()
+    page.keyboard.press("ArrowDown")
+    name = page.evaluate("() => document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == name
+    assert page.evaluate("() => document.activeElement.tagName") == "CANVAS"
+    page.keyboard.press("ArrowDown")
+    assert page.locator("dialog .heard b").inner_text() == "bob"
+    page.keyboard.press("Space")
+    assert page.locator("button.play").inner_text() == "Stop"
+    page.keyboard.press("Space")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.evaluate("() => document.activeElement.textContent") == name
+
+
+def test_the_heat_map_is_walked_by_keys_and_opens_a_track(chords, visit):
+    page = visit(chords)
+    page.locator("#heatmap canvas[tabindex]").focus()
+    before = page.locator("#heatmap-cell").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    after = page.locator("#heatmap-cell").inner_text()
+    assert before != after
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == after.split(" · ")[0]
+
+
+def test_the_next_track_is_a_button_away(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    first = page.locator("#timeline-title").inner_text()
+    dialog.get_by_role("button", name="Next track").click()
+    page.wait_for_function("name => document.querySelector('#timeline-title').textContent !== name", arg=first)
+    dialog.get_by_role("button", name="Previous track").click()
+    page.wait_for_function("name => document.querySelector('#timeline-title').textContent === name", arg=first)
+
+
+def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visit):
+    page = visit(chords)
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.className") == "skip"
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("() => document.activeElement.closest('nav, section, footer')?.id ?? ''"))
+    met = list(dict.fromkeys(filter(None, seen)))
+    assert met == ["controls", "leaderboard", "heatmap", "tracks", "coverage", "provenance"][: len(met)]
+    assert len(met) >= 4
+
+
+def test_several_rules_can_be_chosen(tmp_path, visit):
+    pipeline = write_dataset(tmp_path)
+    run(pipeline)
+    write_page(tmp_path / "store.zarr", tmp_path / "page.html", metrics=["root", "sevenths"])
+    page = visit(tmp_path / "page.html")
+    assert page.locator("#leaderboard h2").inner_text().startswith("Systems by Root")
+    dialog = open_first(page)
+    first = picture(page)
+    dialog.get_by_label("Judged by").select_option("1")
+    assert picture(page) != first
+
+
+def test_dark_and_print_and_small_screens(chords, visit):
+    dark = visit(chords, color_scheme="dark")
+    light = visit(chords)
+    ground = "() => getComputedStyle(document.documentElement).backgroundColor"
+    assert dark.evaluate(ground) != light.evaluate(ground)
+    light.emulate_media(media="print")
+    assert not light.locator("#controls").is_visible()
+    assert light.locator("#leaderboard table").first.is_visible()
+    dark.set_viewport_size({"width": 380, "height": 760})
+    assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
+
+
+def test_sorting_and_choosing_keep_the_focus(chords, visit):
+    page = visit(chords)
+    page.locator("#controls select[name=metric]").focus()
+    choose(page, "metric", "1")
+    assert page.evaluate("() => document.activeElement.getAttribute('name')") == "metric"
+    page.locator("#leaderboard [data-sort=system]").click()
+    names = page.locator("#leaderboard tbody th")
+    page.wait_for_function("() => document.querySelector('#leaderboard tbody th').textContent === 'ada'")
+    page.locator("#leaderboard [data-sort=system]").click()
+    page.wait_for_function("() => document.querySelector('#leaderboard tbody th').textContent === 'bob'")
+    assert names.count() == 2

@@ -1,0 +1,281 @@
+"""What goes into a page, and what it does without."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from mirflow.analysis.scoreboard import from_dataset
+from mirflow.annotations.annotation import Annotation
+from mirflow.cli import cli
+from mirflow.errors import QueryError, StoreError, UnknownNameError
+from mirflow.report.page import write_page
+from mirflow.report.page.blocks import Blocks
+from mirflow.report.page.bundle import order_modules, read_asset, script
+from mirflow.report.page.contents import main_metrics
+from mirflow.report.page.encoding import encode, encode_evidence
+from mirflow.report.page.ordering import order_tracks
+from mirflow.report.page.vocabulary import Vocabulary
+from mirflow.running import run
+from tests.datasets import write_dataset
+from tests.groups import make_group, random_group, write_store
+
+from .reading import block_of, contents_of
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Path:
+    run(write_dataset(tmp_path))
+    return tmp_path / "store.zarr"
+
+
+class TestPage:
+    def test_it_needs_nothing_else(self, stored, tmp_path):
+        write_page(stored, tmp_path / "p.html")
+        text = (tmp_path / "p.html").read_text()
+        assert re.findall(r'(?:src|href)="([^"]*)"', text.split('<script type="module">')[0]) == ["#leaderboard"]
+        assert "default-src 'none'" in text
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", "")
+
+    def test_it_is_named_after_its_store(self, stored, tmp_path):
+        write_page(stored, tmp_path / "p.html")
+        assert contents_of(tmp_path / "p.html")["title"] == "store"
+
+    def test_the_same_store_gives_the_same_page(self, stored, tmp_path):
+        for name in ("a", "b"):
+            write_page(stored, tmp_path / f"{name}.html")
+        assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+
+    def test_the_page_itself_is_small(self, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {"chord": make_group(np.ones((1, 1, 1)))})
+        assert write_page(store, tmp_path / "p.html").size < 300_000
+
+    def test_scores_are_exact_to_the_bit(self, tmp_path):
+        group = random_group(3, 5, 2)
+        write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
+        metric = contents_of(tmp_path / "p.html")["evaluations"][0]["metrics"][1]
+        planes = np.frombuffer(block_of(tmp_path / "p.html", metric["score"]), np.uint8).reshape(8, -1)
+        back = np.ascontiguousarray(planes.T).view("<f8").reshape(3, 5)
+        assert np.array_equal(back, group.score.values[..., 1])
+
+    def test_a_store_that_is_none_is_an_error(self, tmp_path):
+        with pytest.raises(StoreError):
+            write_page(tmp_path / "nothing.zarr", tmp_path / "p.html")
+        assert not (tmp_path / "p.html").exists()
+
+    def test_an_unknown_metric_is_an_error_with_a_suggestion(self, stored, tmp_path):
+        with pytest.raises(UnknownNameError, match="did you mean 'majmin'"):
+            write_page(stored, tmp_path / "p.html", metrics=["majmim"])
+
+    def test_the_metric_that_is_asked_for_comes_first(self, stored, tmp_path):
+        write_page(stored, tmp_path / "p.html", metrics=["root"])
+        one = contents_of(tmp_path / "p.html")["evaluations"][0]
+        assert one["metrics"][one["main"][0]]["name"] == "root"
+        assert one["timeline"]["rules"] == ["root"]
+
+    def test_one_system_and_one_track_are_enough(self, tmp_path, visit):
+        group = make_group(np.full((1, 1, 1), 0.25))
+        write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        assert "1 system  ·  1 track  ·" in page.locator("header").inner_text()
+        assert page.locator("#leaderboard td.strong").inner_text() == "0.2500"
+
+
+class TestTimelines:
+    def test_all_tracks_of_a_small_store(self, stored, tmp_path):
+        assert write_page(stored, tmp_path / "p.html").tracks == 6
+
+    @pytest.mark.parametrize(("wanted", "tracks"), [("all", 6), ("worst", 6), ("none", 0), (2, 2), ("0", 0)])
+    def test_as_many_as_are_asked_for(self, stored, tmp_path, wanted, tracks):
+        assert write_page(stored, tmp_path / "p.html", timelines=wanted).tracks == tracks
+
+    @pytest.mark.parametrize("wanted", ["some", "-1", "1.5", ""])
+    def test_other_wishes_are_errors(self, stored, tmp_path, wanted):
+        with pytest.raises(QueryError, match="choose one of auto, all, worst, none, or a number"):
+            write_page(stored, tmp_path / "p.html", timelines=wanted)
+
+    def test_where_the_annotations_are_gone_the_page_says_so(self, stored, tmp_path, visit):
+        shutil.rmtree(tmp_path / "ref")
+        report = write_page(stored, tmp_path / "p.html")
+        assert report.tracks == 0
+        assert "matches nothing" in report.notes[0]
+        page = visit(tmp_path / "p.html")
+        page.locator("#tracks button.link").first.click()
+        page.wait_for_selector("dialog[open]")
+        assert "cannot be found" in page.locator("dialog").inner_text()
+        assert page.locator("dialog tbody tr").count() == 2
+
+    def test_where_they_were_moved_the_root_tells(self, stored, tmp_path):
+        moved = tmp_path / "moved"
+        moved.mkdir()
+        for name in ("ref", "est"):
+            shutil.move(tmp_path / name, moved / name)
+        assert write_page(stored, tmp_path / "p.html").tracks == 0
+        assert write_page(stored, tmp_path / "p.html", root=moved).tracks == 6
+        gone = write_page(stored, tmp_path / "p.html", root=tmp_path / "nowhere")
+        assert gone.notes == ("The folder of the annotations is gone; name the one where they are now with --root.",)
+
+    def test_a_store_without_a_pipeline_has_none(self, tmp_path):
+        report = write_page(write_store(tmp_path / "s.zarr", {"chord": random_group(2, 3, 1)}), tmp_path / "p.html")
+        assert report.notes == ("The store does not say which pipeline made it.",)
+
+    def test_a_file_that_broke_since_is_said_and_nothing_else_suffers(self, stored, tmp_path):
+        (tmp_path / "est" / "ada" / "t00.lab").write_bytes(b"\xff\xfe\x00")
+        write_page(stored, tmp_path / "p.html")
+        contents = contents_of(tmp_path / "p.html")
+        track = json.loads(block_of(tmp_path / "p.html", dict(contents["timelines"])["t00"]))
+        (_, told), *_ = track["evaluations"]
+        assert isinstance(told["estimates"][0], str)
+        assert told["evidence"][0][0] == []
+        assert told["evidence"][0][1][0] is not None
+
+
+class TestEncoding:
+    def test_the_evidence_is_that_of_explain(self):
+        from mirflow.metrics.base import get_task
+
+        times = np.array([0.0, 2.0, 3.0, 5.0])
+        reference = Annotation("intervals", {"start": times[:-1], "end": times[1:]}, ["C", "G", "N"])
+        estimate = Annotation("intervals", {"start": times[:1], "end": times[-1:]}, ["C"])
+        rules = get_task("chord").convention()
+        found = rules.explain(reference, estimate, *rules.select(["majmin"]))
+        verdicts: dict[str, int] = {}
+        packed = encode_evidence(found, "intervals", verdicts)
+        assert packed == {"s": [0, 2000], "n": [2000, 3000], "v": [0, 1]}
+        assert list(verdicts) == ["right", "wrong"]
+
+    def test_marks_keep_what_is_missing(self):
+        columns = {
+            "reference": np.array([1.0, np.nan]),
+            "estimate": np.array([1.0204, 3.0]),
+            "verdict": np.array(["hit", "extra"]),
+        }
+        assert encode_evidence(columns, "events", {}) == {"r": [1000, None], "e": [1020, 3000], "v": [0, 1]}
+
+    def test_without_a_time_axis_evidence_is_text(self):
+        columns = {"reference": np.array([120.0]), "verdict": np.array(["right"])}
+        assert encode_evidence(columns, "tempo", {}) == {"x": [[["reference", "120"], ["verdict", "right"]]]}
+
+    def test_pitches_are_cents_with_a_sign_for_voicing(self):
+        series = Annotation(
+            "series", {"time": np.array([0.0, 0.01, 0.02]), "frequency": np.array([440.0, 0.0, -880.0])}
+        )
+        assert encode(series, "melody", Vocabulary()) == {"k": "series", "t": [0, 10, 10], "p": [6900, 0, -8100]}
+
+    def test_nested_counts_fit_after_something_was_left_out(self):
+        columns = {"start": np.array([0.0, np.nan, 1.0]), "end": np.array([1.0, 1.0, np.inf])}
+        levels = Annotation("hierarchy", columns, ["a", "b", "c"], (np.array([2, 1]),))
+        assert encode(levels, "hierarchy", Vocabulary()) == {
+            "k": "hierarchy",
+            "s": [0],
+            "n": [1000],
+            "c": [[1, 0]],
+            "l": [0],
+        }
+
+    def test_frames_of_several_pitches(self):
+        frames = Annotation(
+            "multipitch",
+            {"time": np.array([0.0, 0.1]), "frequency": np.array([440.0, 220.0])},
+            None,
+            (np.array([2, 0]),),
+        )
+        assert encode(frames, "multipitch", Vocabulary()) == {
+            "k": "multipitch",
+            "t": [0, 100],
+            "c": [[2, 0]],
+            "p": [6900, 5700],
+        }
+
+    def test_keys_and_chords_sound_and_other_labels_do_not(self):
+        vocabulary = Vocabulary()
+        for label, task in (
+            ("A minor", "key"),
+            ("A:min", "chord"),
+            ("H:moll", "chord"),
+            ("X", "key"),
+            ("chorus", "segment"),
+        ):
+            vocabulary.codes([label], task)
+        assert vocabulary.entries() == [
+            ["A minor", 9, 0b10001001, 0],
+            ["A:min", 9, 0b10001001, 0],
+            ["H:moll", -1, 0, -1],
+            ["X", -1, 0, -1],
+            ["chorus"],
+        ]
+
+
+class TestOrder:
+    def test_the_worst_and_the_most_disputed_take_turns(self):
+        score = np.array([[0.9, 0.1, 0.5, 0.0], [0.9, 0.2, 0.5, 1.0]])[..., np.newaxis]
+        assert order_tracks(from_dataset(make_group(score)), 0) == [1, 3, 2, 0]
+
+    def test_lower_may_be_better(self):
+        score = np.array([[1.0, 9.0, 5.0]])[..., np.newaxis]
+        board = from_dataset(make_group(score, orientation=["lower"], standard=["mean"]))
+        assert order_tracks(board, 0)[0] == 1
+
+    def test_tracks_without_any_score_come_last(self):
+        score = np.array([[np.nan, 0.5]])[..., np.newaxis]
+        assert order_tracks(from_dataset(make_group(score)), 0)[0] == 1
+
+    def test_the_main_metric_is_the_one_that_the_field_looks_at(self):
+        board = from_dataset(random_group(2, 2, 3, metrics=["root", "f_measure@0.5", "majmin"]))
+        assert board.metrics[main_metrics(board)[0]] == "majmin"
+        assert board.metrics[main_metrics(board, ["root"])[0]] == "root"
+
+
+class TestScript:
+    def test_modules_come_after_those_that_they_need(self):
+        order = order_modules({name: read_asset(f"{name}.js") for name in _module_names()})
+        assert order.index("dom") < order.index("timeline") < order.index("main")
+        assert sorted(order) == sorted(_module_names())
+
+    def test_circles_are_refused(self):
+        with pytest.raises(ValueError, match="import each other: main -> a -> main"):
+            order_modules({"main": 'import { a } from "./a.js";\n', "a": 'import { b } from "./main.js";\n'})
+
+    def test_no_import_or_export_is_left(self):
+        assert not re.search(r"^(import|export) ", script(), re.MULTILINE)
+
+    def test_every_module_is_short(self):
+        assert max(len(read_asset(f"{name}.js").splitlines()) for name in _module_names()) <= 300
+
+
+def _module_names() -> list[str]:
+    from importlib.resources import files
+
+    folder = files("mirflow.report.page").joinpath("assets")
+    return [one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js")]
+
+
+class TestCommand:
+    def test_it_says_what_it_wrote(self, stored, tmp_path):
+        path = tmp_path / "page.html"
+        result = CliRunner().invoke(cli, ["report", str(stored), "-o", str(path)], catch_exceptions=False)
+        assert result.exit_code == 0
+        assert re.fullmatch(
+            rf"{re.escape(str(path))} written: 0\.\d MB, 6 tracks with a timeline \(\d+\.\d s\)\n", result.stderr
+        )
+
+    def test_options_reach_the_page(self, stored, tmp_path):
+        path = tmp_path / "page.html"
+        options = ["--timelines", "2", "-m", "root", "--title", "Autumn", "--root", str(tmp_path)]
+        CliRunner().invoke(cli, ["report", str(stored), "-o", str(path), *options], catch_exceptions=False)
+        contents = contents_of(path)
+        assert contents["title"] == "Autumn"
+        assert len(contents["timelines"]) == 2
+        assert "2 of 6 tracks" in contents["evaluations"][0]["timeline"]["note"]
+
+
+def test_equal_blocks_stand_once():
+    blocks = Blocks()
+    ones = np.ones(5)
+    assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]
