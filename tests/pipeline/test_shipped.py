@@ -250,7 +250,12 @@ def mirex2015(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr
 
 
 def test_all_notes_of_mirex2015_are_scored(mirex2015: xr.DataTree) -> None:
-    assert list(mirex2015.children) == ["chroma_mirex2015", "rounded_reference", "transcription", "transcription_mirex2015"]
+    assert list(mirex2015.children) == [
+        "chroma_mirex2015",
+        "rounded_reference",
+        "transcription",
+        "transcription_mirex2015",
+    ]
     for group in mirex2015.children.values():
         assert (group.sizes["system"], group.sizes["track"], statuses(group)) == (6, 10, {"ok"})
     pitches = mirex2015["transcription_mirex2015"].score.sel(metric="f_measure_no_offset")

@@ -1,0 +1,102 @@
+"""The shipped mappings of published tables, against what the shipped pipelines compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.analysis.comparison import differences
+from mirflow.pipeline.published import read_published
+from mirflow.status import Status
+
+PIPELINES = Path(__file__).parents[1] / "pipelines"
+MAPPINGS = sorted((PIPELINES / "published").glob("*.yaml"))
+FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription"}
+RULES = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
+
+
+@pytest.fixture(scope="module")
+def stores(shared_data: Path, tmp_path_factory: pytest.TempPathFactory):
+    """The store of a shipped pipeline, computed when it is first asked for."""
+    made: dict[str, Path] = {}
+
+    def store(name: str) -> Path:
+        if name not in made:
+            path = tmp_path_factory.mktemp("published") / f"{name}.zarr"
+            root = shared_data / FOLDERS.get(name, name)
+            made[name] = mirflow.run(PIPELINES / f"{name}.yaml", root=root, store=path, on_error="ignore").store
+        return made[name]
+
+    return store
+
+
+def published(name: str, shared_data: Path) -> tuple[Path, Path]:
+    """A shipped mapping and where its tables are."""
+    return PIPELINES / "published" / f"{name}.yaml", shared_data / FOLDERS.get(name, name)
+
+
+@pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: path.stem)
+def test_every_shipped_mapping_reads_its_tables(path: Path, shared_data: Path) -> None:
+    groups = read_published(path, root=published(path.stem, shared_data)[1]).groups
+    assert all((group.status == Status.ok).all() for group in groups)
+    assert not any(np.isnan(group.score).any() for group in groups)
+
+
+def test_jku_table_is_reproduced(stores, shared_data: Path) -> None:
+    mapping, root = published("jku-patterns", shared_data)
+    found, left = differences(stores("jku-patterns"), mapping, root=root)
+    assert [(one.n == 10).all() and (one.n_agreeing == 10).all() for one in found] == [True, True]
+    assert [len(one.metrics) for one in found] == [17, 17]
+    assert left == ([], [])
+
+
+@pytest.mark.slow
+def test_harmonix_tables_are_reproduced(stores, shared_data: Path) -> None:
+    mapping, root = published("harmonix", shared_data)
+    found, left = differences(stores("harmonix"), mapping, root=root)
+    counts = {one.sides[0].group: one.n_agreeing.tolist() for one in found}
+    assert counts == {"beat": [750, 750], "downbeat_published_bock": [250], "downbeat_published_durand": [247]}
+    assert left[1] == []
+
+
+@pytest.mark.slow
+def test_every_official_number_of_mirex2013_is_reproduced(stores, shared_data: Path) -> None:
+    mapping, root = published("mirex2013-ace", shared_data)
+    (found,), left = differences(stores("mirex2013-ace"), mapping, root=root)
+    assert (len(found.metrics), found.only["metrics"][1], left) == (38, [], (["chord"], []))
+    assert found.n_agreeing.tolist() == [9 * 217] * 38
+    changes = dict(zip(found.metrics, found.mean_relative.tolist(), strict=True))
+    expected = dict.fromkeys(RULES, 0.0) | {"root": 0.9e-8, "sevenths": 1.2e-8, "sevenths_inv": 1.2e-8}
+    expected |= dict.fromkeys(("majmin", "majmin_inv"), 1.0e-8)
+    assert {rule: round(changes[rule], 9) for rule in RULES} == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.slow
+def test_how_far_mir_eval_is_from_mirex2013(stores, shared_data: Path) -> None:
+    mapping, root = published("mirex2013-ace", shared_data)
+    found = mirflow.diff(f"{stores('mirex2013-ace')}:chord", mapping, metric=RULES, root=root)
+    percent = (100 * found["relative_change"]).round(4).values.tolist()
+    assert percent == [0.0072, 0.9025, 1.4580, 1.0012, 1.0491]
+    assert found["setting"].values.tolist() == ["convention"]
+
+
+def test_official_recalls_of_mirex2013_are_those_of_the_imported_scores(shared_data: Path, tmp_path: Path) -> None:
+    store = tmp_path / "official.zarr"
+    mapping, root = published("mirex2013-ace", shared_data)
+    mirflow.import_scores(mapping, store, root=root)
+    found = mirflow.open_store(store).mirflow.query("majmin")
+    for system, value in zip(found["system"].values.tolist(), found["value"].values.ravel().tolist(), strict=True):
+        text = (root / "official" / "resultsMirexMajMin" / f"{system}.txt").read_text()
+        (official,) = [line.split(":")[1].strip(" %") for line in text.splitlines() if line.startswith("Average score")]
+        assert 100 * value == pytest.approx(float(official), abs=10 ** -len(official.partition(".")[2]))
+
+
+def test_how_far_the_official_transcription_scores_are(stores, shared_data: Path) -> None:
+    mapping, root = published("mirex2015-transcription", shared_data)
+    ours, theirs = f"{stores('mirex2015-transcription')}:transcription", f"{mapping}:transcription_mirex2015"
+    means = mirflow.diff(ours, theirs, root=root)["mean_difference"]
+    assert means.sel(metric="f_measure").item() == pytest.approx(0.017, abs=5e-4)
+    assert means.sel(metric="f_measure_no_offset").item() == pytest.approx(0.013, abs=5e-4)
