@@ -13,9 +13,13 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from .analysis.extensions import extend as _extend
+
 if TYPE_CHECKING:
     from .analysis.accessor import open_store
+    from .analysis.comparison.differing import diff
     from .evaluation import evaluate, explain
+    from .importing import import_scores
     from .loading import align, load, load_collection, pack
     from .paths import evaluate_paths
     from .readers.jams_objects import to_jams
@@ -25,9 +29,11 @@ if TYPE_CHECKING:
 # may have the name of a verb: importing it would put the module in the verb's place.
 _HOMES = {
     "align": "loading",
+    "diff": "analysis.comparison.differing",
     "evaluate": "evaluation",
     "evaluate_paths": "paths",
     "explain": "evaluation",
+    "import_scores": "importing",
     "load": "loading",
     "load_collection": "loading",
     "open_pipeline": "running",
@@ -37,11 +43,16 @@ _HOMES = {
     "to_jams": "readers.jams_objects",
 }
 
+# Figures lie above the accessors that lead to them.
+_extend("plot", "mirflow.report.figures.accessor", "Plots")
+
 __all__ = [
     "align",
+    "diff",
     "evaluate",
     "evaluate_paths",
     "explain",
+    "import_scores",
     "load",
     "load_collection",
     "open_pipeline",

@@ -15,7 +15,12 @@ import click
 from .commands import exits
 from .commands.asking import query_command, show_command
 from .commands.checking import check_command
+from .commands.comparing import compare_command
+from .commands.differing import diff_command
+from .commands.importing import import_command
+from .commands.plotting import plot_command
 from .commands.records import metrics_command, schema_command
+from .commands.reporting import report_command
 from .commands.running import evaluate_command, pack_command, run_command
 from .errors import MirflowError, MirflowWarning, RunError, SchedulerError, StoreError
 from .report.messages import shorten
@@ -148,8 +153,8 @@ def cli() -> None:
 
 
 for _command in (
-    *(run_command, query_command, evaluate_command, show_command),
-    *(check_command, metrics_command, schema_command, pack_command),
+    *(run_command, query_command, compare_command, diff_command, plot_command, report_command, evaluate_command),
+    *(show_command, import_command, check_command, metrics_command, schema_command, pack_command),
 ):
     cli.add_command(_command)
 

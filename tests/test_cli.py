@@ -113,7 +113,7 @@ class TestQuery:
     def test_a_file_whose_name_says_nothing_is_refused(self, store, tmp_path):
         result = invoke("query", store, "-m", "only", "-o", tmp_path / "a.xlsx")
         assert result.exit_code == exits.BAD_INPUT
-        assert "a.xlsx: unknown suffix '.xlsx'; known: .csv, .json, .md, .txt" in result.stderr
+        assert "a.xlsx: unknown suffix '.xlsx'; known: .csv, .json, .md, .parquet, .tex, .txt" in result.stderr
         assert not (tmp_path / "a.xlsx").exists()
         assert invoke("query", store, "-m", "only", "-o", tmp_path / "a.xlsx", "--format", "csv").exit_code == 0
 

@@ -2,81 +2,129 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.names import AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
+from .options import OptionalLevels, choosing_options, label_option, showing_options, store_argument, stores_argument
 from .output import choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
+    from ..analysis.answer import Answer
+    from ..analysis.extra import ExtraAnswer
+    from ..analysis.question import Question
     from ..analysis.scoreboard import Scoreboard
+    from ..report.tables import Table
 
-store_argument = click.argument("store", type=click.Path(path_type=Path))
 
-
-@click.command("query", short_help="Ask a store for means, recalls, groups.")
-@store_argument
-@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: all.")
-@click.option(
-    "--aggregate",
-    "-a",
-    type=click.Choice(tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES]))),
-    help="Default: the one that the field reports for each metric.",
-)
-@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
-@click.option(
-    "--by",
-    "-b",
-    "by",
-    multiple=True,
-    help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track.",
-)
-@click.option(
-    "--missing",
-    type=click.Choice(tuple(MISSING)),
-    help="Cells without a score. Default: common (tracks that every system has) for several systems, else skip.",
-)
-@click.option(
-    "--undefined",
-    type=click.Choice(tuple(UNDEFINED)),
-    default="keep",
-    show_default=True,
-    help="Scores with nothing to measure.",
-)
-@click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics.")
-@click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
-@output_options
+@click.command("query", cls=OptionalLevels, short_help="Ask stores for means, recalls, groups.")
+@stores_argument
+@choosing_options
+@showing_options
+@label_option
 def query_command(
-    store: Path,
-    metrics: tuple[str, ...],
-    aggregate: str | None,
-    systems: tuple[str, ...],
-    by: tuple[str, ...],
-    missing: str | None,
-    undefined: str,
-    group: str | None,
-    percent: bool,
-    style: str | None,
-    output: Path | None,
+    stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
 ) -> None:
-    """Aggregate the scores in STORE over tracks.
+    """Aggregate the scores in STORE over tracks; several stores are asked as one.
 
     Every answer says which aggregate it is, over how many tracks (n), how many cells had no score (missing) or
     nothing to measure (undefined), and what was done about them.
     """
-    from ..analysis.query import answers, choose
-    from ..analysis.question import Question
-    from ..analysis.scoreboard import read_store
+    from ..analysis.query import choose
 
     style = choose_format(style, output)
-    question = Question(metrics or None, aggregate, by or None, systems or None, missing=missing, undefined=undefined)
-    boards = choose(read_store(store), question.metric, group)
-    found = [answer for name, board in boards.items() for answer in answers(board, question, name)]
-    emit([table for answer in found for table in tables_of(answer, style, percent)], style, output)
+    _check_options(options, style)
+    question = _question(options)
+    boards = choose(open_boards(stores, labels), question.metric, options["group"])
+    tables: list[Table] = []
+    for name, board in boards.items():
+        if options["worst"] or options["best"]:
+            tables += _extremes(board, question, name, style, options)
+            continue
+        for answer in _answers(board, question, name, options):
+            tables += tables_of(answer, style, options["percent"], across=options["pivot"])
+    emit(tables, style, output, stacked=options["stacked"])
+
+
+def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Scoreboard]:
+    """The evaluations of a store, or of several that are opened as one."""
+    from ..analysis.scoreboard import read_store
+
+    if len(stores) == 1 and not labels:
+        return read_store(stores[0])
+    from ..analysis.accessor import open_store
+    from ..analysis.query import boards_of
+
+    if labels and len(labels) != len(stores):
+        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
+    if len(set(labels)) < len(labels):
+        raise click.UsageError("two stores have the same label")
+    return boards_of(open_store(dict(zip(labels, stores, strict=True)) if labels else list(stores)))
+
+
+def _question(options: Mapping[str, Any]) -> Question:
+    from ..analysis.question import Question
+
+    plain = ("metric", "by", "system", "tracks", "annotator", "param", "over")
+    listed = bool(options["worst"] or options["best"])
+    return Question(
+        **{name: options[name] or None for name in plain},
+        **{name: options[name] for name in ("aggregate", "missing", "where", "sort")},
+        undefined=options["undefined"] or ("skip" if listed else "keep"),
+    )
+
+
+def _check_options(options: Mapping[str, Any], style: str) -> None:
+    """Refuse what would not be looked at."""
+    given = [name for name, value in options.items() if value not in (None, False, (), {})]
+    listed = [name for name in ("worst", "best") if name in given]
+    if len(listed) == 2:
+        raise click.UsageError("--worst or --best, not both")
+    if "overall" in given and not listed:
+        raise click.UsageError("--overall is about listed tracks; add --worst or --best")
+    for name in ("aggregate", "by", "over", "ci", "significance", "pivot"):
+        if listed and name in given:
+            raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
+    if "cluster" in given and not {"ci", "significance"} & set(given):
+        raise click.UsageError("--cluster is about intervals; add --ci or --significance")
+    if "pivot" in given and not for_people(style):
+        raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
+    if "stacked" in given and style != "latex":
+        raise click.UsageError("--stacked is about LaTeX; add --format latex")
+
+
+def _answers(
+    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
+) -> Sequence[Answer | ExtraAnswer]:
+    """The figures of one evaluation, with what was asked to stand beside them."""
+    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
+    if ci is None and significance is None:
+        from ..analysis.query import answers
+
+        return answers(board, question, name)
+    from ..analysis.aggregate import ask
+    from ..analysis.inference import intervals
+    from ..analysis.marking import mark_best
+
+    plain = ask(board, question, name) if ci is None else None
+    answer = plain or intervals(board, question, level=ci, cluster=cluster, group=name)
+    return [answer if significance is None else mark_best(board, question, answer, level=significance, cluster=cluster)]
+
+
+def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
+    """The worst or the best tracks of one evaluation."""
+    from ..analysis.worst import extremes
+    from ..report.extremes import extremes_long_table, extremes_table
+
+    best = options["best"] is not None
+    count = options["best"] or options["worst"]
+    found = extremes(board, question, count, best=best, overall=options["overall"], group=name)
+    if for_people(style):
+        return [extremes_table(found, percent=options["percent"])]
+    return [extremes_long_table(found)]
 
 
 @click.command("show", short_help="Say what is in a store.")

@@ -14,7 +14,7 @@ MEANINGS = {
     OK: "done",
     INTERNAL: "an error inside mirflow; --debug shows the traceback",
     BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
-    FAILED: "some cells have no score (run, evaluate), some files have errors (check)",
+    FAILED: "some cells have no score (run, evaluate), files have errors (check), scores differ (diff --fail-above)",
     STORE: "the store is locked by another run, damaged, or none",
     INTERRUPTED: "interrupted; what was computed is kept",
     BROKEN_PIPE: "the program that read the output went away",

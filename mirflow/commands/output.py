@@ -16,8 +16,16 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-FORMATS = ("table", "markdown", "csv", "json")
-_SUFFIXES = {".csv": "csv", ".json": "json", ".md": "markdown", ".txt": "table", "": "table"}
+FORMATS = ("table", "markdown", "latex", "csv", "json", "parquet")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".tex": "latex",
+    ".txt": "table",
+    "": "table",
+}
 
 
 def output_options(command: Command) -> Command:
@@ -38,6 +46,8 @@ def choose_format(style: str | None, output: Path | None) -> str:
     click.BadParameter
         For a suffix that says nothing.
     """
+    if style == "parquet" and output is None:
+        raise click.UsageError("parquet is no text: say which file to write, with --output")
     if style is not None or output is None:
         return style or "table"
     suffix = output.suffix.lower()
@@ -50,7 +60,7 @@ def choose_format(style: str | None, output: Path | None) -> str:
 
 def for_people(style: str) -> bool:
     """Whether a format is read by people, who want few columns, and not by programs, who want all."""
-    return style in ("table", "markdown")
+    return style in ("table", "markdown", "latex")
 
 
 def terminal_width() -> int:
@@ -59,9 +69,13 @@ def terminal_width() -> int:
 
 
 def tables_of(
-    answer: Answer | ExtraAnswer, style: str, percent: bool = False, notes: Sequence[str] = ()
+    answer: Answer | ExtraAnswer,
+    style: str,
+    percent: bool = False,
+    notes: Sequence[str] = (),
+    across: str | None = None,
 ) -> list[Table]:
-    """An answer as the tables that a format wants; notes stand below, for people only."""
+    """An answer as the tables that a format wants; notes, and what runs across, are for people only."""
     from ..analysis.answer import Answer
     from ..report.answers import long_table
     from ..report.extra import entries_table, matrix_tables
@@ -69,21 +83,35 @@ def tables_of(
 
     if isinstance(answer, Answer):
         if for_people(style):
-            return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes)]
+            return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes, across=across)]
         return [long_table(answer)]
-    return matrix_tables(answer, width=terminal_width()) if for_people(style) else [entries_table(answer)]
+    if for_people(style):
+        return matrix_tables(answer, width=terminal_width(), percent=percent)
+    return [entries_table(answer)]
 
 
-def emit(tables: Sequence[Table], style: str, output: Path | None = None) -> None:
-    """Print tables, or write them to a file; programs get the rows of all of them as one table."""
+def emit(tables: Sequence[Table], style: str, output: Path | None = None, *, stacked: bool = False) -> None:
+    """Print tables, or write them to a file; programs get the rows of all of them as one table.
+
+    In LaTeX intervals stand below their figures if they are to be stacked.
+    """
+    from ..report.latex import to_latex
     from ..report.tables import merge, to_csv, to_json, to_markdown, to_text
 
+    if style == "parquet":
+        from ..report.parquet import write_parquet
+
+        if output is not None:
+            write_parquet(merge(tables), output)
+        return
     if style == "csv":
         text = to_csv(merge(tables))
     elif style == "json":
         text = to_json(merge(tables))
     elif style == "markdown":
         text = "\n".join(to_markdown(table) for table in tables)
+    elif style == "latex":
+        text = "\n".join(to_latex(table, stacked=stacked) for table in tables)
     else:
         text = "\n".join(to_text(table, terminal_width()) for table in tables)
     if output is None:

@@ -31,8 +31,10 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 
 
 @click.command("schema", short_help="Print the JSON Schema of pipeline files.")
-def schema_command() -> None:
+@click.option("--mapping", is_flag=True, help="Of the files that say what stands in published tables.")
+def schema_command(mapping: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     from ..pipeline import json_schema
+    from ..pipeline.published import mapping_schema
 
-    click.echo(json.dumps(json_schema(), indent=2))
+    click.echo(json.dumps(mapping_schema() if mapping else json_schema(), indent=2))

@@ -1,0 +1,58 @@
+"""Parts of pages that are made from the code when the documentation is built.
+
+A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by Markdown:
+
+========================  ==========================================================================================
+``metrics TASK``          the records of the task's metrics, a section for each convention
+``functions MODULE``      the functions of a module, from their docstrings
+``tasks``                 the tasks, with the numbers of their metrics
+``pipeline``              the keys of pipeline files, from the model that checks them
+``mapping``               likewise, the keys of mapping files
+``commands``              the commands and their options
+``public``                the public names of the package
+========================  ==========================================================================================
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from .api import functions_text, public_text
+from .commands import commands_text
+from .keys import mapping_text, pipeline_text
+from .records import metrics_text, tasks_text
+
+if TYPE_CHECKING:
+    from sphinx.application import Sphinx
+
+_MARK = re.compile(r"^<!-- generated: (\w+)(?: ([\w.]+))? -->$", re.MULTILINE)
+_MAKERS = {
+    "metrics": metrics_text,
+    "functions": functions_text,
+    "tasks": tasks_text,
+    "pipeline": pipeline_text,
+    "mapping": mapping_text,
+    "commands": commands_text,
+    "public": public_text,
+}
+
+
+def fill(text: str) -> str:
+    """A page with its marks replaced."""
+
+    def make(mark: re.Match[str]) -> str:
+        maker, subject = _MAKERS[mark[1]], mark[2]
+        return maker(subject) if subject else maker()
+
+    return _MARK.sub(make, text)
+
+
+def setup(app: Sphinx) -> dict[str, bool]:
+    """Called by sphinx."""
+
+    def read(_: Sphinx, page: str, source: list[str]) -> None:
+        source[0] = fill(source[0])
+
+    app.connect("source-read", read)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,129 @@
+"""The metrics of a task as Markdown, from the records that the code itself uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mirflow.analysis.names import TABLE_AGGREGATES
+from mirflow.metrics.base import get_task, tasks
+from mirflow.metrics.base.record import Metric, Parameter
+from mirflow.metrics.base.task import Convention
+
+from .markdown import code, plain, table
+
+_POOLING = {
+    "exact": "with its weights the mean over tracks is the score of the collection as one long file (`pooled`)",
+    "micro": "its weighted mean over tracks (`pooled`) is a meaningful ratio, but not the score of one long file",
+    "none": "it has no weighted mean",
+}
+_ORIENTATION = {"higher": "higher is better", "lower": "lower is better", "none": "neither end is better"}
+
+
+def tasks_text() -> str:
+    """A table of the tasks."""
+    rows = []
+    for name in tasks():
+        task = get_task(name)
+        counts = [f"{code(rules.name)} ({len(rules.metrics)})" for rules in task.conventions.values()]
+        rows.append((f"[{code(name)}]({name}.md)", plain(task.title), ", ".join(counts)))
+    return table(("task", "what", "conventions (metrics)"), rows)
+
+
+def metrics_text(name: str) -> str:
+    """The records of a task, a section for each convention."""
+    task = get_task(name)
+    parts = []
+    for position, rules in enumerate(task.conventions.values()):
+        default = " (the default)" if position == 0 else ""
+        parts.append(f"## Convention `{rules.name}`{default}\n\n{plain(rules.summary)}.{_computed(rules)}\n")
+        parts.append(_overview(name, rules))
+        parts += [_record(name, rules, metric) for metric in rules.metrics]
+    return "\n".join(parts)
+
+
+def label(task: str, convention: str, metric: str) -> str:
+    """The target of links to a metric."""
+    return f"{task}-{convention}-{metric}"
+
+
+def _overview(task: str, rules: Convention) -> str:
+    rows = [
+        (
+            f"[{code(metric.name)}](#{label(task, rules.name, metric.name)})",
+            plain(metric.summary),
+            _range(metric),
+            plain(metric.weight),
+            code(_aggregates(metric)[0]),
+        )
+        for metric in rules.metrics
+    ]
+    return table(("metric", "what it measures", "range", "weight", "usual aggregate"), rows)
+
+
+def _record(task: str, rules: Convention, metric: Metric) -> str:
+    rows = [(name, text) for name, text in _facts(metric, rules) if text]
+    parts = [
+        f"({label(task, rules.name, metric.name)})=\n### `{metric.name}`",
+        f"**{plain(metric.title)}**: {_sentence(plain(metric.summary))}",
+        table(("field", "value"), rows),
+    ]
+    if metric.parameters:
+        parts.append(table(("parameter", "default", "meaning"), map(_parameter, metric.parameters)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _facts(metric: Metric, rules: Convention) -> Iterator[tuple[str, str]]:
+    """Name and text of everything that a record says; empty where it says nothing."""
+    standard, *others = _aggregates(metric)
+    yield "range", f"{_range(metric)}; {_ORIENTATION[metric.orientation]}"
+    yield "weight", f"{plain(metric.weight)}{f' ({plain(metric.weight_unit)})' if metric.weight_unit else ''}"
+    yield "aggregates", f"{code(standard)} is usual; {', '.join(map(code, others))}" if others else code(standard)
+    yield "pooling", "" if metric.dims else _POOLING[metric.pooling]
+    yield "extra dims", ", ".join(map(code, metric.dims))
+    yield "a perfect estimate", _perfect(metric)
+    yield "in mir_eval", plain(metric.key)
+    yield "also called", ", ".join(plain(alias) for alias in metric.aliases)
+    yield "computed", "" if metric.default or rules.default_measures else "when it is named"
+    yield "source", plain(metric.literature)
+    yield "version", str(metric.version)
+
+
+def _perfect(metric: Metric) -> str:
+    value = "" if metric.perfect is None else f"scores {metric.perfect:g}"
+    return "; ".join(filter(None, (value, plain(metric.perfect_exceptions))))
+
+
+def _parameter(parameter: Parameter) -> tuple[str, str, str]:
+    limits = [
+        f"one of {', '.join(map(code, parameter.choices))}" if parameter.choices else "",
+        f"greater than {parameter.above:g}" if parameter.above is not None else "",
+        f"at least {parameter.least:g}" if parameter.least is not None else "",
+    ]
+    default = f"{code(_value(parameter.default))} {parameter.unit}".strip()
+    return code(parameter.name), default, "; ".join(filter(None, (plain(parameter.help), *limits)))
+
+
+def _value(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _range(metric: Metric) -> str:
+    low, high = (f"{end:g}" for end in metric.range)
+    return f"{low} to {high}{f' {plain(metric.unit)}' if metric.unit else ''}"
+
+
+def _aggregates(metric: Metric) -> tuple[str, ...]:
+    """The standard aggregate and the others; metrics with extra dims have their own."""
+    if metric.dims:
+        return tuple(TABLE_AGGREGATES)
+    return metric.standard_aggregate, *(name for name in metric.aggregates if name != metric.standard_aggregate)
+
+
+def _computed(rules: Convention) -> str:
+    if not rules.default_measures:
+        return ""
+    return f" Computed where none is named: {', '.join(map(code, rules.default_measures))}."
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"

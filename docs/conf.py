@@ -1,0 +1,37 @@
+"""How the documentation is built: ``sphinx-build -W -E docs docs/_build``."""
+
+import sys
+from importlib.metadata import version as _version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+project = "mirflow"
+author = "the authors of mirflow"
+version = release = _version("mirflow")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "mirflow_docs"]
+exclude_patterns = ["_build", "_ext"]
+
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+
+smartquotes = False  # options begin with two hyphens
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+napoleon_preprocess_types = False
+
+html_theme = "furo"
+html_title = "mirflow"
+html_static_path = ["_static"]
+html_css_files = ["tables.css"]
+html_copy_source = False
+html_show_copyright = False
+html_theme_options = {
+    "light_css_variables": {"color-brand-primary": "#0b5c7d", "color-brand-content": "#0b5c7d"},
+    "dark_css_variables": {"color-brand-primary": "#7cc4e4", "color-brand-content": "#7cc4e4"},
+}
+# Fonts, scripts and styles all come from the build: pages open from disk and ask no server for anything.

@@ -1,0 +1,111 @@
+"""The command that compares systems: ``compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from .asking import open_boards
+from .options import label_option, stores_argument
+from .output import choose_format, emit, for_people, output_options
+
+
+@click.command("compare", short_help="Say which systems differ, and by how much.")
+@stores_argument
+@click.option("--metric", "-m", "metrics", multiple=True, required=True, help="Repeat for several.")
+@click.option(
+    "--aggregate",
+    "-a",
+    type=click.Choice(tuple(AGGREGATES)),
+    help="Default: the one that the field reports for each metric.",
+)
+@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@click.option(
+    "--test",
+    type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
+    help="Default: auto, a permutation test of the figure itself.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(("holm", "bh", "none")),
+    help="For the many pairs of systems. Default: holm.",
+)
+@click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
+@click.option("--unit", default="track", show_default=True, help="What counts once: a coordinate of the tracks.")
+@click.option("--cluster", help="A coordinate of the tracks (artist, album) to draw and to swap together.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of intervals, and 1 - level of tests.",
+)
+@click.option("--replicates", type=click.IntRange(1), help="Of bootstrap and permutation. Default: 10000.")
+@click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
+@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score. Default: common.")
+@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), default="keep", show_default=True)
+@click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics.")
+@click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
+@label_option
+@output_options
+def compare_command(
+    stores: tuple[Path, ...],
+    metrics: tuple[str, ...],
+    aggregate: str | None,
+    systems: tuple[str, ...],
+    tracks: tuple[str, ...],
+    where: str | None,
+    test: str | None,
+    correction: str | None,
+    by_ranks: bool,
+    unit: str,
+    cluster: str | None,
+    level: float,
+    replicates: int | None,
+    rng: int | None,
+    missing: str | None,
+    undefined: str,
+    group: str | None,
+    percent: bool,
+    labels: tuple[str, ...],
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Compare every two systems in STORE; several stores are asked as one.
+
+    Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
+    common; systems that share a letter do not differ.
+    """
+    from ..analysis.inference import compare, friedman
+    from ..analysis.query import choose
+    from ..analysis.question import Question
+    from ..report import inference as tables
+
+    style = choose_format(style, output)
+    given: dict[str, Any] = {
+        "test": test,
+        "correction": correction,
+        "cluster": cluster,
+        "replicates": replicates,
+        "rng": rng,
+    }
+    how = {name: value for name, value in given.items() if value is not None}
+    if by_ranks and how:
+        raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
+    chosen = systems or None, tracks or None
+    question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, where=where)
+    found = []
+    for name, board in choose(open_boards(stores, labels), question.metric, group).items():
+        if by_ranks:
+            ranks = friedman(board, question, unit=unit, level=level, group=name)
+            found += tables.friedman_tables(ranks) if for_people(style) else [tables.friedman_long_table(ranks)]
+        else:
+            pairs = compare(board, question, unit=unit, level=level, group=name, **how)
+            long = [] if for_people(style) else [tables.comparison_long_table(pairs)]
+            found += long or tables.comparison_tables(pairs, percent=percent)
+    emit(found, style, output)

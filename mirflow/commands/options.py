@@ -1,0 +1,151 @@
+"""The options of questions to stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from ..analysis.names import AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
+from .output import output_options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+store_argument = click.argument("store", type=click.Path(path_type=Path))
+stores_argument = click.argument("stores", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
+label_option = click.option(
+    "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
+)
+_KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES]))
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """``name=value``, in the order given."""
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise click.BadParameter(f"write it as name=value, not {text!r}")
+        if name in pairs:
+            raise click.BadParameter(f"{name} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def choosing_options(command: Command) -> Command:
+    """What a question is about: metrics, systems, tracks, annotators, parameters, policies."""
+    options = [
+        click.option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
+        click.option(
+            "--aggregate",
+            "-a",
+            type=click.Choice(_KINDS),
+            help="Default: the one that the field reports for each metric.",
+        ),
+        click.option(
+            "--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several."
+        ),
+        click.option(
+            "--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several."
+        ),
+        click.option(
+            "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
+        ),
+        click.option("--annotator", multiple=True, help="Only scores against this annotator. Repeat for several."),
+        click.option(
+            "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
+        ),
+        click.option(
+            "--by",
+            "-b",
+            multiple=True,
+            help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track.",
+        ),
+        click.option(
+            "--over",
+            multiple=True,
+            callback=_pairs,
+            metavar="DIM=HOW",
+            help="Of metrics with extra dims: in each track, mean, median, sum, min or max. In the order given.",
+        ),
+        click.option(
+            "--missing",
+            type=click.Choice(tuple(MISSING)),
+            help="Cells without a score. Default: common (tracks that all systems have) for several, else skip.",
+        ),
+        click.option(
+            "--undefined",
+            type=click.Choice(tuple(UNDEFINED)),
+            help="Scores with nothing to measure. Default: keep; of --worst and --best: skip.",
+        ),
+        click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
+        click.option("--sort", metavar="METRIC|name", help="Order of the systems: the best by a metric first."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class OptionalLevels(click.Command):
+    """A command of which some options may have a number: what follows them and is none is left to the arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out the defaults of such options where no number follows."""
+        defaults = {
+            flag: str(one.flag_value)
+            for one in self.params
+            if isinstance(one, click.Option) and not one.is_flag and isinstance(one.flag_value, float)
+            for flag in one.opts
+        }
+        end = args.index("--") if "--" in args else len(args)
+        given = [
+            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
+            for arg, after in zip(args[:end], [*args[1:end], ""], strict=True)
+        ]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def showing_options(command: Command) -> Command:
+    """What stands beside the figures, and how they are laid out."""
+    options = [
+        click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
+        click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
+        click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),
+        click.option(
+            "--ci",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            is_flag=False,
+            flag_value=0.95,
+            metavar="[LEVEL]",
+            help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.",
+        ),
+        click.option(
+            "--cluster", help="For --ci, --significance: a coordinate (artist) whose tracks are drawn together."
+        ),
+        click.option(
+            "--significance",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            is_flag=False,
+            flag_value=0.95,
+            metavar="[LEVEL]",
+            help="Mark the systems that do not differ significantly from the best. Default level: 0.95.",
+        ),
+        click.option(
+            "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."
+        ),
+        click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their figures."),
+        click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return output_options(command)

@@ -1,0 +1,116 @@
+"""The command that draws figures: ``plot``."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from .options import store_argument
+
+KINDS = {
+    "distributions": "distributions",
+    "critical-difference": "critical_difference",
+    "heatmap": "heatmap",
+    "scatter": "scatter",
+    "tolerance": "tolerance",
+    "groups": "groups",
+    "confusion": "confusion",
+    "timeline": "timeline",
+}
+_COMMON = ("group", "system", "tracks", "missing", "undefined", "width", "height", "caption")
+
+
+def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
+    """``column``, ``page`` or a number of inches."""
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
+
+
+@click.command("plot", short_help="Draw a figure for a paper.")
+@store_argument
+@click.argument("kind", type=click.Choice(tuple(KINDS)))
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
+)
+@click.option("--metric", "-m", help="Default: the one that the field looks at first.")
+@click.option(
+    "--aggregate",
+    "-a",
+    type=click.Choice(tuple(AGGREGATES)),
+    help="Default: the one that the field reports.",
+)
+@click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
+@click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
+@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
+@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
+@click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
+@click.option("--unit", help="critical-difference: what is ranked within. Default: track.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="critical-difference, groups: of intervals and comparisons. Default: 0.95.",
+)
+@click.option("--cluster", help="groups: a coordinate of the tracks (artist, album) to draw together.")
+@click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
+@click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
+@click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this one are ties. Default: 0.")
+@click.option("--parameter", help="tolerance: what was swept. Default: the metric's primary parameter.")
+@click.option("--most", type=click.IntRange(2), help="confusion: classes to show. Default: 26.")
+@click.option("--from", "start", type=float, help="timeline: the first second to show.")
+@click.option("--to", "end", type=float, help="timeline: the last second to show.")
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="timeline: where the annotations are, if they were moved."
+)
+@click.option(
+    "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
+)
+@click.option("--height", type=float, help="Inches, without the lines above. Default: what the content needs.")
+@click.option("--caption/--no-caption", default=None, help="Title and explanation above the figure. Default: with.")
+def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
+    """Draw a figure of the scores in STORE.
+
+    \b
+    distributions        every track, a row for each system
+    critical-difference  mean ranks, with bars over systems that do not differ
+    heatmap              tracks x systems
+    scatter              two systems against each other, track by track
+    tolerance            a metric over a parameter that was swept
+    groups               bars of groups of tracks, with confidence intervals
+    confusion            what a system hears for what
+    timeline             the annotations of one track, with what is right
+
+    Every figure says which aggregate it shows, over how many tracks, and what was done about missing scores.
+    """
+    from ..report import figures
+    from ..report.figures.canvas import format_of, need_matplotlib
+
+    format_of(output)
+    need_matplotlib().use("agg")  # files are written, and there may be no display
+    draw = getattr(figures, KINDS[kind])
+    given = {name: value for name, value in options.items() if value not in (None, ())}
+    _refuse_others(kind, given, draw)
+    if kind == "timeline" and "tracks" in given:
+        tracks = given.pop("tracks")
+        if len(tracks) > 1:
+            raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
+        given["track"] = tracks[0]
+    click.echo(f"{figures.save(draw(store, **given), output)} written", err=True)
+
+
+def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
+    """Refuse options that the figure would not look at."""
+    known = {*inspect.signature(draw).parameters, *_COMMON}
+    context = click.get_current_context()
+    flags = {one.name: one.opts[0] for one in context.command.params}
+    for name in given:
+        if name not in known:
+            allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))
+            raise click.UsageError(f"{kind} has no option {flags[name]}; beside the common ones it has: {allowed}")

@@ -1,0 +1,50 @@
+"""The command that writes a page about a result store: ``report``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import click
+
+from .options import store_argument
+
+
+@click.command("report", short_help="Write one HTML page about a store.")
+@store_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write; - for standard output.",
+)
+@click.option(
+    "--metric", "-m", "metrics", multiple=True, help="What is shown first and judged in timelines. Repeat for several."
+)
+@click.option(
+    "--timelines",
+    default="auto",
+    show_default=True,
+    help="Tracks to look at and listen to: all, worst, none, a number; auto keeps the page reasonably small.",
+)
+@click.option("--root", type=click.Path(path_type=Path), help="Where the annotations are, if they were moved.")
+@click.option("--title", help="Default: the store's name.")
+def report_command(
+    store: Path, output: Path, metrics: tuple[str, ...], timelines: str, root: Path | None, title: str | None
+) -> None:
+    """Write a page about STORE that needs nothing else: no server, no network.
+
+    Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
+    that can be listened to.
+    """
+    from ..report.page import write_page
+
+    begun = time.perf_counter()
+    page = write_page(store, output, timelines=timelines, metrics=metrics, root=root, title=title)
+    for note in page.notes:
+        click.echo(note, err=True)
+    seconds = time.perf_counter() - begun
+    tracks = f"{page.tracks} track{'s' if page.tracks != 1 else ''} with a timeline"
+    click.echo(f"{page.path} written: {page.size / 1e6:.1f} MB, {tracks} ({seconds:.1f} s)", err=True)

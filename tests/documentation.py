@@ -1,0 +1,192 @@
+"""Pages as sequences of examples, and what it takes to run them: see test_docs.py for what is promised.
+
+In a page, beside fenced blocks:
+
+- ``<!-- file: NAME -->`` above a block: its text is that of a file that the reader saves under this name;
+- ``<!-- not executed: WHY -->`` above a block: it cannot be run here;
+- ``<!-- before`` ... ``-->``: Python that makes names of the reader's own for the block below.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+from click.testing import CliRunner
+
+from mirflow.cli import cli
+from mirflow.pipeline import Evaluation, Pipeline
+from mirflow.pipeline.mapping import TableMapping
+
+ROOT = Path(__file__).parents[1]
+_BLOCK = re.compile(
+    r"^(?:<!-- before\n(?P<before>.*?)^-->\n+)?(?:<!-- (?P<mark>file|not executed): (?P<said>[^\n]*?) -->\n+)?"
+    r"^```(?P<language>[\w-]*)\n(?P<body>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
+_SHELL = re.compile(r"[|<>&;]")
+_TIME = re.compile(r"\b\d+\.\d+ s(?=\)$|, serial\)$|, processes\)$)|\b\d{4}-\d\d-\d\dT[\d:+]+", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page, with the line on which it begins."""
+
+    line: int
+    language: str
+    body: str
+    file: str
+    not_executed: str
+    before: str
+
+    @property
+    def is_console(self) -> bool:
+        """Whether it shows commands."""
+        return self.language in ("", "console", "sh") and self.body.startswith(("$ ", "mirflow "))
+
+
+def blocks(page: Path) -> list[Block]:
+    """The fenced blocks of a page."""
+    text = page.read_text()
+    return [
+        Block(
+            text.count("\n", 0, found.start("body")),
+            found["language"],
+            found["body"],
+            found["said"] if found["mark"] == "file" else "",
+            found["said"] if found["mark"] == "not executed" else "",
+            found["before"] or "",
+        )
+        for found in _BLOCK.finditer(text)
+    ]
+
+
+def commands(body: str) -> Iterator[tuple[str, str]]:
+    """The commands of a console block, each with the output that the page shows."""
+    if not body.startswith("$ "):  # nothing but commands
+        body = re.sub(r"^(?=mirflow )", "$ ", re.sub(r" +# .*$", "", body, flags=re.MULTILINE), flags=re.MULTILINE)
+    for part in re.split(r"^\$ ", body, flags=re.MULTILINE)[1:]:
+        command, shown = re.split(r"(?<!\\)\n", part, maxsplit=1)
+        yield command.replace("\\\n", " ").strip(), shown
+
+
+def run(command: str) -> tuple[str, int]:
+    """What a command prints on both streams, and its exit code."""
+    if command.startswith("mirflow ") and not _SHELL.search(command):
+        result = CliRunner().invoke(cli, shlex.split(command)[1:], env={"COLUMNS": "120"})
+        return result.output, result.exit_code
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env={**os.environ, "PATH": path, "COLUMNS": "120"},
+        check=False,
+    )
+    return done.stdout, done.returncode
+
+
+def is_shown(shown: str, printed: str) -> bool:
+    """Whether a page shows what was printed; ``...`` stands for anything, times and folders do not matter."""
+    pattern = re.escape(_plain(shown)).replace(r"\.\.\.", ".*?")
+    return re.fullmatch(pattern, _plain(printed), re.DOTALL) is not None
+
+
+def _plain(text: str) -> str:
+    text = _TIME.sub("TIME", text).replace(f"{Path.cwd()}/", "")
+    return "\n".join(line.rstrip() for line in text.strip().splitlines())
+
+
+def check_yaml(body: str) -> None:
+    """Validate a mapping, a pipeline, or keys of a pipeline or of an evaluation, against the model.
+
+    Raises
+    ------
+    ValueError
+        If the model refuses it.
+    """
+    if "groups:" in body:
+        TableMapping.model_validate(yaml.safe_load(body))
+        return
+    for entry in _entries(body):
+        if isinstance(entry, list):
+            for evaluation in entry:
+                Evaluation.model_validate(_evaluation() | evaluation)
+        elif "evaluations" in entry:
+            found = [_evaluation() | evaluation for evaluation in entry["evaluations"]]
+            Pipeline.model_validate(_pipeline() | entry | {"evaluations": found})
+        elif set(entry) <= set(Pipeline.model_fields) - {"name"}:
+            Pipeline.model_validate(_pipeline() | entry)
+        else:
+            Evaluation.model_validate(_evaluation() | entry)
+
+
+def _entries(body: str) -> Iterator[Any]:
+    """Top-level entries one by one: a page may show several forms of one key below each other."""
+    if body.startswith("- ") or "evaluations:" in body:
+        yield yaml.safe_load(body)
+        return
+    for part in re.split(r"^(?=[A-Za-z_])", body, flags=re.MULTILINE):
+        entry = yaml.safe_load(part)
+        if entry is not None:
+            yield entry
+
+
+def _evaluation() -> dict[str, object]:
+    return {"task": "chord", "reference": "reference/{track}.lab", "estimates": "estimates/{system}/{track}.lab"}
+
+
+def _pipeline() -> dict[str, object]:
+    return {"name": "x", "store": "stores/x.zarr", "evaluations": [_evaluation()]}
+
+
+def run_evaluation(name: str, pipeline: str, group: str, metrics: list[str]) -> None:
+    """Make a store of one evaluation of a pipeline, with other metrics, in the working directory."""
+    data = yaml.safe_load(Path(pipeline).read_text())
+    (evaluation,) = (one for one in data["evaluations"] if one.get("name", one["task"]) == group)
+    renamed = {**evaluation, "name": evaluation["task"], "metrics": metrics}
+    path = Path(pipeline).with_name(f"{name}.yaml")
+    path.write_text(yaml.safe_dump({**data, "evaluations": [renamed], "store": f"stores/{name}.zarr"}))
+    run(f"mirflow run {path} --quiet")
+
+
+def sample_files() -> None:
+    """The files that pages about reading name, in the working directory."""
+    import jams
+    import mido
+    import numpy as np
+    import soundfile
+
+    texts = {
+        "refs/a.lab": "0.0 2.0 C:maj\n2.0 4.0 G:7\n",
+        "refs/a.txt": "0.0 1\n0.5 2\n1.0 1\n",
+        "refs/a.csv": "start,end,pitch,t,f0,confidence\n0.0,0.5,60,0.00,220.0,0.9\n0.5,1.0,62,0.01,221.0,0.8\n",
+        "refs/a_coarse.lab": "0.0 4.0 A\n",
+        "refs/a_fine.lab": "0.0 2.0 a\n2.0 4.0 b\n",
+    }
+    for name, text in texts.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    whole = jams.JAMS(file_metadata=jams.FileMetadata(duration=4.0))
+    for namespace, value in (("chord", "C:maj"), ("key_mode", "C:major")):
+        annotation = jams.Annotation(namespace, duration=4.0)
+        annotation.annotation_metadata.annotator.id = "A1"
+        annotation.append(time=0.0, duration=4.0, value=value)
+        whole.annotations.append(annotation)
+    Path("refs/a.jams").write_text(whole.dumps())
+    melody = mido.MidiTrack([mido.Message("note_on", note=60), mido.Message("note_off", note=60, time=480)])
+    mido.MidiFile(tracks=[melody]).save("refs/a.mid")
+    noise = np.random.default_rng(0).normal(size=(2, 44100)) / 8
+    for folder in ("stems", "ref/song", "est/song"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        for source, samples in zip(("drums", "vocals"), noise, strict=True):
+            soundfile.write(f"{folder}/{source}.wav", samples, 44100)

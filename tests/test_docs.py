@@ -1,0 +1,243 @@
+"""The pages say what happens: examples run, outputs are what commands print, snippets are valid, all have a place."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from filelock import FileLock
+
+from mirflow.cli import cli
+from mirflow.metrics.base import get_task, tasks
+
+from .documentation import ROOT, Block, blocks, check_yaml, commands, is_shown, run
+
+DOCS = ROOT / "docs"
+PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md") if "_build" not in page.parts)
+EXAMPLES = [page for page in PAGES if any(block.language or block.is_console for block in blocks(DOCS / page))]
+_STORE = re.compile(r"stores/([\w-]+)\.zarr")
+_DATA = re.compile(r"^\$ mirflow evaluate \w+/ref\d|shared/data", re.MULTILINE)
+
+Stores = Callable[[str], Path]
+
+
+@pytest.fixture(scope="session")
+def checkout(tmp_path_factory: pytest.TempPathFactory, worker_id: str) -> Path:
+    """A copy of what a checkout has, beside real data where there is any; one for all processes of a test run."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "documentation" / "main"
+    with FileLock(f"{folder.parent}.lock"):
+        if not folder.exists():
+            shutil.copytree(ROOT / "pipelines", folder / "pipelines")
+            (folder / "stores").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def worker_id(request: pytest.FixtureRequest) -> str:
+    """The name of the process where tests run in several, else ``master``."""
+    return getattr(request.config, "workerinput", {}).get("workerid", "master")
+
+
+@pytest.fixture(scope="session")
+def stores(checkout: Path) -> Stores:
+    """Results of pipelines by name; each is computed once."""
+
+    def get(name: str) -> Path:
+        store = checkout / "stores" / f"{name}.zarr"
+        with FileLock(f"{store}.lock"):
+            if not store.exists():
+                command = ["run", str(checkout / f"pipelines/{name}.yaml"), "--store", str(store), "--quiet"]
+                result = CliRunner().invoke(cli, command)
+                assert result.exit_code in (0, 3), result.output
+        return store.resolve()
+
+    return get
+
+
+@pytest.fixture
+def workspace(checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An own checkout for the examples of a page, which may write into it."""
+    folder = tmp_path / "main"
+    shutil.copytree(checkout / "pipelines", folder / "pipelines")
+    (folder / "stores").mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "120")
+    return folder
+
+
+@pytest.mark.parametrize("page", EXAMPLES)
+def test_examples_do_what_the_page_shows(
+    page: str, checkout: Path, workspace: Path, stores: Stores, request: pytest.FixtureRequest
+) -> None:
+    found = [block for block in blocks(DOCS / page) if not block.not_executed]
+    text = "\n".join(block.before + block.body for block in found if block.file or block.language != "yaml")
+    made = set(re.findall(r"mirflow run pipelines/([\w-]+)\.yaml", text)) | _own_stores(found)
+    needed = {name for name in _STORE.findall(text) if (checkout / f"pipelines/{name}.yaml").exists()}
+    if (needed | made) - _own_stores(found) - {"demo"} or _DATA.search(text):
+        _lay_beside(request.getfixturevalue("shared_data"), checkout, workspace)
+    for name in needed - made:
+        (workspace / "stores" / f"{name}.zarr").symlink_to(stores(name))
+    names: dict[str, Any] = {}
+    for block in found:
+        _do(block, page, names)
+
+
+def _own_stores(found: list[Block]) -> set[str]:
+    """Stores of pipelines that the page itself writes."""
+    texts = [block.body for block in found if block.file.endswith(".yaml")]
+    return {name for text in texts for name in _STORE.findall(text)}
+
+
+def _lay_beside(data: Path, checkout: Path, workspace: Path) -> None:
+    """Put real data where pipelines look for it, and mir_eval's fixtures where pages name them."""
+    for folder in (checkout, workspace):
+        beside = folder.parent / "shared" / "data"
+        beside.parent.mkdir(exist_ok=True)
+        if not beside.exists():
+            beside.symlink_to(data)
+    for folder in (data / "mir_eval-fixtures").iterdir():
+        if folder.is_dir():
+            (workspace / folder.name).symlink_to(folder)
+
+
+def _do(block: Block, page: str, names: dict[str, Any]) -> None:
+    place = f"{page}:{block.line}"
+    if block.before:
+        exec(compile(block.before, place, "exec"), names)
+    if block.file:
+        Path(block.file).parent.mkdir(parents=True, exist_ok=True)
+        Path(block.file).write_text(block.body)
+    if block.language == "python":
+        _python(block, place, names)
+    elif block.language == "yaml":
+        check_yaml(block.body)
+    elif block.is_console:
+        for command, shown in commands(block.body):
+            printed, code = run(command)
+            assert code in (0, 3) or shown.strip(), f"{place}: {command}\n{printed}"
+            assert is_shown(shown, printed) or not shown.strip(), f"{place}: {command}\n{printed}"
+
+
+def _python(block: Block, place: str, names: dict[str, Any]) -> None:
+    if ">>>" not in block.body:
+        exec(compile(block.body, place, "exec"), names)
+        return
+    test = doctest.DocTestParser().get_doctest(block.body, names, place, place, block.line)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False)
+    report: list[str] = []
+    runner.run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert runner.failures == 0, "".join(report)
+
+
+def test_few_examples_are_not_executed_and_all_say_why() -> None:
+    reasons = [(page, block.not_executed) for page in EXAMPLES for block in blocks(DOCS / page) if block.not_executed]
+    assert all(len(reason) > 10 for _, reason in reasons)
+    assert len(reasons) <= 6, reasons
+
+
+def test_every_page_can_be_reached() -> None:
+    lists = "\n".join(re.findall(r"```\{toctree\}(.*?)```", "".join((DOCS / page).read_text() for page in PAGES), re.S))
+    for page in PAGES:
+        name = page.removesuffix(".md").removeprefix("reference/")
+        assert page == "index.md" or re.search(rf"\b{re.escape(name)}\b", lists), page
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_each_task_has_a_page_and_a_reference(task: str) -> None:
+    reference = (DOCS / "reference" / f"{task}.md").read_text()
+    assert f"<!-- generated: metrics {task} -->" in reference
+    page = re.search(r"\]\(\.\./(\w+)\.md\)", reference)
+    assert page is not None
+    assert (DOCS / f"{page[1]}.md").exists()
+
+
+def test_all_conventions_are_named_where_conventions_are_explained() -> None:
+    rows = [line for line in (DOCS / "concepts.md").read_text().splitlines() if line.startswith("| [")]
+    for task in set(tasks()) - {"downbeat"}:  # on the page about beats
+        others = set(get_task(task).conventions) - {"mir_eval"}
+        assert not others or any(f"[{task}]" in row and all(f"`{name}`" in row for name in others) for row in rows), (
+            task
+        )
+
+
+@pytest.fixture
+def generated(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What makes parts of pages from the code."""
+    monkeypatch.syspath_prepend(str(DOCS / "_ext"))
+    yield __import__("mirflow_docs")
+    for name in [name for name in sys.modules if name.split(".")[0] == "mirflow_docs"]:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_the_reference_of_a_task_says_all_that_its_records_say(task: str, generated: Any) -> None:
+    text = generated.fill(f"<!-- generated: metrics {task} -->").replace("\\", "")
+    for rules in get_task(task).conventions.values():
+        assert rules.name in text
+        for metric in rules.metrics:
+            assert f"({task}-{rules.name}-{metric.name})=" in text
+            facts = (metric.title, metric.weight, metric.key, metric.perfect_exceptions, metric.literature)
+            for fact in (*facts, *metric.aliases, *(one.help for one in metric.parameters)):
+                assert fact in text, (metric.name, fact)
+
+
+def test_the_reference_of_yaml_files_has_every_key(generated: Any) -> None:
+    from mirflow.pipeline import Estimates, Evaluation, Execution, Pipeline, References
+    from mirflow.pipeline.mapping import ScoreFile, ScoreGroup, TableMapping, Wide
+
+    text = generated.fill("<!-- generated: pipeline -->")
+    text += generated.fill("<!-- generated: mapping -->")
+    for model in (Pipeline, Evaluation, References, Estimates, Execution, TableMapping, ScoreGroup, ScoreFile, Wide):
+        for name in model.model_fields:
+            assert re.search(rf"^\| `{name}` \| \S", text, re.MULTILINE), name
+
+
+def test_the_reference_of_commands_has_every_option(generated: Any) -> None:
+    text = generated.fill("<!-- generated: commands -->")
+    for name, command in cli.commands.items():
+        assert f"\n## {name}\n" in text
+        options = [option for parameter in command.params for option in parameter.opts if option.startswith("--")]
+        assert all(option in text for option in options)
+
+
+def test_the_reference_of_python_has_every_verb(generated: Any) -> None:
+    import mirflow
+
+    text = generated.fill("<!-- generated: public -->")
+    assert all(f":: mirflow.{name}" in text for name in mirflow.__all__)
+
+
+def test_the_page_of_commands_names_every_command() -> None:
+    page = (DOCS / "cli.md").read_text()
+    assert [name for name in cli.commands if f"mirflow {name}" not in page] == []
+
+
+def test_broken_examples_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("```\n$ echo one\ntwo\n```\n\n```python\n>>> 1 + 1\n3\n```\n\n```yaml\ntask: chord\ntsk: x\n```\n")
+    for block in blocks(page):
+        with pytest.raises((AssertionError, ValueError)):
+            _do(block, "page.md", {})
+    assert is_shown("a\n...\nd (0.1 s, serial)", "a\nb\nc\nd (7.5 s, serial)\n")
+    assert not is_shown("a\n...\nd", "a\nb\nc")
+
+
+@pytest.mark.slow
+def test_the_build_gives_no_warning(tmp_path: Path) -> None:
+    pytest.importorskip("sphinx", reason="the extra docs is not installed")
+    command = f"{sys.executable} -m sphinx -q -W -E -b html docs {tmp_path / 'html'}"
+    os.chdir(ROOT)
+    printed, code = run(command)
+    assert (code, printed) == (0, "")
+    assert (tmp_path / "html/reference/onset.html").read_text().count("f_measure") > 10
