@@ -17,9 +17,11 @@ myst_heading_anchors = 4
 myst_enable_extensions = ["colon_fence"]
 
 smartquotes = False  # options begin with two hyphens
+highlight_language = "text"  # of blocks that name none: not Python
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+default_role = "py:obj"  # `name` in docstrings
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
@@ -27,7 +29,7 @@ napoleon_preprocess_types = False
 html_theme = "furo"
 html_title = "mirflow"
 html_static_path = ["_static"]
-html_css_files = ["tables.css"]
+html_css_files = ["mirflow.css"]
 html_copy_source = False
 html_show_copyright = False
 html_theme_options = {

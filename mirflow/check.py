@@ -17,14 +17,17 @@ from .errors import AnnotationError, UnreadableError
 from .flow.block import score_block
 from .flow.work import BlockWork, TrackWork
 from .metrics.base import Convention, Measure, get_task, tasks
-from .paths import annotation_files
+from .paths import annotation_files, is_pack, pack_sources
 from .plan import Reference
 from .ragged import Ragged
 from .readers.held import HeldSource
 from .readers.namespaces import NAMESPACES
-from .readers.read import read_all
+from .readers.options import Reading
+from .readers.read import make_reading, read_all
 from .readers.stems import SUFFIXES as SOUND
 from .readers.stems import sound_folders
+from .readers.tables import TableSource, holds_tracks, open_table
+from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]
 PERFECT_TOLERANCE = 1e-9
@@ -60,10 +63,11 @@ class Found:
 
 @dataclass(frozen=True)
 class FileCheck:
-    """All problems of one file."""
+    """All problems of one file, of a folder with the sound files of one track, or of a track of a pack."""
 
     path: str
     problems: tuple[Found, ...] = field(default=())
+    what: Literal["file", "folder", "track"] = "file"
 
     @property
     def worst(self) -> Severity | None:
@@ -102,7 +106,7 @@ def check_paths(
     Yields
     ------
     FileCheck
-        One per file, clean ones too.
+        One per file, clean ones too, with its problems in the order of the lines; one per track of a pack.
 
     Raises
     ------
@@ -110,15 +114,69 @@ def check_paths(
         If a path does not exist, or a folder holds no annotation file.
     """
     options = {"annotator": annotator, **options}
-    for path in _files(paths, task, "levels" in options):
-        yield FileCheck(str(path), tuple(_check_file(path, task, convention, schema, options)))
+    given = list(map(Path, paths))
+    for path in _files(given, task, "levels" in options):
+        if is_pack(path):
+            yield from _check_pack(path, task, convention)
+            continue
+        if task is not None and path in given and _is_table(path, task, options):
+            yield from _check_table(path, task, convention, options)
+            continue
+        found = sorted(_check_file(path, task, convention, schema, options), key=_line)
+        yield FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
+
+
+def _line(problem: Found) -> int:
+    return problem.line or 0
+
+
+def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterator[FileCheck]:
+    """Every annotation of a pack."""
+    sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
+    for source in sources.values():
+        known = KINDS[source.kind].tasks
+        own = task or (known[0] if len(known) == 1 else None)
+        try:
+            annotation, _ = source.read()
+        except AnnotationError as error:
+            yield FileCheck(source.label, (Found("error", "unreadable", error.message),), "track")
+            continue
+        yield FileCheck(source.label, tuple(_check_annotation(annotation, own, convention)), "track")
+
+
+def _is_table(path: Path, task: str, options: Mapping[str, Any]) -> bool:
+    """Whether a file that was named holds many tracks."""
+    return path.is_file() and holds_tracks(path.name, _reading(task, options))
+
+
+def _reading(task: str, options: Mapping[str, Any]) -> Reading:
+    return make_reading(task, **{name: value for name, value in options.items() if name != "annotator"})
+
+
+def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:
+    """Every annotation of a file of many tracks."""
+    reading, name = _reading(task, options), str(path)
+    try:
+        keys = list(open_table(name, reading, name).keys)
+    except AnnotationError as error:
+        yield FileCheck(name, (Found("error", "unreadable", error.message, error.line),))
+        return
+    for key in keys:
+        source = TableSource(name, key, reading, name)
+        try:
+            annotation, _ = source.read()
+        except AnnotationError as error:
+            yield FileCheck(source.label, (Found("error", "unreadable", error.message, error.line),), "track")
+            continue
+        found = sorted(_check_annotation(annotation, task, convention), key=_line)
+        yield FileCheck(source.label, tuple(found), "track")
 
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
     """The files to check; of sound the folders, each with the sources of one track."""
     for given in map(Path, paths):
         sound = task is not None and kind_of(task).name == "audio"
-        if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name):
+        if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name) or is_pack(given):
             yield given
         elif sound and given.is_dir():
             yield from sound_folders(given)
@@ -142,7 +200,8 @@ def _check_file(
     try:
         annotations = _annotations(path, task, options)
     except AnnotationError as error:
-        yield Found("error", "unreadable", error.message, error.line)
+        inner = error.path is not None and error.path != str(path)  # one of several sound files
+        yield Found("error", "unreadable", str(error) if inner else error.message, error.line)
         return
     if is_jams and schema:
         yield from _check_schema(path)
@@ -207,7 +266,8 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
         return
     flaws = list(_flaws(rules, rows, wrong))
     for item, message in flaws:
-        yield Found("error", "label", message, annotation.line(item), annotator)
+        rule = "label" if "label" in annotation.schema.required else "value"
+        yield Found("error", rule, message, annotation.line(item), annotator)
     if not wrong and not flaws:
         yield from _check_perfect(annotation, name, rules, annotator)
 

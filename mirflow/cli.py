@@ -17,6 +17,7 @@ from .commands.asking import query_command, show_command
 from .commands.checking import check_command
 from .commands.comparing import compare_command
 from .commands.differing import diff_command
+from .commands.grading import graders_command, workload_command
 from .commands.importing import import_command
 from .commands.plotting import plot_command
 from .commands.records import metrics_command, schema_command
@@ -155,6 +156,7 @@ def cli() -> None:
 for _command in (
     *(run_command, query_command, compare_command, diff_command, plot_command, report_command, evaluate_command),
     *(show_command, import_command, check_command, metrics_command, schema_command, pack_command),
+    *(graders_command, workload_command),
 ):
     cli.add_command(_command)
 

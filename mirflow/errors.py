@@ -99,6 +99,17 @@ def suggest(name: str, known: Iterable[str]) -> str:
     return f"known: {', '.join(known[:MOST_NAMES])}{more}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with what is counted.
+
+    Examples
+    --------
+    >>> counted(1, "system"), counted(2, "track")
+    ('1 system', '2 tracks')
+    """
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 class MetricError(MirflowError, ValueError):
     """A metric was asked for something that it does not define: a parameter, an aggregate, a grid."""
 

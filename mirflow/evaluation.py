@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .annotations.annotation import Annotation, from_dataset
+from .annotations.classes import Classes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.schema import KINDS, kind_of
@@ -38,6 +39,7 @@ def evaluate(
     metrics: Sequence[str] | None = None,
     convention: str | None = None,
     grid: Grid | None = None,
+    classes: Classes | None = None,
 ) -> xr.Dataset:
     """Scores of an estimate against a reference, or of collections of them track by track.
 
@@ -54,6 +56,8 @@ def evaluate(
         None: the task's first, which is mir_eval's.
     grid : str, float or None
         ``union`` or the hop of frames in seconds; None: the convention's default.
+    classes : Classes or None
+        The classes or tags that there are, for tasks that compare such.
 
     Returns
     -------
@@ -80,12 +84,14 @@ def evaluate(
     if single != isinstance(right, Annotation):
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
     task = task or _task_of(reference, left)
-    rules = get_task(task).convention(convention)
+    _demand_kind(task, left, right)
+    rules = get_task(task).convention(convention, classes)
     measures = rules.select(metrics)
+    rules.demand_classes(measures)
     references, estimates = _named(left), _named(right)
     if single:  # whatever the two are called
         estimates = dict(zip(references, estimates.values(), strict=True))
-    works = _works(task, rules, rules.grid(grid), measures, references, estimates)
+    works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes)
     cells = concatenate_cells(map(score_block, works))
     if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
         raise InvalidAnnotationError(cells.message[0])
@@ -119,6 +125,19 @@ def _task_of(given: Annotated, plain: Annotation | Collection) -> str:
     return possible[0]
 
 
+def _demand_kind(task: str, reference: Annotation | Collection, estimate: Annotation | Collection) -> None:
+    """Refuse annotations of another kind than the task compares.
+
+    Raises
+    ------
+    AnnotationError
+    """
+    wanted = kind_of(task).name
+    for side, value in (("reference", reference), ("estimate", estimate)):
+        if value.kind != wanted:
+            raise AnnotationError(f"the {side} holds {value.kind}, the task {task} compares {wanted}")
+
+
 def _named(value: Annotation | Collection) -> dict[str, Annotation]:
     if isinstance(value, Annotation):
         return {str(value.attrs.get("track", "")): value} if "track" in value.attrs else {"": value}
@@ -132,6 +151,7 @@ def _works(
     measures: Sequence[Measure],
     references: Mapping[str, Annotation],
     estimates: Mapping[str, Annotation],
+    classes: Classes | None,
 ) -> list[BlockWork]:
     tracks = []
     for track in dict.fromkeys([*references, *estimates]):
@@ -141,7 +161,7 @@ def _works(
         tracks.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
     names, size = tuple(map(str, measures)), block_size(task)
     return [
-        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + size]))
+        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + size]), classes=classes)
         for start in range(0, len(tracks), size)
     ]
 
@@ -178,6 +198,7 @@ def explain(
     task: str | None = None,
     *,
     convention: str | None = None,
+    classes: Classes | None = None,
 ) -> xr.Dataset:
     """What an estimate got right and wrong against a reference under one metric.
 
@@ -187,7 +208,7 @@ def explain(
         Two single annotations.
     metric : str
         An identity such as ``majmin``.
-    task, convention : str or None
+    task, convention, classes
         As for `evaluate`.
 
     Returns
@@ -204,7 +225,8 @@ def explain(
     if not isinstance(left, Annotation) or not isinstance(right, Annotation):
         raise AnnotationError("explain two single annotations; of collections select one track first")
     task = task or _task_of(reference, left)
-    rules = get_task(task).convention(convention)
+    _demand_kind(task, left, right)
+    rules = get_task(task).convention(convention, classes)
     (measure,) = rules.select([metric])
     if rules.explain is None:
         raise MetricError(f"convention {rules.name!r} of task {task!r} does not explain its scores")

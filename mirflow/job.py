@@ -17,7 +17,7 @@ from .flow.combine import EACH
 from .metrics.base import Sparse, describe
 from .plan import EvaluationPlan, Previous, Stale, stale_cells
 from .ragged import Bool, Int
-from .status import FAILED, Status
+from .status import FAILED, SCORED, Status
 from .store.content import GroupContent
 from .store.reading import read_group
 from .store.writer import StoreWriter
@@ -110,6 +110,14 @@ def failures(content: GroupContent) -> list[str]:
     """Why cells have no score, each reason once."""
     failed = np.isin(content.cells.status, list(FAILED))
     return list(dict.fromkeys(content.cells.message[cell] for cell in np.flatnonzero(failed).tolist()))
+
+
+def incomplete_counts(content: GroupContent) -> tuple[int, int]:
+    """Scored cells of which some metrics have no score, and those where some metrics had nothing to measure."""
+    cells = content.cells
+    scored = np.isin(cells.status, list(SCORED))
+    told = np.array([bool(message) for message in cells.message], dtype=np.bool_)
+    return int((scored & told).sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
 
 
 def _heading(content: GroupContent) -> list[Any]:

@@ -24,6 +24,7 @@ from .readers.patterns import Pattern
 from .readers.read import make_reading, read, read_all
 from .readers.sources import FileSource, Source, as_asked
 from .readers.stems import gather_stems, has_sources
+from .readers.tables import holds_tracks, spread_table
 from .store.pack_writing import write_pack
 from .store.packs import open_pack
 
@@ -143,6 +144,8 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     root = "/" if text.startswith("/") else "."
     if matcher.is_pack:
         return {track: as_asked(source, reading) for track, source in open_pack(text).items()}
+    if holds_tracks(text, reading):
+        return _spread(matcher, root, reading)
     levelled = has_levels(text, reading)
     inner = {"level"} if levelled else {"source"} if has_sources(text, reading) else set()
     if set(matcher.names) != {"track", *inner}:
@@ -159,22 +162,42 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
 
 
-def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | None = None) -> xr.Dataset:
+def _spread(matcher: Pattern, root: str, reading: Reading) -> dict[str, Source]:
+    """What the files of many tracks that a pattern finds hold, by track."""
+    matches = [replace(match, name=match.path) for match in matcher.find(root)]
+    if not matches:
+        raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
+    sources: dict[str, Source] = {}
+    for source in (source for match in matches for source in spread_table(match, reading)):
+        if source.key.track in sources:
+            both = f"{sources[source.key.track].label} and {source.label}"
+            raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
+        sources[source.key.track] = source
+    return sources
+
+
+def align(
+    annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | None = None, resampling: str = "linear"
+) -> xr.Dataset:
     """Annotations on one time grid: a handful of them at once, or a collection lazily.
 
     Parameters
     ----------
     annotations : sequence or mapping of xr.Dataset or Annotation, or a collection
-        Annotations of one kind, the reference first, perhaps by name; or a Collection or LazyCollection of intervals.
+        Annotations of one kind (intervals, events or series), the reference first, perhaps by name; or a Collection or
+        LazyCollection of intervals. Notes and multipitch have several pitches at a time, and no grid.
     grid : {"union", "reference"} or {"hop": seconds}
         Collections take only frames.
     names : sequence of str or None
         Values of the coordinate ``annotation``; None: annotators, systems or file names.
+    resampling : {"linear", "nearest", "hold"}
+        Of series: what holds between two samples.
 
     Returns
     -------
     xr.Dataset
-        See :func:`mirflow.annotations.grids.align` and :func:`mirflow.flow.lazy.align_lazily`.
+        See :func:`mirflow.annotations.grids.align`, :func:`mirflow.metrics.melody.aligned.align_series` and
+        :func:`mirflow.flow.lazy.align_lazily`.
 
     Examples
     --------
@@ -192,6 +215,10 @@ def align(annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | 
     if isinstance(annotations, Mapping):
         names, annotations = list(annotations), list(annotations.values())
     plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in annotations]
+    if plain and all(one.kind == "series" for one in plain):
+        from .metrics.melody.aligned import align_series
+
+        return align_series(plain, grid, names, resampling)
     return align_annotations(plain, grid, names)
 
 

@@ -12,6 +12,8 @@ from typing import Literal
 
 import numpy as np
 
+from .annotations.classes import Classes
+from .errors import counted
 from .metrics.base.identity import Measure
 from .metrics.base.task import Grid
 from .ragged import Bool, Int
@@ -72,6 +74,8 @@ class EvaluationPlan:
     on_error : {"record", "ignore", "raise"}
     max_block : int
         Most tracks in a block.
+    classes : Classes or None
+        The classes or tags that there are, where the evaluation says so.
 
     Notes
     -----
@@ -94,6 +98,7 @@ class EvaluationPlan:
     signatures: Mapping[str, str]
     on_error: str = "record"
     max_block: int = 64
+    classes: Classes | None = None
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -309,9 +314,9 @@ def describe(plan: EvaluationPlan, stale: Stale) -> str:
     without_reference = [name for name, one in zip(plan.tracks, plan.references, strict=True) if not one]
     missing = sum(source is None for row in plan.estimates for source in row)
     lines = [
-        f"{plan.name}: {plan.task} ({plan.convention}, grid {plan.grid}), {systems} systems x {tracks} tracks, "
-        f"{len(plan.measures)} metrics",
-        f"  to compute {len(stale)} of {systems * tracks} cells: "
+        f"{plan.name}: {plan.task} ({plan.convention}, grid {plan.grid}), {counted(systems, 'system')} x "
+        f"{counted(tracks, 'track')}, {counted(len(plan.measures), 'metric')}",
+        f"  to compute {len(stale)} of {counted(systems * tracks, 'cell')}: "
         + ", ".join(f"{count} {reason}" for reason, count in stale.counts.items()),
     ]
     if plan.annotators:

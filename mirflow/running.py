@@ -17,7 +17,7 @@ from .cells import Cells
 from .errors import RunError, StoreError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
-from .job import Job, failures, previous_of, status_counts, stored_group
+from .job import Job, failures, incomplete_counts, previous_of, status_counts, stored_group
 from .metrics.base import describe
 from .pipeline import PlannedPipeline, plan_pipeline
 from .plan import EvaluationPlan, Stale, stale_cells
@@ -47,12 +47,18 @@ class EvaluationReport:
         All cells by outcome.
     messages : tuple of str
         Why cells have no score, each reason once.
+    partly : int
+        Cells of which some metrics have no score.
+    undefined : int
+        Cells that were scored although some metrics had nothing to measure (weight 0).
     """
 
     plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
     counts: Mapping[str, int]
     status: Mapping[Status, int]
     messages: tuple[str, ...]
+    partly: int = 0
+    undefined: int = 0
 
     @property
     def failed(self) -> int:
@@ -222,7 +228,10 @@ def _publish(
     else:
         writer.journal.clear()
     reports = [
-        EvaluationReport(job.plan, job.counts, status_counts(content), tuple(failures(content)))
+        EvaluationReport(
+            *(job.plan, job.counts, status_counts(content), tuple(failures(content))),
+            *incomplete_counts(content),
+        )
         for job, content in zip(jobs, contents, strict=True)
     ]
     return tuple(reports), published

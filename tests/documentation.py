@@ -29,7 +29,7 @@ from mirflow.pipeline.mapping import TableMapping
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(
     r"^(?:<!-- before\n(?P<before>.*?)^-->\n+)?(?:<!-- (?P<mark>file|not executed): (?P<said>[^\n]*?) -->\n+)?"
-    r"^```(?P<language>[\w-]*)\n(?P<body>.*?)^```$",
+    r"^```(?P<language>[^\n`]*)\n(?P<body>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 _SHELL = re.compile(r"[|<>&;]")
@@ -51,6 +51,11 @@ class Block:
     def is_console(self) -> bool:
         """Whether it shows commands."""
         return self.language in ("", "console", "sh") and self.body.startswith(("$ ", "mirflow "))
+
+    @property
+    def is_example(self) -> bool:
+        """Whether a test looks at it."""
+        return self.is_console or self.language in ("python", "yaml")
 
 
 def blocks(page: Path) -> list[Block]:

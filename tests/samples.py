@@ -79,6 +79,19 @@ def _key(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("key", {}, [str(rng.choice(KEYS))])
 
 
+GENRES = ("blues", "classical", "jazz", "rock", "folk")
+TAGS = ("guitar", "slow", "female voice", "loud", "piano", "dance", "sad", "live")
+
+
+def _labels(task: str, rng: np.random.Generator) -> Annotation:
+    """One class; or a few tags that hold and some that do not, each with a number that says how much."""
+    if task == "classification":
+        return Annotation("labels", {}, [str(rng.choice(GENRES))])
+    some = rng.permutation(TAGS)[: int(rng.integers(3, 8))].tolist()
+    value = np.round(np.concatenate([[0.9, 0.1], rng.random(len(some) - 2)]), 2)
+    return Annotation("labels", {"value": value}, some)
+
+
 def _notes(task: str, rng: np.random.Generator) -> Annotation:
     """A few of the same notes each time, early or late, and notes of its own: two annotations have some in common."""
     common = np.arange(12)
@@ -121,7 +134,38 @@ def _audio(task: str, rng: np.random.Generator) -> Annotation:
     return Annotation("audio", {"signal": signal}, ["bass", "voice"])
 
 
+_CANDIDATES = tuple(f"c{number:02d}" for number in range(16))
+
+
+def _judgements(task: str, rng: np.random.Generator) -> Annotation:
+    """Candidates in some order, each judged by the same grader, so that one is a list of what the other judges."""
+    order = rng.permutation(len(_CANDIDATES))
+    level = rng.integers(0, 3, len(order))
+    fine = np.round(np.clip(4.0 * level + rng.normal(1, 1, len(order)), 0, 10), 1)
+    columns = {"grader": np.full(len(order), "g"), "broad": np.array(["NS", "SS", "VS"])[level], "value": fine}
+    return Annotation("judgements", columns, [_CANDIDATES[place] for place in order])
+
+
+def _following(task: str, rng: np.random.Generator) -> Annotation:
+    """Some notes of one score, most of them early or late, a few very late."""
+    played = np.flatnonzero(rng.random(40) < 0.85)
+    late = np.where(rng.random(len(played)) < 0.1, 3.0, 0.0) + np.abs(rng.normal(0, 0.1, len(played)))
+    time = 0.5 + 0.4 * played + late
+    columns = {"time": time, "detected": time + rng.uniform(0, 0.1, len(played)), "position": 0.5 * played}
+    return Annotation("following", {**columns, "pitch": 60.0 + played % 12})
+
+
+def _ranking(task: str, rng: np.random.Generator) -> Annotation:
+    """Some items of a collection, from the highest value to the lowest: relevant items, or a list of them."""
+    items = rng.permutation(30)[: int(rng.integers(3, 20))]
+    value = np.sort(rng.integers(1, 5, len(items)).astype(float))[::-1]
+    return Annotation("ranking", {"value": value}, [f"i{item:02d}" for item in items])
+
+
 _SAMPLES = {
+    "ranking": _ranking,
+    "judgements": _judgements,
+    "following": _following,
     "notes": _notes,
     "series": _series,
     "multipitch": _multipitch,
@@ -132,4 +176,5 @@ _SAMPLES = {
     "patterns": _patterns,
     "tempo": _tempo,
     "key": _key,
+    "labels": _labels,
 }

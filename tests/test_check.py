@@ -32,16 +32,16 @@ def test_a_clean_file_has_no_problem(tmp_path: Path) -> None:
     assert list(check_paths([path])) == [FileCheck(str(path))]
 
 
-def test_every_problem_is_found_on_its_line(tmp_path: Path) -> None:
+def test_every_problem_is_found_in_the_order_of_the_lines(tmp_path: Path) -> None:
     path = write(tmp_path, "# chords\n0 1 C:maj\n1 1 N\n1.5 2 H:maj\n1.8 3 G\n3 4 Gmaj\n5 4 C\n")
     assert problems(path) == [
-        ("error", "reversed", 7),
         ("warning", "zero_length", 3),
-        ("error", "overlap", 5),
         ("note", "gap", 4),
-        ("note", "gap", 7),
         ("error", "label", 4),
+        ("error", "overlap", 5),
         ("error", "label", 6),
+        ("error", "reversed", 7),
+        ("note", "gap", 7),
     ]
 
 
@@ -99,7 +99,7 @@ def test_real_references_have_the_problems_that_are_known(shared_data: Path) -> 
 def test_keys_tempi_and_patterns_are_checked_by_their_rooms(tmp_path: Path) -> None:
     assert problems(write(tmp_path, "C minor", "a.key")) == []
     assert problems(write(tmp_path, "# by ear\nH minor\n", "a.key")) == [("error", "label", 2)]
-    assert problems(write(tmp_path, "60 -120 0.5\n", "a.txt"), task="tempo") == [("error", "label", 1)]
+    assert problems(write(tmp_path, "60 -120 0.5\n", "a.txt"), task="tempo") == [("error", "value", 1)]
     assert problems(write(tmp_path, "60 120 2\n", "a.txt"), task="tempo") == [("error", "unreadable", 1)]
     assert problems(write(tmp_path, "pattern1\noccurrence1\n0, 60\n1, 62\n", "a.txt"), task="pattern") == []
 

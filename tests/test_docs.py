@@ -22,11 +22,15 @@ from .documentation import ROOT, Block, blocks, check_yaml, commands, is_shown, 
 
 DOCS = ROOT / "docs"
 PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md") if "_build" not in page.parts)
-EXAMPLES = [page for page in PAGES if any(block.language or block.is_console for block in blocks(DOCS / page))]
+EXAMPLES = [page for page in PAGES if any(block.is_example for block in blocks(DOCS / page))]
 _STORE = re.compile(r"stores/([\w-]+)\.zarr")
 _DATA = re.compile(r"^\$ mirflow evaluate \w+/ref\d|shared/data", re.MULTILINE)
 
 Stores = Callable[[str], Path]
+
+
+BUNDLED = {"demo", "mirex-demo"}
+"""Pipelines that come along with their data."""
 
 
 @pytest.fixture(scope="session")
@@ -82,7 +86,7 @@ def test_examples_do_what_the_page_shows(
     text = "\n".join(block.before + block.body for block in found if block.file or block.language != "yaml")
     made = set(re.findall(r"mirflow run pipelines/([\w-]+)\.yaml", text)) | _own_stores(found)
     needed = {name for name in _STORE.findall(text) if (checkout / f"pipelines/{name}.yaml").exists()}
-    if (needed | made) - _own_stores(found) - {"demo"} or _DATA.search(text):
+    if (needed | made) - _own_stores(found) - BUNDLED or _DATA.search(text):
         _lay_beside(request.getfixturevalue("shared_data"), checkout, workspace)
     for name in needed - made:
         (workspace / "stores" / f"{name}.zarr").symlink_to(stores(name))
@@ -215,6 +219,25 @@ def test_the_reference_of_python_has_every_verb(generated: Any) -> None:
 
     text = generated.fill("<!-- generated: public -->")
     assert all(f":: mirflow.{name}" in text for name in mirflow.__all__)
+
+
+def test_pictures_are_made_by_the_commands_above_them(generated: Any, tmp_path: Path) -> None:
+    commands = "mirflow run pipelines/demo.yaml -q\nmirflow plot stores/demo.zarr heatmap -g chord -o heat.svg\n"
+    page = f"```\n{commands}```\n\n<!-- made: heat.svg Tracks & systems -->\n"
+    shown = generated.show_made(page, "reference/page", tmp_path)
+    assert f"```\n{commands}```" in shown
+    assert 'src="../_made/heat.svg" alt="Tracks &amp; systems"' in shown
+    assert "<svg" in (tmp_path / "_made/heat.svg").read_text()
+    with pytest.raises(ValueError, match="nonesuch"):
+        generated.show_made("```\nmirflow run nonesuch.yaml\n```\n\n<!-- made: x.svg -->", "page", tmp_path)
+
+
+def test_every_kind_of_figure_is_shown() -> None:
+    from mirflow.report import figures
+
+    kinds = {name.replace("_", "-") for name in figures.__all__} - {"save"}
+    page = (DOCS / "figures.md").read_text()
+    assert [kind for kind in kinds if f"<!-- made: {kind}.svg " not in page] == []
 
 
 def test_the_page_of_commands_names_every_command() -> None:

@@ -212,7 +212,7 @@ def test_check_names_the_lines_of_pitched_files(tmp_path: Path) -> None:
     assert ("warning", "unsorted", 3) in found("a.txt", "# x\n0.1 440\n0 440\n", "melody")
     assert ("warning", "zero_length", 2) in found("a.txt", "0 1 440\n1 1 440\n1 2 440\n", "transcription")
     assert ("error", "reversed", 2) in found("a.txt", "0 1 440\n2 1 440\n", "transcription")
-    assert ("error", "label", 2) in found("a.txt", "0 1 440\n1 2 -440\n", "transcription")
+    assert ("error", "value", 2) in found("a.txt", "0 1 440\n1 2 -440\n", "transcription")
     assert found("a.txt", "0 440 220\n\n0.1\n0.2 330\n", "multipitch") == []
     assert any(
         rule == "not_finite" and line == 4 for _, rule, line in found("a.txt", "0 440\n\n0.1\nnan 3\n", "multipitch")

@@ -81,6 +81,10 @@ class TestWorst:
         assert [(row["system"], row["track"]) for row in rows(store, "--worst", 1)] == [("ada", "t1"), ("bob", "t0")]
         assert [(row["system"], row["track"]) for row in rows(store, "--best", 1)] == [("ada", "t0"), ("bob", "t1")]
 
+    def test_how_many_tracks_were_looked_at(self, store):
+        assert {(row["n"], row["left_out"]) for row in rows(store, "--worst", 1, "--where", "year > 1975")} == {(3, 0)}
+        assert "n: 4 tracks; left out: 0 scores" in invoke("query", store, "--worst", 1).stdout
+
     def test_over_all_systems(self, store):
         assert {(row["track"], row["mean"]) for row in rows(store, "--worst", 1, "--overall")} == {("t2", 0.4)}
 
@@ -102,6 +106,17 @@ class TestWorst:
         assert message in invoke("query", store, *options, code=2).output
 
 
+class TestNothingLeft:
+    def test_is_said(self, store):
+        for options in [[], ["--worst", 1], ["--format", "latex"]]:
+            assert "no track is left by where" in invoke("query", store, "--where", "year > 2000", *options).stdout
+
+    def test_a_text_without_quotes_and_a_single_equals_sign(self, store):
+        output = invoke("query", store, "--where", "genre == Rock", code=2).output
+        assert "a text stands in quotes: 'Rock'" in output
+        assert "equality is ==" in invoke("query", store, "--where", "genre = 'Rock'", code=2).output
+
+
 class TestLayouts:
     def head(self, store, *options):
         return invoke("query", store, "--by", "genre", *options).stdout.splitlines()[1].split()
@@ -110,6 +125,16 @@ class TestLayouts:
         assert self.head(store, "--pivot", "metric") == ["system", "genre", "majmin", "n"]
         assert self.head(store, "--pivot", "system") == ["metric", "genre", "ada", "bob", "n"]
         assert self.head(store, "--pivot", "group") == ["metric", "system", "Pop", "Rock", "n"]
+
+    def test_how_many_tracks_each_group_has(self, store):
+        output = invoke("query", store, "--by", "genre", "--pivot", "group", "--where", "year < 1990").stdout
+        assert "n by column: Pop: 2, Rock: 1" in output
+
+    def test_units(self, tmp_path):
+        ds = random_group(1, 2, 2, metrics=["sdr", "seg"], standard=["mean"] * 2, unit=["dB", ""])
+        path = write_store(tmp_path / "u.zarr", {"separation": ds})
+        assert "\nin dB: sdr\n" in invoke("query", path).stdout
+        assert "\nvalues in dB\n" in invoke("query", path, "-m", "sdr").stdout
 
     def test_latex_by_the_files_suffix(self, store, tmp_path):
         invoke("query", store, "--significance", "--ci", "--stacked", "-o", tmp_path / "x.tex")
@@ -139,8 +164,11 @@ class TestSeveralStores:
         parts = {"2013": ds.isel(system=[0]), "2014": ds.isel(system=[1])}
         return [write_store(tmp_path / f"{year}.zarr", {"chord": part}) for year, part in parts.items()]
 
-    def test_answer_as_one(self, years, store):
-        assert rows(*years) == rows(store)
+    def test_answer_as_one_and_say_so(self, years, store):
+        found = rows(*years)
+        assert {row.pop("stores") for row in found} == {"2013, 2014"}
+        assert found == rows(store)
+        assert "grid union, stores 2013, 2014" in invoke("query", *years).stdout
 
     def test_labels(self, years):
         found = rows(*years, "--label", "a", "--label", "b")
@@ -184,8 +212,101 @@ class TestInfinity:
         path = write_store(tmp_path / "q.zarr", {"separation": ds})
         assert rows(path, "-a", "pooled")[0]["value"] == 4.0
 
+    def test_people_are_told(self, perfect):
+        assert "inf: some scores are infinite, and so is their mean" in invoke("query", perfect).stdout
+        assert "inf:" not in invoke("query", perfect, "--aggregate", "median").stdout
+
     def test_intervals_do_not_fail(self, perfect):
         output = invoke("query", perfect, "--ci", "-a", "median").stdout
         assert "5.0000" in output
         invoke("query", perfect, "--ci")
         invoke("query", perfect, "--ci", "--format", "json")
+
+
+class TestPrimary:
+    """One table: the first metric of each evaluation, the systems across."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Path:
+        chord = make_group(SCORES, systems=["ada", "bob"], track_meta=ABOUT, standard=["wcsr"])
+        metrics = ["f_measure@0.02", "f_measure"]
+        beat = random_group(3, 4, 2, metrics=metrics, standard=["mean"] * 2, systems=["ada", "bob", "cyd"])
+        return write_store(tmp_path / "c.zarr", {"chord": chord, "beat": beat})
+
+    def test_a_row_for_each_evaluation(self, campaign):
+        lines = invoke("query", campaign, "--primary").stdout.splitlines()
+        assert lines[0] == "the first metric of each evaluation"
+        assert lines[1].split() == ["evaluation", "metric", "aggregate", "ada", "bob", "cyd", "n"]
+        heads = {line.split()[0]: line.split()[1:3] for line in lines[3:5]}
+        assert heads == {"chord": ["majmin", "wcsr"], "beat": ["f_measure@0.02", "mean"]}
+        assert next(line for line in lines if line.startswith("chord")).split()[-2:] == ["-", "4"]
+
+    def test_of_some_tracks_in_groups(self, campaign):
+        lines = invoke("query", campaign, "--primary", "-g", "chord", "--by", "genre", "--where", "year > 1975").stdout
+        assert [line.split()[3] for line in lines.splitlines()[3:5]] == ["Pop", "Rock"]
+
+    def test_with_intervals_and_marks(self, campaign):
+        output = invoke("query", campaign, "--primary", "--ci", "--significance").stdout
+        assert "confidence interval, bootstrap over tracks" in output
+        assert "*: not significantly different from the best at 0.05" in output
+
+    def test_programs_get_the_rows_of_these_metrics(self, campaign):
+        found = rows(campaign, "--primary")
+        assert {(row["group"], row["metric"]) for row in found} == {("chord", "majmin"), ("beat", "f_measure@0.02")}
+        assert len(found) == 5
+
+    def test_latex_gets_the_table(self, campaign):
+        output = invoke("query", campaign, "--primary", "--format", "latex").stdout
+        assert r"\caption{The first metric of each evaluation.}" in output
+        assert "evaluation & metric & aggregate & ada & bob & cyd & n" in output
+
+    @pytest.mark.parametrize("option", [["-m", "majmin"], ["--sort", "name"], ["--worst", 2], ["--pivot", "system"]])
+    def test_takes_no_other_metrics_and_layouts(self, campaign, option):
+        assert (
+            "--primary shows the first metric of each evaluation"
+            in invoke("query", campaign, "--primary", *option, code=2).output
+        )
+
+
+class TestLatex:
+    def test_a_caption_in_sentences(self, store):
+        output = invoke("query", store, "--format", "latex", "--percent").stdout
+        assert r"\caption{Chord estimation: majmin of 2 systems on 4 tracks, in percent." in output
+
+    def test_another_caption_a_label_and_no_notes(self, store):
+        words = ["--caption", r"All \emph{systems}.", "--tex-label", "tab:all", "--no-notes"]
+        output = invoke("query", store, "--format", "latex", *words).stdout
+        assert "\\caption{All \\emph{systems}.}\n\\label{tab:all}\n" in output
+        assert "minipage" not in output
+
+    @pytest.mark.parametrize("option", [["--caption", "x"], ["--tex-label", "x"], ["--no-notes"]])
+    def test_only_there(self, store, option):
+        assert f"{option[0]} is about LaTeX; add --format latex" in invoke("query", store, *option, code=2).output
+
+    def test_aggregates_that_differ_stand_behind_the_metrics(self, tmp_path):
+        ds = random_group(2, 3, 2, metrics=["majmin", "seg"], standard=["wcsr", "mean"])
+        output = invoke("query", write_store(tmp_path / "z.zarr", {"chord": ds}), "--format", "latex").stdout
+        assert "system & majmin (WCSR) & seg (mean) & n" in output
+
+    def test_a_best_system_that_differs_from_all_has_no_star(self, tmp_path):
+        rng = np.random.default_rng(0)
+        scores = rng.random((3, 40, 1)) / 10 + np.array([0.8, 0.2, 0.2])[:, np.newaxis, np.newaxis]
+        path = write_store(tmp_path / "z.zarr", {"chord": make_group(scores, standard=["mean"])})
+        assert r"\textsuperscript{*} &" not in invoke("query", path, "--significance", "--format", "latex").stdout
+        close = invoke("query", path, "-s", "S1", "-s", "S2", "--significance", "--format", "latex").stdout
+        assert close.count(r"\textsuperscript{*} &") == 2
+
+
+class TestNothingInCommon:
+    @pytest.fixture
+    def apart(self, tmp_path: Path) -> Path:
+        status = [[1, 1, 2, 2], [2, 2, 1, 1]]
+        ds = make_group(np.full((2, 4, 1), 0.5), status=status, standard=["mean"])
+        return write_store(tmp_path / "apart.zarr", {"chord": ds})
+
+    def test_compare_says_why_there_are_dashes(self, apart):
+        output = invoke("compare", apart, "-m", "majmin", "--replicates", 50).stdout
+        assert "no track has a score of two systems, so that nothing can be compared" in output
+        output = invoke("compare", apart, "-m", "majmin", "--friedman").stdout
+        assert "no track has a score of every system, so that nothing can be ranked" in output
+        assert "nan" not in output

@@ -15,6 +15,8 @@ from .scoreboard import Scoreboard
 from .selection import as_names
 
 _ORIGIN = ("task", "convention", "grid")
+STORES = "stores"
+"""The attribute of an evaluation that was joined from several stores."""
 
 
 def ask(board: Scoreboard, question: Question | None = None, group: str = "") -> Answer:
@@ -73,7 +75,7 @@ def answer_of(part: Part, by: Names = None, group: str = "") -> Answer:
 
 def origin_of(board: Scoreboard, group: str) -> dict[str, str]:
     """Where the numbers of an answer come from."""
-    origin = {name: str(board.attrs[name]) for name in (*_ORIGIN, *CHOSEN) if name in board.attrs}
+    origin = {name: str(board.attrs[name]) for name in (*_ORIGIN, STORES, *CHOSEN) if name in board.attrs}
     return {**({"group": group} if group else {}), **origin}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -27,6 +27,17 @@ _LONG_NAMES = {
     "high": "upper end of the confidence interval",
     "like_best": "whether the system does not differ significantly from the best one",
 }
+
+
+def beside(coords: Mapping[str, Array], taken: Collection[str]) -> dict[str, Array]:
+    """Coordinates under names that they can have beside variables: of a parameter ``n``, ``meta_n``.
+
+    Examples
+    --------
+    >>> list(beside({"n": np.array([5]), "window": np.array([0.05])}, ["value", "n"]))
+    ['meta_n', 'window']
+    """
+    return {f"meta_{name}" if name in taken else name: values for name, values in coords.items()}
 
 
 @dataclass(frozen=True)
@@ -109,8 +120,9 @@ class Answer:
             "system": np.array(self.systems, dtype=str),
             "metric": np.array(self.metrics, dtype=str),
         }
-        coords = {name: ("system", values) for name, values in self.system_coords.items()}
-        coords |= {name: ("metric", values) for name, values in self.metric_coords.items()}
+        taken = ("value", *self.ends, "like_best", *self.counts, "n_tracks")
+        coords = {name: ("system", values) for name, values in beside(self.system_coords, taken).items()}
+        coords |= {name: ("metric", values) for name, values in beside(self.metric_coords, taken).items()}
         coords["aggregate"] = ("metric", np.array(self.aggregates, dtype=str))
         for name in self.groupings:
             if name in coords:

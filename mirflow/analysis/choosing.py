@@ -17,7 +17,7 @@ from .selection import as_names, find_labels
 from .where import holds
 
 DURATION = "duration"
-CHOSEN = ("where", "annotator", "param")
+CHOSEN = ("where", "annotator", "param", "default", "over")
 """Attributes of an answer that say what narrowed it down."""
 
 _ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
@@ -77,6 +77,8 @@ def _holds(board: Scoreboard, expression: str) -> Bool:
                 raise QueryError(
                     f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
                 ) from None
+        if "did you mean" not in str(error):
+            raise QueryError(f"where: {error}; a text stands in quotes: {error.name!r}") from None
         raise
 
 

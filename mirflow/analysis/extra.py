@@ -12,21 +12,20 @@ from ..errors import QueryError, UnknownNameError
 from ..metrics.base import Measure
 from ..ragged import Bool, Float, Int
 from .aggregate import origin_of
-from .annotators import ANNOTATOR
 from .choosing import choose_tracks
+from .derived import TRACKS, over_of, own_dims, refuse_annotators, refuse_nominal, say_over
 from .grouping import Grouping, filled_groups, group_values
-from .names import AGGREGATES, TABLE_AGGREGATES, table_aggregates
-from .over import check_over, reduce_along, reduce_over
+from .names import AGGREGATES, CLASS_AGGREGATES, ORDER_AGGREGATES, RATIO_AGGREGATES, TABLE_AGGREGATES, table_aggregates
+from .over import reduce_along, reduce_over
 from .part import list_missing, sort_systems
 from .policies import check_policies, find_gaps, included_scores
-from .question import Question
+from .question import Names, Question
+from .ratios import SIDE, order, rate
 from .scoreboard import Array, Scoreboard, Sibling
-from .selection import as_names, find_labels, find_measures
+from .selection import as_names, find_labels, find_measures, split_names
 
 if TYPE_CHECKING:
     import xarray as xr
-
-_TRACKS = 256
 
 
 @dataclass(frozen=True)
@@ -52,6 +51,8 @@ class ExtraAnswer:
         Tracks with a value: of scores, some have none for a class or an instrument.
     orientation : str
         Which way is better; ``none`` for what is counted, such as a confusion matrix.
+    nominal : bool
+        Whether the numbers are names, those of single tracks.
     """
 
     metric: str
@@ -68,11 +69,12 @@ class ExtraAnswer:
     attrs: Mapping[str, str]
     n_values: Int
     orientation: str = "none"
+    nominal: bool = False
 
     @property
     def is_score(self) -> bool:
-        """Whether the entries are scores, which have means and medians, and not counts or seconds, which add up."""
-        return self.orientation != "none"
+        """Whether NaN is no entry, as of scores, and not 0, as of counts or seconds, which add up."""
+        return self.orientation != "none" or self.nominal
 
     @property
     def filled(self) -> list[int]:
@@ -137,32 +139,45 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
         For a name that is not there, with a suggestion.
     """
     measure, sibling = find_measures(board)[variable], board.siblings[variable]
-    kind, over = _kind(question.aggregate, measure), _over(sibling, str(measure), question)
-    systems = find_labels(board, "system", sort_systems(board, question))
-    _refuse_annotators(board, question, str(measure))
+    kind, over = _kind(question.aggregate, measure), over_of(sibling, str(measure), question)
+    systems = find_labels(board, "system", _sorted_systems(board, variable, question))
+    refuse_annotators(board, question, str(measure))
     board, tracks = choose_tracks(board, replace(question, param=None))
+    if measure.metric.nominal and len(tracks) > 1 and "track" not in (as_names(question.by) or []):
+        raise QueryError(refuse_nominal(measure))
     missing = question.policy(len(systems))
     check_policies(missing, question.undefined)
     included, lacking = _included(board, systems, tracks, missing)
-    if missing == "zero" and lacking.any() and measure.metric.orientation != "none":
+    rated = kind in CLASS_AGGREGATES
+    if missing == "zero" and lacking.any() and (rated or measure.metric.orientation != "none"):
         raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
     grouping = Grouping.of(board, tracks, as_names(question.by) or [])
     labels = {dim: own for dim, own in zip(sibling.dims[2:], sibling.labels(), strict=True) if dim not in over}
+    if kind in ORDER_AGGREGATES:
+        if over:
+            raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
+        labels = {dim: own for dim, own in labels.items() if own_dims(sibling)[dim] != SIDE}
     shape = (len(systems), grouping.count)
     value: Float = np.empty((*shape, *map(len, labels.values())))
     number: Int = np.empty(value.shape, dtype=np.int64)
     counts: Int = np.zeros((2, *shape), dtype=np.int64)
-    table = Entries(sibling, over, kind, measure.metric.orientation != "none")
+    gathered = "sum" if kind in RATIO_AGGREGATES else kind
+    valued = measure.metric.nominal or measure.metric.orientation != "none"
+    table = Entries(sibling, over, gathered, kind in ORDER_AGGREGATES or valued)
     for row, system in enumerate(systems):
         for flag, count in zip((included, lacking), counts, strict=True):
             count[row] = np.bincount(grouping.codes[flag[row]], minlength=shape[1])
         inside = np.array(tracks, dtype=np.int64)[included[row]], grouping.codes[included[row]]
         value[row], number[row] = table.over_tracks(system, *inside, shape[1])
-    said = ", ".join(f"{dim}={how}" for dim, how in over.items())
+    if kind in RATIO_AGGREGATES:
+        value, rated_labels = rate(kind, str(measure), value, labels, own_dims(sibling))
+        labels = dict(rated_labels)
+        number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
+    said = say_over(over)
     return ExtraAnswer(
         str(measure),
         kind,
-        str(sibling.attrs.get("units", "")),
+        "" if rated else str(sibling.attrs.get("units", "")).removeprefix("1"),
         [board.systems[place] for place in systems],
         {name: values[systems] for name, values in board.coords["system"].items()},
         grouping.values,
@@ -173,39 +188,37 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
         np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
         {**origin_of(board, group), **({"over": said} if said else {}), "missing": missing},
         number,
-        measure.metric.orientation,
+        "higher" if rated else measure.metric.orientation,
+        measure.metric.nominal,
     )
+
+
+def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Names:
+    """The systems in the order asked for, which may be that of the metric's own figures."""
+    if question.sort is None or variable not in split_names(board, question.sort)[1]:
+        return sort_systems(board, question)
+    found = ask_extra(board, variable, replace(question, sort=None, by=None))
+    if found.labels:
+        left = ", ".join(found.labels)
+        raise QueryError(f"sort {question.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
+    if not found.is_score:
+        raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
+    value = found.value[:, 0]
+    order = np.argsort(value if found.orientation == "lower" else -value, kind="stable")
+    return [found.systems[place] for place in order]
 
 
 def _kind(kind: str | None, measure: Measure) -> str:
     """The aggregate over tracks."""
     metric = measure.metric
-    allowed = table_aggregates(metric.orientation)
+    allowed = table_aggregates(metric.orientation, metric.dims)
     if kind is None:
         return next(iter(allowed)) if metric.orientation == "none" else metric.standard_aggregate
     if kind not in allowed:
-        if kind not in {**AGGREGATES, **TABLE_AGGREGATES}:
+        if kind not in {**AGGREGATES, **TABLE_AGGREGATES, **CLASS_AGGREGATES}:
             raise UnknownNameError("aggregate", kind, allowed)
         raise QueryError(f"aggregate {kind!r} is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}")
     return kind
-
-
-def _over(sibling: Sibling, metric: str, question: Question) -> dict[str, str]:
-    """The reductions within each track, by the dims of the variable."""
-    dims = sibling.dims[2:]
-    # A dim whose labels differ from another variable's is stored with the variable's name in front.
-    renamed = dict(zip(map(str, sibling.attrs.get("own_dims", dims)), dims, strict=True))
-    over = {renamed.get(dim, dim): how for dim, how in (question.over or {}).items()}
-    check_over(metric, dims, over)
-    return over
-
-
-def _refuse_annotators(board: Scoreboard, question: Question, metric: str) -> None:
-    asked = question.annotator is not None or ANNOTATOR in (as_names(question.by) or [])
-    if asked and ANNOTATOR not in board.coords["track"]:
-        raise QueryError(
-            f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"
-        )
 
 
 def _included(board: Scoreboard, systems: list[int], tracks: list[int], missing: str) -> tuple[Bool, Bool]:
@@ -231,7 +244,7 @@ class Entries:
     sibling : Sibling
     over : mapping of str to str
         Reductions within each track.
-    kind : {"sum", "mean", "median"}
+    kind : {"sum", "mean", "median", "roc_auc", "average_precision"}
     score : bool
         Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
     """
@@ -243,6 +256,8 @@ class Entries:
 
     def over_tracks(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
         """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims left) each."""
+        if self.kind in ORDER_AGGREGATES:
+            return self._ordered(system, tracks, groups, count)
         inner = [len(own) for dim, own in self._labels() if dim not in self.over]
         total: Float = np.zeros((count, *inner))
         number: Int = np.zeros(total.shape, dtype=np.int64)
@@ -266,12 +281,23 @@ class Entries:
 
     def _read(self, system: int, tracks: Int, groups: Int) -> Iterator[tuple[Int, Float]]:
         """Groups and entries of some tracks at a time: dense values are large."""
-        for start in range(0, int(tracks.max(initial=-1)) + 1, _TRACKS):
-            here = (tracks >= start) & (tracks < start + _TRACKS)
+        labels = dict(self._labels())
+        for start in range(0, int(tracks.max(initial=-1)) + 1, TRACKS):
+            here = (tracks >= start) & (tracks < start + TRACKS)
             if here.any():
-                values = self.sibling.read(system, slice(start, start + _TRACKS))[tracks[here] - start]
+                values = self.sibling.read(system, slice(start, start + TRACKS))[tracks[here] - start]
                 values = values if self.score else np.nan_to_num(values)
-                yield groups[here], reduce_over(values, self.sibling.dims[2:], self.over)
+                yield groups[here], reduce_over(values, labels, self.over)
+
+    def _ordered(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
+        """A figure of each tag over the tracks of each group in order of affinity."""
+        side = [own_dims(self.sibling)[dim] for dim, _ in self._labels()].index(SIDE)
+        sizes = [len(own) for _, own in self._labels()]
+        parts = list(self._read(system, tracks, groups))
+        own = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in parts)])
+        values = np.concatenate([np.zeros((0, *sizes)), *(part for _, part in parts)])
+        found = [order(self.kind, values[own == group], 1 + side) for group in range(count)]
+        return np.stack([value for value, _ in found]), np.stack([number for _, number in found])
 
     def _medians(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
         found = np.full_like(like, np.nan)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
 from .inference import agreement, compare, friedman, intervals
 from .inference.resampling import Seed
-from .question import Names, Options, Question
+from .question import Names, Options, make_question
 from .scoreboard import Scoreboard
 from .worst import extremes
 
@@ -56,7 +56,8 @@ class Inference:
         """
         name, board = self._choose(metric, group)
         asked, how = _apart(options)
-        return intervals(board, Question(metric, aggregate, by, **asked), **how, group=name).to_dataset()
+        question = make_question("intervals", metric, aggregate, by, **asked)
+        return intervals(board, question, **how, group=name).to_dataset()
 
     def worst(
         self,
@@ -74,7 +75,8 @@ class Inference:
         """
         name, board = self._choose(metric, group)
         asked: Options = {"undefined": "skip", **options}
-        return extremes(board, Question(metric, **asked), n, best=best, overall=overall, group=name).to_dataset()
+        question = make_question("worst", metric, **asked)
+        return extremes(board, question, n, best=best, overall=overall, group=name).to_dataset()
 
     def compare(
         self,
@@ -89,7 +91,7 @@ class Inference:
         """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""
         name, board = self._choose(metric, group)
         asked, how = _apart(options)
-        question = Question(metric, aggregate, **asked)
+        question = make_question("compare", metric, aggregate, **asked)
         return compare(board, question, test=test, correction=correction, **how, group=name).to_dataset()
 
     def friedman(
@@ -104,7 +106,7 @@ class Inference:
     ) -> xr.Dataset:
         """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
         name, board = self._choose(metric, group)
-        question = Question(metric, aggregate, **options)
+        question = make_question("friedman", metric, aggregate, **options)
         return friedman(board, question, unit=unit, level=level, group=name).to_dataset()
 
     def agreement(
@@ -117,7 +119,8 @@ class Inference:
     ) -> xr.Dataset:
         """How much alike metrics rank the systems; see :func:`mirflow.analysis.inference.agreement.agreement`."""
         name, board = self._choose(metric, group)
-        return agreement(board, Question(metric, aggregate, **options), group=name).to_dataset()
+        question = make_question("agreement", metric, aggregate, **options)
+        return agreement(board, question, group=name).to_dataset()
 
 
 def _apart(options: _AllOptions) -> tuple[Options, IntervalOptions]:

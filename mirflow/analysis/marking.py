@@ -41,7 +41,8 @@ def mark_best(
     """
     if answer.groupings:
         raise QueryError("significance is that of figures over all tracks; ask without groups (by, --by)")
-    found = compare(board, question, level=level, correction=correction, cluster=cluster)
+    same = replace(question, metric=answer.metrics, exact=True)
+    found = compare(board, same, level=level, correction=correction, cluster=cluster)
     marks: Bool = np.zeros(answer.value.shape, dtype=np.bool_)
     for metric, orientation in enumerate(found.orientations):
         figures = answer.value[:, metric, 0]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 AGGREGATES = {
     "mean": "plain mean over the tracks",
     "median": "median over the tracks",
@@ -17,9 +19,35 @@ SCORE_AGGREGATES = {name: AGGREGATES[name] for name in ("mean", "median")}
 """Of scores along extra dims, such as those of single frames or instruments."""
 
 
-def table_aggregates(orientation: str) -> dict[str, str]:
-    """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts."""
-    return TABLE_AGGREGATES if orientation == "none" else SCORE_AGGREGATES
+RATIO_AGGREGATES = {
+    "precision": "share of what was estimated as a class or tag that is of it, over all tracks",
+    "recall": "share of what is of a class or tag that was estimated as such, over all tracks",
+    "f_measure": "harmonic mean of precision and recall of a class or tag, over all tracks",
+    "accuracy": "share of the decisions on a class or tag that are right, over all tracks",
+    "negative_accuracy": "share of what is not of a class or tag that was not estimated as such, over all tracks",
+}
+"""Of what is counted by class of both sides, or by outcome."""
+
+ORDER_AGGREGATES = {
+    "roc_auc": "area under the ROC curve of all tracks in order of affinity",
+    "average_precision": "average precision of all tracks in order of affinity",
+}
+"""Of affinities; the first is the standard one."""
+
+CLASS_AGGREGATES = {**RATIO_AGGREGATES, **ORDER_AGGREGATES}
+
+
+def table_aggregates(orientation: str, dims: Sequence[str] = ()) -> dict[str, str]:
+    """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts.
+
+    Counts by class of both sides, counts by outcome, and affinities also have figures of each class or tag.
+    """
+    if orientation != "none":
+        return SCORE_AGGREGATES
+    if "side" in dims:
+        return ORDER_AGGREGATES
+    rated = "outcome" in dims or tuple(dims) == ("ref_class", "est_class")
+    return {**TABLE_AGGREGATES, **RATIO_AGGREGATES} if rated else TABLE_AGGREGATES
 
 
 MISSING = {

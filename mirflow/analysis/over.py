@@ -1,4 +1,4 @@
-"""Reductions along the extra dims of a metric, within each track: the median over the frames, the mean over sources."""
+"""Along extra dims of a metric, within each track: the median over the frames, the mean over sources, or one label."""
 
 from __future__ import annotations
 
@@ -72,8 +72,15 @@ def reduce_along(values: Float, axis: int, how: str) -> Float:
     return REDUCTIONS[how](np.moveaxis(values, axis, 0))
 
 
-def check_over(metric: str, dims: Sequence[str], over: Mapping[str, str]) -> None:
-    """Refuse dims that a metric does not have, and reductions that are none.
+def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> None:
+    """Refuse dims that a metric does not have, and what is neither a reduction nor a label.
+
+    Parameters
+    ----------
+    metric : str
+    labels : mapping of str to sequence of str
+        The labels along each dim.
+    over : mapping of str to str
 
     Raises
     ------
@@ -83,28 +90,31 @@ def check_over(metric: str, dims: Sequence[str], over: Mapping[str, str]) -> Non
         With a suggestion.
     """
     for dim, how in over.items():
-        if not dims:
+        if not labels:
             raise QueryError(f"over {dim!r}: metric {metric!r} is one number for each track, and has no dims to reduce")
-        if dim not in dims:
-            raise UnknownNameError(f"dim of {metric}", dim, dims)
-        if how not in REDUCTIONS:
-            raise UnknownNameError("reduction", how, REDUCTIONS)
+        if dim not in labels:
+            raise UnknownNameError(f"dim of {metric}", dim, labels)
+        if how not in REDUCTIONS and how not in labels[dim]:
+            raise UnknownNameError(f"reduction or {dim}", how, [*REDUCTIONS, *labels[dim]])
 
 
-def reduce_over(values: Float, dims: Sequence[str], over: Mapping[str, str]) -> Float:
-    """Reductions along some dims, one after the other.
+def reduce_over(values: Float, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> Float:
+    """Reductions along some dims, or the choice of one label, one after the other.
 
     Parameters
     ----------
     values : float64 (tracks, dims)
-    dims : sequence of str
-        The dims after the first.
+    labels : mapping of str to sequence of str
+        The dims after the first, with their labels.
     over : mapping of str to str
-        In the order of the reductions.
+        In the order of the reductions. What names a reduction is one, even if a label is called so too.
     """
-    left = list(dims)
+    left = list(labels)
     for dim, how in over.items():
         place = left.index(dim)
-        values = reduce_along(values, place + 1, how)
+        if how in REDUCTIONS:
+            values = reduce_along(values, place + 1, how)
+        else:
+            values = np.asarray(values.take(list(labels[dim]).index(how), axis=place + 1))
         left.pop(place)
     return values

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..annotations.collection import Collection
-from ..errors import MirflowError
+from ..errors import MirflowError, counted
 from .aggregate import ask
 from .answer import Answer
 from .policies import find_gaps
@@ -51,7 +51,7 @@ def tree_overview(tree: xr.DataTree) -> Overview:
 def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
     """An evaluation, or a collection of annotations."""
     if collection is not None:
-        return Overview(f"collection: {ds.sizes.get('track', 0)} tracks")
+        return Overview(f"collection: {counted(ds.sizes.get('track', 0), 'track')}")
     if "score" not in ds.data_vars:
         return Overview("accessor: neither scores nor a collection")
     board = from_dataset(ds)
@@ -59,7 +59,8 @@ def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
 
 
 def _size(board: Scoreboard) -> str:
-    return f"{len(board.systems)} systems x {len(board.tracks)} tracks x {len(board.metrics)} metrics"
+    sizes = {"system": board.systems, "track": board.tracks, "metric": board.metrics}
+    return " x ".join(counted(len(names), dim) for dim, names in sizes.items())
 
 
 def _section(name: str, board: Scoreboard) -> str:
@@ -69,7 +70,7 @@ def _section(name: str, board: Scoreboard) -> str:
         return f"{head}<div>no scores of single numbers</div>"
     metrics = headline_metrics(board, _METRICS)
     try:
-        answer = ask(board, Question(metrics))
+        answer = ask(board, Question(metrics, exact=True))
     except MirflowError as error:  # a table of contents says what it can
         return f"{head}<div>{escape(str(error))}</div>"
     return head + _table(answer) + _notes(answer, board)

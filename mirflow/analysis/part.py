@@ -7,17 +7,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import QueryError, UnknownNameError
+from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Bool, Float
 from ..status import Status
 from .choosing import choose_metrics, choose_tracks
-from .names import AGGREGATES, TABLE_AGGREGATES
+from .derived import derive
+from .names import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES
 from .over import check_over
 from .policies import Gaps, check_policies, find_gaps, included_scores
 from .question import Names, Question
 from .reduction import reduce
 from .scoreboard import Scoreboard, Status8
-from .selection import find_labels, find_metrics
+from .selection import as_names, find_labels, find_metrics, find_single, spell_out, split_names
 
 _SHOWN = 5
 
@@ -98,8 +99,15 @@ class Part:
         return score, included
 
 
-def select(board: Scoreboard, question: Question) -> Part:
+def select(board: Scoreboard, question: Question, *, single: bool = False) -> Part:
     """Read what a question needs, once.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+    single : bool
+        Each name stands for one metric, as where systems are compared: of several parameters for the default ones.
 
     Raises
     ------
@@ -109,12 +117,15 @@ def select(board: Scoreboard, question: Question) -> Part:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
+    over_sort = question.sort is not None and bool(split_names(board, question.sort)[1])
     question = replace(question, system=sort_systems(board, question), sort=None)
+    board, question = derive(board, question)
     systems = find_labels(board, "system", question.system)
     missing = question.policy(len(systems))
     board, tracks = choose_tracks(board, question)
-    places = choose_metrics(board, find_metrics(board, question.metric), question.param)
-    check_over(", ".join(board.metrics[place] for place in places[:1]), [], question.over or {})
+    board, places = _metrics(board, question, single)
+    if not over_sort:
+        check_over(", ".join(board.metrics[place] for place in places[:1]), {}, question.over or {})
     kinds, left_out = _kinds(board, places, question.aggregate, named=question.metric is not None)
     metrics = list(kinds)
     score, weight, status, duration = board.load(systems)
@@ -131,13 +142,28 @@ def select(board: Scoreboard, question: Question) -> Part:
     return part
 
 
+def _metrics(board: Scoreboard, question: Question, single: bool) -> tuple[Scoreboard, list[int]]:
+    """The metrics of a question, on a board that says for which ones the default parameters were taken."""
+    places = choose_metrics(board, find_metrics(board, question.metric, exact=question.exact), question.param)
+    if not single or question.exact or question.metric is None:
+        return board, places
+    names = as_names(question.metric) or []
+    left = [name for name in names if set(find_metrics(board, name)) & set(places)]
+    found = list(dict.fromkeys(find_single(board, name, places) for name in left))
+    if len(found) == len(places):
+        return board, found
+    several = [place for place in found if len({*find_metrics(board, board.metrics[place])}.intersection(places)) > 1]
+    said = {"default": ", ".join(spell_out(board, place) for place in several)} if several else {}
+    return replace(board, attrs={**board.attrs, **said}), found
+
+
 def sort_systems(board: Scoreboard, question: Question) -> Names:
     """The systems of a question in the order that it asks for.
 
     Raises
     ------
     QueryError
-        If the metric to sort by is several, or none of its values is better than another.
+        If the metric to sort by is several without default parameters, or none of its values is better than another.
     UnknownNameError
         For a metric that is not there, with a suggestion.
     """
@@ -146,10 +172,9 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
     names = [board.systems[place] for place in find_labels(board, "system", question.system)]
     if question.sort == "name":
         return sorted(names)
-    by = replace(question, metric=question.sort, system=names, by=None, sort=None)
-    part = select(board, by)
-    if len(part.metrics) > 1:
-        raise QueryError(f"sort {question.sort!r}: it is several metrics: {', '.join(part.metric_names)}; name one")
+    over = question.over if split_names(board, question.sort)[1] else None
+    by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
+    part = select(board, by, single=True)
     (orientation,), (kind,) = part.texts("orientation"), part.kinds
     if orientation == "none":
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
@@ -161,7 +186,7 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
 
 def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
     """The aggregate of each metric, by its position, and the metrics left out."""
-    if kind is not None and kind not in {**AGGREGATES, **TABLE_AGGREGATES}:
+    if kind is not None and kind not in {**AGGREGATES, **TABLE_AGGREGATES, **CLASS_AGGREGATES}:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
         standard = board.texts("standard_aggregate")
@@ -202,5 +227,7 @@ def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, s
     ]
     if len(cells) > _SHOWN:
         lines.append(f"  and {len(cells) - _SHOWN} more")
-    head = f"{len(cells)} of {status.size} cells have no score; mend them or choose missing: zero, skip, common"
+    head = (
+        f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them or choose missing: zero, skip, common"
+    )
     return "\n".join([head, *lines])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..status import FAILED, Status
+from ..status import FAILED, SCORED, Status
 from .scoreboard import Scoreboard
 
 # A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
@@ -18,7 +18,7 @@ _LINE = re.compile(r"\bline \d+")
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Why a cell has no score."""
+    """Why a cell has no score; of one with a status that is scored, why some of its metrics have none."""
 
     system: str
     track: str
@@ -38,12 +38,11 @@ class CellProblem:
 
 
 def find_problems(board: Scoreboard) -> list[CellProblem]:
-    """The cells without a score, system by system."""
+    """The cells without a score, and those of which some metrics have none, system by system."""
     _, _, status, _ = board.load(range(len(board.systems)))
-    failed = np.argwhere(np.isin(status, [int(one) for one in FAILED]))
-    if not len(failed):
-        return []
     messages = np.broadcast_to(board.messages(), status.shape)
+    partly = np.isin(status, [int(one) for one in SCORED]) & (messages != "")
+    failed = np.argwhere(np.isin(status, [int(one) for one in FAILED]) | partly)
     return [
         CellProblem(board.systems[s], board.tracks[t], Status(int(status[s, t])), str(messages[s, t]))
         for s, t in failed.tolist()

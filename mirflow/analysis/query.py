@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -11,11 +11,12 @@ import numpy as np
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Int
 from ..status import Status
+from .across import across
 from .aggregate import ask
 from .answer import Answer
 from .choosing import has_parameters, show_parameters
 from .extra import ExtraAnswer, ask_extra
-from .question import Names, Options, Question
+from .question import Names, Options, Question, make_question
 from .scoreboard import Scoreboard, from_dataset
 from .selection import as_names, find_measures, find_metrics, find_tables, split_names
 
@@ -45,6 +46,7 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
     """
     if not boards:
         raise QueryError("there are no scores in this store")
+    every = boards
     if group is not None:
         if group not in boards:
             raise UnknownNameError("group", group, boards)
@@ -52,6 +54,9 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
     wanted = as_names(metric) or []
     for name in wanted:
         if not any(_has(board, [name]) for board in boards.values()):
+            elsewhere = [other for other, board in every.items() if _has(board, [name])]
+            if elsewhere:
+                raise QueryError(f"group {group!r} has no metric {name!r}; groups that have it: {', '.join(elsewhere)}")
             raise UnknownNameError("metric", name, {label for board in boards.values() for label in _known(board)})
     chosen = {name: board for name, board in boards.items() if _has(board, wanted)}
     if not chosen:
@@ -97,7 +102,8 @@ def answers(board: Scoreboard, question: Question, group: str = "") -> list[Answ
     """
     numbers, variables = split_names(board, question.metric)
     if question.metric is None and not board.metrics:
-        variables = list(find_tables(board))
+        listed = "track" in (as_names(question.by) or [])
+        variables = [name for name, one in find_measures(board).items() if listed or not one.metric.nominal]
     if question.param and variables:
         measures = find_measures(board)
         variables = [one for one in variables if has_parameters(measures[one], question.param)]
@@ -106,7 +112,8 @@ def answers(board: Scoreboard, question: Question, group: str = "") -> list[Answ
     found: list[Answer | ExtraAnswer] = []
     if numbers or not variables:
         found.append(ask(board, replace(question, metric=numbers or question.metric), group))
-    return found + [ask_extra(board, variable, question, group) for variable in variables]
+    found += [ask_extra(board, variable, question, group) for variable in variables]
+    return [across(one, question.across) for one in found] if question.across else found
 
 
 def _answer(board: Scoreboard, question: Question, group: str = "") -> xr.Dataset:
@@ -168,7 +175,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return _answer(from_dataset(ds), Question(metric, aggregate, by, **options))
+    return _answer(from_dataset(ds), make_question("query", metric, aggregate, by, **options))
 
 
 def query(
@@ -204,7 +211,7 @@ def query(
         For a name that is not there, with a suggestion.
     """
     name, board = choose_one(boards_of(tree), metric, group)
-    return _answer(board, Question(metric, aggregate, by, **options), name)
+    return _answer(board, make_question("query", metric, aggregate, by, **options), name)
 
 
 def count_statuses(board: Scoreboard) -> Int:
@@ -233,9 +240,44 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"cells": cells}, {"system": board.systems, "status": [one.name for one in Status]})
 
 
+def primary_answers(
+    boards: Mapping[str, Scoreboard], question: Question, ask_one: Callable[[Scoreboard, Question, str], Answer] = ask
+) -> tuple[list[Answer], list[str]]:
+    """The figures of the first metric of each evaluation, the first one that its pipeline names.
+
+    Parameters
+    ----------
+    boards : mapping of str to Scoreboard
+    question : Question
+        Its metric is not looked at.
+    ask_one : callable
+        What answers: figures, perhaps with intervals.
+
+    Returns
+    -------
+    answers : list of Answer
+    left_out : list of str
+        Evaluations without a metric that is one number a track.
+    """
+    found = [
+        ask_one(board, replace(question, metric=board.metrics[0], exact=True), name)
+        for name, board in boards.items()
+        if board.metrics
+    ]
+    return found, [name for name, board in boards.items() if not board.metrics]
+
+
+_RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
+"""The chord recalls that campaigns publish since 2013."""
+
+
 def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:
-    """The metrics that a short table shows: the recalls that the field ranks by, else the first ones."""
+    """The metrics that a short table shows: the recalls that the field ranks by, else all, of many the first."""
     standard = board.texts("standard_aggregate")
     recalls = [label for label, kind in zip(board.metrics, standard, strict=True) if kind == "wcsr"]
-    plain = [label for label in recalls or board.metrics if "@" not in label and "(" not in label]
-    return (plain or recalls or board.metrics)[:most]
+    found = recalls or board.metrics
+    if len(found) > most or recalls:
+        found = [label for label in found if "@" not in label and "(" not in label] or found
+    if len(found) > most and set(_RECALLS) < set(found):
+        found = [label for label in found if label in _RECALLS]
+    return found[:most]

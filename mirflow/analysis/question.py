@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import TypedDict, Unpack
+
+from ..metrics.base.arguments import refuse_unknown
 
 Names = str | Sequence[str] | None
 Parameters = Mapping[str, object] | None
@@ -18,8 +20,9 @@ class Question:
     Parameters
     ----------
     metric : str, sequence of str or None
-        Identities, aliases or bare names of metrics; None: all that are one number. A metric with extra dims, such as
-        a confusion matrix, is asked for alone.
+        Names of metrics: a bare name or an alias for all its stored parameters (where one metric is needed: for the
+        default ones), an identity with parameters for these; None: all that are one number. A metric with extra dims,
+        such as a confusion matrix, is asked for alone.
     aggregate : {"mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total", "sum"} or None
         None: each metric's standard one. Without a `metric`, those metrics answer for which it is defined. Metrics
         with extra dims have ``sum`` (their standard one) and ``mean``, and no other metric has ``sum``.
@@ -44,10 +47,18 @@ class Question:
         Only metrics with these parameters: ``{"window": 0.05}``.
     over : mapping of str to str, or None
         Of a metric with extra dims: what to do along some of them in each track, in this order, before anything is done
-        over tracks: ``{"frame": "median", "source": "mean"}``.
+        over tracks: ``{"frame": "median", "source": "mean"}``, or which label to take, ``{"source": "vocals"}``. What
+        names a reduction is one, even if a label is called so too. Where no dim is left, the metric is one number a
+        track, and everything that is asked of scores can be asked of it.
+    across : mapping of str to str or sequence of str, or None
+        What to do across the figures of groups (of `by`), classes or tags, after everything else, in this order:
+        ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
+        deviation of a sample.
     sort : str or None
         The order of the systems: a metric, the best first by its figure over all tracks of the question, or ``name``.
         None: as they are stored, or as they were named.
+    exact : bool
+        The metrics are identities as they are stored; a bare one stands for the default parameters alone.
     """
 
     metric: Names = None
@@ -62,6 +73,8 @@ class Question:
     param: Parameters = None
     over: Reductions = None
     sort: str | None = None
+    across: Mapping[str, str | Sequence[str]] | None = None
+    exact: bool = False
 
     def policy(self, systems: int) -> str:
         """What is done about cells without a score where so many systems are compared."""
@@ -80,3 +93,25 @@ class Options(TypedDict, total=False):
     param: Parameters
     over: Reductions
     sort: str | None
+    across: Mapping[str, str | Sequence[str]] | None
+
+
+def make_question(
+    function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[Options]
+) -> Question:
+    """A question from the arguments of a function of that name.
+
+    Raises
+    ------
+    TypeError
+        For a word that is none of a question's, with the nearest one.
+
+    Examples
+    --------
+    >>> make_question("query", "majmin", wher="year < 1980")
+    Traceback (most recent call last):
+        ...
+    TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
+    """
+    refuse_unknown(function, options, [*Options.__annotations__, "metric", "aggregate", "by", "group"])
+    return Question(metric, aggregate, by, **options)

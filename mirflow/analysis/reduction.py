@@ -41,7 +41,7 @@ def track_weights(kind: str, weight: Float, duration: Float) -> tuple[Float, Flo
         return seconds, seconds
     if kind == "wcsr_total":
         return weight, seconds
-    raise QueryError(f"aggregate {kind!r} is not a ratio of sums over tracks")
+    raise QueryError(f"aggregate {kind!r} is not a ratio of sums over tracks; choose mean")
 
 
 def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:

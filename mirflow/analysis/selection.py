@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 
-from ..errors import MetricError, UnknownNameError
+from ..errors import MetricError, QueryError, UnknownNameError
 from ..metrics.base import Convention, Measure, get_task, parse, tasks
 from .question import Names
 from .scoreboard import Scoreboard
+
+_SHOWN, _LISTED = 5, 10
+_MARKS = frozenset("@(")
+"""What a name with parameters has in it."""
 
 
 def as_names(names: Names) -> list[str] | None:
@@ -27,6 +31,8 @@ def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     ------
     UnknownNameError
         For a name that is not there, with a suggestion.
+    QueryError
+        For a pattern that no name matches.
     """
     known = {label: place for place, label in enumerate(board.names(dim))}
     chosen = as_names(names)
@@ -39,50 +45,121 @@ def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
     """The position of a name, or those that match it as a pattern."""
     if name in known:
         return [known[name]]
-    found = [place for label, place in known.items() if fnmatchcase(label, name)] if set("*?[") & set(name) else []
-    if not found:
+    if not set("*?[") & set(name):
         raise UnknownNameError(dim, name, known)
+    found = [place for label, place in known.items() if fnmatchcase(label, name)]
+    if not found:
+        more = ", ..." if len(known) > _SHOWN else ""
+        raise QueryError(f"no {dim} matches {name!r}; there are: {', '.join(list(known)[:_SHOWN])}{more}")
     return found
 
 
-def find_metrics(board: Scoreboard, names: Names) -> list[int]:
+def find_metrics(board: Scoreboard, names: Names, *, exact: bool = False) -> list[int]:
     """Positions of metrics along ``metric``; all of them for None.
 
     Parameters
     ----------
     board : Scoreboard
     names : str, sequence of str or None
-        Identities as they are stored, other spellings of them (an alias, parameters that are the defaults), or a
-        metric's bare name, which stands for all its stored parameters.
+        A metric's bare name or an alias of it, which stands for all its stored parameters, or a name with parameters,
+        which stands for these alone, the defaults too: ``raw_pitch_accuracy@50``.
+    exact : bool
+        The names are identities as they are stored, of which the bare one is that of the defaults alone.
 
     Raises
     ------
     UnknownNameError
         For a name that is not there, with a suggestion.
+    QueryError
+        For a metric with extra dims.
     """
     known = {label: place for place, label in enumerate(board.metrics)}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(board, name, known)))
+    return list(dict.fromkeys(place for name in chosen for place in _places(board, name, known, exact)))
 
 
-def _places(board: Scoreboard, name: str, known: dict[str, int]) -> Iterable[int]:
-    if name in known:
+def find_single(board: Scoreboard, name: str, among: Sequence[int] | None = None) -> int:
+    """The position of the one metric that a name stands for where only one can: of several that of the defaults.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    name : str
+    among : sequence of int or None
+        The metrics that are left by what else is asked; None: all.
+
+    Raises
+    ------
+    QueryError
+        If the name stands for several, and none of them has the default parameters.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    found = [place for place in find_metrics(board, name) if among is None or place in among]
+    if len(found) == 1:
+        return found[0]
+    default = [place for place in found if _MARKS.isdisjoint(board.metrics[place])]
+    if len(default) != 1:
+        some = ", ".join(board.metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
+        raise QueryError(f"{name!r} stands for {len(found)} metrics; say one of: {some}")
+    return default[0]
+
+
+def spell_out(board: Scoreboard, place: int) -> str:
+    """A metric with the value of its primary parameter, which an identity leaves out where it is the default."""
+    label = board.metrics[place]
+    measure = _measure(_convention(board), label)
+    if measure is None or not measure.values or not _MARKS.isdisjoint(label):
+        return label
+    return f"{label}@{measure.values[0]}"
+
+
+def _places(board: Scoreboard, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
+    if exact and name in known:
         return [known[name]]
-    identity = _identity(board, name)
+    convention = _convention(board)
+    measure = _measure(convention, name)
+    if _MARKS.isdisjoint(name):
+        bare = name if measure is None else measure.metric.name
+        family = [place for label, place in known.items() if label == name or _bare(label) == bare]
+        if family:
+            return family
+    identity = name if name in known else str(measure)
     if identity in known:
         return [known[identity]]
-    family = [place for label, place in known.items() if label.startswith((f"{name}@", f"{name}("))]
-    if not family:
-        raise UnknownNameError("metric", name, [*known, *find_tables(board).values()])
-    return family
+    variables = split_names(board, name)[1]
+    if variables:
+        raise QueryError(explain_dims(board, variables[0]))
+    raise UnknownNameError("metric", name, [*known, *find_tables(board).values()])
 
 
-def _identity(board: Scoreboard, name: str) -> str | None:
-    """The identity that a name means under the evaluation's convention; None where it means nothing there."""
-    measure = _measure(_convention(board), name)
-    return None if measure is None else str(measure)
+def _bare(label: str) -> str:
+    """The name of a metric without its parameters."""
+    return label.partition("@")[0].partition("(")[0]
+
+
+def explain_dims(board: Scoreboard, variable: str, done: Collection[str] = ()) -> str:
+    """Why a metric with extra dims cannot stand where it takes one number a track, and what to say instead.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    variable : str
+        One of :func:`find_tables`.
+    done : collection of str
+        Dims that are reduced already.
+    """
+    measure, sibling = find_measures(board)[variable], board.siblings[variable]
+    labelled = zip(measure.metric.dims, sibling.labels(), strict=True)
+    left = {dim: labels for dim, labels in labelled if dim not in done}
+    said = " ".join(f"--over {dim}=mean" for dim in left)
+    one = "".join(
+        f", or one alone: --over {dim}={labels[0]}" for dim, labels in left.items() if labels and len(left) == 1
+    )
+    dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
+    return f"metric {str(measure)!r} has {dims}; this takes one number a track: {said}{one}"
 
 
 def _convention(board: Scoreboard) -> Convention | None:
@@ -135,20 +212,22 @@ def _spellings(convention: Convention, variable: str) -> Iterable[str]:
         yield metric.name if value == variable else f"{metric.name}@{value}"
 
 
-def split_names(board: Scoreboard, names: Names) -> tuple[list[str], list[str]]:
+def split_names(board: Scoreboard, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
     """Names in a question, apart: those of metrics that are one number, and the variables of those with extra dims.
 
-    A metric with extra dims is named by its identity, by its bare name for all its stored parameters, or by its
-    variable. What is not there counts as the name of a number.
+    A metric with extra dims is named by its bare name for all its stored parameters, by a name with parameters for
+    these alone, or by its variable; `exact` as for :func:`find_metrics`. What is not there counts as the name of a
+    number.
     """
     tables, convention = find_tables(board), _convention(board)
     numbers: list[str] = []
     variables: list[str] = []
     for name in as_names(names) or []:
         measure = _measure(convention, name)
-        exact = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
-        family = [variable for variable in tables if "@" not in name and variable.startswith(f"{name}_")]
-        found = [] if name in board.metrics else exact or family
+        same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
+        bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None
+        family = [variable for variable, one in tables.items() if bare is not None and _bare(one) == bare]
+        found = [] if name in board.metrics else family or same
         variables += found
         numbers += [] if found else [name]
     return numbers, list(dict.fromkeys(variables))

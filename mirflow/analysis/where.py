@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +28,7 @@ _COMPARISONS: MappingProxyType[type[ast.cmpop], _Comparison] = MappingProxyType(
         ast.GtE: operator.ge,
     }
 )
+_SINGLE = re.compile(r"(?<![=!<>])=(?!=)")
 LONGEST = 10_000
 """Characters of an expression; deeper nesting than these allow would exhaust the parser."""
 
@@ -71,7 +73,7 @@ def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         if isinstance(error, QueryError):
             raise
-        hint = "write it like genre == 'Rock' and year < 1980"
+        hint = "equality is ==" if _SINGLE.search(expression) else "write it like genre == 'Rock' and year < 1980"
         raise QueryError(f"where: not an expression: {expression!r}; {hint}") from None
     try:
         return _Reader(expression, columns, count).truth(tree)

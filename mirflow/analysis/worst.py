@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,7 +14,6 @@ from .aggregate import origin_of
 from .part import Part, select
 from .question import Question
 from .scoreboard import Array, Scoreboard
-from .selection import split_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -36,6 +35,8 @@ class Extremes:
         What the tracks are ordered by.
     coords : mapping of str to list of array (tracks,)
         Coordinates of the tracks.
+    n : list of int
+        How many tracks take part, of each list.
     left_out : int
         Scores that do not take part: missing, or with nothing to measure where these are left out.
     overall, best : bool
@@ -51,6 +52,7 @@ class Extremes:
     weight: list[Float]
     value: list[Float]
     coords: Mapping[str, list[Array]]
+    n: list[int]
     left_out: int
     overall: bool
     best: bool
@@ -60,6 +62,8 @@ class Extremes:
         """``track``, ``value`` and ``weight`` over (system, rank); overall ``track``, ``value`` over rank.
 
         Overall ``score`` and ``weight`` are over (system, rank). Where a system has fewer tracks, ``track`` is empty.
+        ``n`` is the number of tracks that take part. Where annotators are asked for, ``annotator`` lies along with
+        ``track``.
         """
         import xarray as xr
 
@@ -72,17 +76,20 @@ class Extremes:
                 row[: len(column)] = column
             return whole
 
-        named = padded([np.array(names, dtype=str) for names in self.track], "")
-        coords = {"rank": np.arange(1, longest + 1), "system": np.array(self.systems, dtype=str)}
+        dims, shown = (("rank",), 0) if self.overall else (("system", "rank"), slice(None))
+        along = {"track": [np.array(names, dtype=str) for names in self.track]}
+        if "annotator" in self.attrs:
+            along["annotator"] = [np.array(names, dtype=str) for names in self.coords["annotator"]]
+        coords: dict[str, Any] = {name: (dims, padded(columns, "")[shown]) for name, columns in along.items()}
+        coords |= {"rank": np.arange(1, longest + 1), "system": np.array(self.systems, dtype=str)}
         value = padded(self.value, np.nan)
         attrs = {**self.attrs, "metric": self.metric, "unit": self.unit, "left_out": str(self.left_out)}
         if self.overall:
             both = ("system", "rank")
             scores = {"score": (both, self.score[0]), "weight": (both, self.weight[0])}
-            return xr.Dataset({"value": ("rank", value[0]), **scores}, {**coords, "track": ("rank", named[0])}, attrs)
-        dims = ("system", "rank")
+            return xr.Dataset({"value": (dims, value[0]), **scores, "n": ((), self.n[0])}, coords, attrs)
         weight = padded([one[0] for one in self.weight], np.nan)
-        return xr.Dataset({"value": (dims, value), "weight": (dims, weight)}, {**coords, "track": (dims, named)}, attrs)
+        return xr.Dataset({"value": (dims, value), "weight": (dims, weight), "n": ("system", self.n)}, coords, attrs)
 
 
 def extremes(
@@ -139,6 +146,7 @@ def extremes(
         [part.weight[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)],
         [own.mean(axis=0) for own in scores],
         {name: [values[part.tracks][own] for own in chosen] for name, values in part.board.coords["track"].items()},
+        [int(included[..., 0].all(axis=0).sum())] if overall else included[..., 0].sum(axis=1).tolist(),
         int((~included).sum()),
         overall,
         best,
@@ -147,10 +155,8 @@ def extremes(
 
 
 def _one_metric(board: Scoreboard, question: Question, overall: bool) -> Part:
-    if split_names(board, question.metric)[1]:
-        raise QueryError("tracks are listed by a metric that is one number for each track")
     missing = question.missing or ("common" if overall else "skip")
-    part = select(board, replace(question, by=None, aggregate="mean", missing=missing))
+    part = select(board, replace(question, by=None, aggregate="mean", missing=missing), single=True)
     if len(part.metrics) != 1:
         raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(part.metric_names)}")
     if part.texts("orientation")[0] == "none":

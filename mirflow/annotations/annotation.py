@@ -10,12 +10,15 @@ import numpy as np
 
 from ..errors import AnnotationError
 from ..ragged import Column, Int, Ragged
+from .coded import encode
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Attribute = str | float | int
+DTYPES: Mapping[str, type] = {"float64": np.float64, "str": np.str_, "signal": object}
+"""What arrays hold, by the name that the schema gives it; of labels codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +31,8 @@ class Annotation:
         A name of :data:`mirflow.annotations.schema.KINDS`.
     columns : mapping of str to array
         Times and values, float64, in the units of the schema; of audio, signals.
-    labels : list of str or None
-        The text of each row, for kinds that have a ``label``.
+    labels : sequence of str or None
+        The text of each row, for kinds that have a ``label``: a list, or codes into a vocabulary that is shared.
     inner_counts : tuple of int64 arrays
         Counts of the dims below the outermost, for nested kinds.
     lines : sequence of int or None
@@ -49,7 +52,7 @@ class Annotation:
 
     kind: str
     columns: Mapping[str, Column]
-    labels: list[str] | None = None
+    labels: Sequence[str] | None = None
     inner_counts: tuple[Int, ...] = ()
     lines: Sequence[int] | None = None
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
@@ -117,17 +120,31 @@ def _size(annotation: Annotation, depth: int) -> int:
 
 
 def _filled(annotation: Annotation, name: str, depth: int) -> Column:
-    """A column; NaN throughout where an annotation leaves it out and others have it."""
+    """A column; nothing throughout where an annotation leaves it out and others have it."""
     column = annotation.columns.get(name)
-    return np.full(_size(annotation, depth), np.nan) if column is None else column
+    return absent(annotation.schema, name, _size(annotation, depth)) if column is None else column
+
+
+def absent(kind: Kind, name: str, size: int) -> Column:
+    """A column that says nothing: NaN, empty text, or no label.
+
+    Examples
+    --------
+    >>> absent(KINDS["judgements"], "grader", 2).tolist(), absent(KINDS["judgements"], "label", 2).tolist()
+    (['', ''], [-1, -1])
+    """
+    if name == "label":
+        return np.full(size, -1, dtype=np.int64)
+    return np.full(size, "" if kind.variable(name).dtype == "str" else np.nan)
+
+
+def _says_nothing(column: Column) -> bool:
+    return bool((column == "").all() if column.dtype.kind == "U" else np.isnan(column).all())
 
 
 def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int:
     """Codes of all labels; -1 for the items of an annotation without labels."""
-    flat = [label for annotation in annotations for label in annotation.labels or ()]
-    for label in dict.fromkeys(flat):
-        vocabulary.setdefault(label, len(vocabulary))
-    codes = np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
+    codes = encode((annotation.labels or () for annotation in annotations), vocabulary)
     if all(annotation.labels is not None for annotation in annotations):
         return codes
     depth = len(annotations[0].schema.dims)
@@ -149,7 +166,7 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
     columns = {
         name: column
         for name, column in one.columns.items()
-        if name != "label" and not (name in optional and len(column) and np.isnan(column).all())
+        if name != "label" and not (name in optional and len(column) and _says_nothing(column))
     }
     return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
 
@@ -203,10 +220,10 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
     if missing:
         raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
-    columns = {
-        v.name: np.asarray(dataset[v.name].values, dtype=np.float64)
+    columns: dict[str, Column] = {
+        v.name: np.asarray(dataset[v.name].values, dtype=DTYPES[v.dtype])
         for v in kind.variables
-        if v.dtype == "float64" and v.name in dataset.variables
+        if v.name != "label" and v.name in dataset.variables
     }
     labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
     inner = tuple(np.asarray(dataset[size].values, dtype=np.int64) for size in sizes)

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError
 from ..ragged import Column, Int, Ragged
-from .annotation import Annotation, Attribute, from_ragged, to_dataset, to_ragged
+from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, to_dataset, to_ragged
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
 
 
 def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
-    """Rows with all the named columns: NaN, or no label, where they had none.
+    """Rows with all the named columns: NaN, empty text, or no label, where they had none.
 
     Examples
     --------
@@ -191,7 +191,7 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
     for name in names:
         if name not in columns:
             size = int(rows.counts[kind.depths.get(name, len(kind.dims)) - 1].sum())
-            columns[name] = np.full(size, -1, dtype=np.int64) if name == "label" else np.full(size, np.nan)
+            columns[name] = absent(kind, name, size)
     return Ragged(columns, rows.counts, rows.labels, rows.depths)
 
 
@@ -221,7 +221,7 @@ def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
     columns: dict[str, Column] = {}
     for variable in kind.variables:
         if variable.name in variables:
-            dtype = np.int64 if variable.name == "label" else np.float64
+            dtype = np.int64 if variable.name == "label" else DTYPES[variable.dtype]
             columns[variable.name] = np.asarray(variables[variable.name], dtype=dtype)
     labels = tuple(str(label) for label in variables.get(VOCABULARY, ()))
     try:

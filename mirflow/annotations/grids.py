@@ -42,6 +42,18 @@ def hop_of(grid: GridSpec) -> float | None:
     raise AnnotationError(f"not a grid: {grid!r}; write union, reference or {{hop: seconds}}")
 
 
+def grid_attr(grid: GridSpec) -> str:
+    """What a dataset says of its grid.
+
+    Examples
+    --------
+    >>> grid_attr("union"), grid_attr({"hop": 0.01})
+    ('union', 'hop 0.01 s')
+    """
+    hop = hop_of(grid)
+    return str(grid) if hop is None else f"hop {hop:g} s"
+
+
 def align(
     annotations: Sequence[Annotation], grid: GridSpec = "union", names: Sequence[str] | None = None
 ) -> xr.Dataset:
@@ -84,10 +96,11 @@ def align(
     kinds = sorted({annotation.kind for annotation in annotations})
     if len(kinds) > 1 or kinds[0] not in ("intervals", "events"):
         raise AnnotationError(
-            f"only intervals with intervals, or events with events, share a grid, not {', '.join(kinds)}"
+            "only intervals with intervals, events with events, or series with series share a grid, "
+            f"not {', '.join(kinds)}; mirflow.explain compares two annotations of other kinds"
         )
     rows = to_ragged(annotations)
-    labels = _names(annotations) if names is None else list(names)
+    labels = names_of(annotations) if names is None else list(names)
     coords: dict[str, Any] = {"annotation": labels}
     variables: dict[str, Any]
     if kinds[0] == "events":
@@ -104,10 +117,10 @@ def align(
         }
         coords["end"] = ("time", ends, {"long_name": "end of the stretch", "units": "s"})
     coords["time"] = ("time", times, {"long_name": "start of the stretch", "units": "s"})
-    return xr.Dataset(variables, coords, {"kind": kinds[0], "grid": str(grid) if hop is None else f"hop {hop:g} s"})
+    return xr.Dataset(variables, coords, {"kind": kinds[0], "grid": grid_attr(grid)})
 
 
-def _names(annotations: Sequence[Annotation]) -> list[str]:
+def names_of(annotations: Sequence[Annotation]) -> list[str]:
     """Names that tell the annotations apart, or numbers."""
     for key in ("annotator", "system", "source"):
         names = [str(annotation.attrs.get(key, "")) for annotation in annotations]

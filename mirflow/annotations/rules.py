@@ -152,5 +152,7 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
         items = test(rows)
         if items.any():
             message = interval_message if "start" in rows.columns else event_message
+            if kind.name == "notes":
+                message = message.replace("interval", "note", 1)
             findings[name] = Finding(name, items, message)
     return findings

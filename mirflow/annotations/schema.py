@@ -61,7 +61,7 @@ class Kind:
         for variable in self.variables:
             if variable.name == name:
                 return variable
-        raise UnknownNameError(f"variable of kind {self.name!r}", name, [v.name for v in self.variables])
+        raise UnknownNameError(f"{self.name} variable", name, [v.name for v in self.variables])
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -166,13 +166,38 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "ranking",
-                ("query", "rank"),
+                # In the order of rank; of references in any order.
+                ("rank",),
                 (
-                    Variable("query", "str", "the query's name", depth=1),
                     Variable("label", "str", "the item's name"),
-                    Variable("value", "float64", "relevance or score", optional=True),
+                    Variable("value", "float64", "score, or relevance grade", optional=True),
+                    Variable("left_out", "float64", "1 where the item is taken out of rankings", optional=True),
                 ),
-                ("retrieval", "similarity"),
+                ("retrieval",),
+            ),
+            Kind(
+                "judgements",
+                # References hold what graders said of each candidate; estimates the candidates in the order of rank.
+                ("judgement",),
+                (
+                    Variable("label", "str", "the candidate's name"),
+                    Variable("grader", "str", "who judged", optional=True),
+                    Variable("broad", "str", "broad category: NS, SS or VS", optional=True),
+                    Variable("value", "float64", "fine judgement; of systems a score", optional=True),
+                ),
+                ("similarity",),
+            ),
+            Kind(
+                "following",
+                ("note",),
+                (
+                    Variable("time", "float64", "onset in the performance", "s"),
+                    Variable("detected", "float64", "when the onset was reported", "s", optional=True),
+                    Variable("position", "float64", "onset in the score", "s"),
+                    Variable("pitch", "float64", "pitch", "MIDI", optional=True),
+                ),
+                ("score_following",),
+                ("finite", "not_negative"),
             ),
             Kind(
                 "audio",

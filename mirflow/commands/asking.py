@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .options import OptionalLevels, choosing_options, label_option, showing_options, store_argument, stores_argument
-from .output import choose_format, emit, for_people, output_options, tables_of
+from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
     from ..analysis.answer import Answer
@@ -39,14 +39,15 @@ def query_command(
     _check_options(options, style)
     question = _question(options)
     boards = choose(open_boards(stores, labels), question.metric, options["group"])
-    tables: list[Table] = []
-    for name, board in boards.items():
+    tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
+    for name, board in {} if options["primary"] else boards.items():
         if options["worst"] or options["best"]:
             tables += _extremes(board, question, name, style, options)
             continue
         for answer in _answers(board, question, name, options):
             tables += tables_of(answer, style, options["percent"], across=options["pivot"])
-    emit(tables, style, output, stacked=options["stacked"])
+    latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
+    emit(tables, style, output, latex)
 
 
 def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Scoreboard]:
@@ -68,11 +69,12 @@ def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str,
 def _question(options: Mapping[str, Any]) -> Question:
     from ..analysis.question import Question
 
-    plain = ("metric", "by", "system", "tracks", "annotator", "param", "over")
+    plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
     listed = bool(options["worst"] or options["best"])
+    words: dict[str, Any] = {name: options[name] or None for name in plain}
+    words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
     return Question(
-        **{name: options[name] or None for name in plain},
-        **{name: options[name] for name in ("aggregate", "missing", "where", "sort")},
+        **words,
         undefined=options["undefined"] or ("skip" if listed else "keep"),
     )
 
@@ -85,33 +87,60 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
         raise click.UsageError("--worst or --best, not both")
     if "overall" in given and not listed:
         raise click.UsageError("--overall is about listed tracks; add --worst or --best")
-    for name in ("aggregate", "by", "over", "ci", "significance", "pivot"):
+    for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
         if listed and name in given:
             raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
+    for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
+        if "primary" in given and name in given:
+            raise click.UsageError(f"--primary shows the first metric of each evaluation and takes no --{name}")
+    for name in ("ci", "significance"):
+        if "across" in given and name in given:
+            raise click.UsageError(f"--across gives figures of figures, and --{name} is about tracks: leave one out")
     if "cluster" in given and not {"ci", "significance"} & set(given):
         raise click.UsageError("--cluster is about intervals; add --ci or --significance")
     if "pivot" in given and not for_people(style):
         raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
-    if "stacked" in given and style != "latex":
-        raise click.UsageError("--stacked is about LaTeX; add --format latex")
+    for name in ("stacked", "caption", "tex_label", "no_notes"):
+        if name in given and style != "latex":
+            raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
 
 
 def _answers(
     board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
 ) -> Sequence[Answer | ExtraAnswer]:
     """The figures of one evaluation, with what was asked to stand beside them."""
-    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    if ci is None and significance is None:
+    if options["ci"] is None and options["significance"] is None:
         from ..analysis.query import answers
 
         return answers(board, question, name)
+    return [_numbers(board, question, name, options)]
+
+
+def _numbers(board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
+    """The figures of metrics that are one number a track, with intervals and marks if they were asked for."""
     from ..analysis.aggregate import ask
     from ..analysis.inference import intervals
     from ..analysis.marking import mark_best
 
+    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
     plain = ask(board, question, name) if ci is None else None
     answer = plain or intervals(board, question, level=ci, cluster=cluster, group=name)
-    return [answer if significance is None else mark_best(board, question, answer, level=significance, cluster=cluster)]
+    return answer if significance is None else mark_best(board, question, answer, level=significance, cluster=cluster)
+
+
+def _primary(
+    boards: Mapping[str, Scoreboard], question: Question, style: str, options: Mapping[str, Any]
+) -> list[Table]:
+    """The first metric of each evaluation: one table for people, the rows of all for programs."""
+    from ..analysis.query import primary_answers
+    from ..report.primary import primary_table
+
+    found, bare = primary_answers(boards, question, lambda board, asked, name: _numbers(board, asked, name, options))
+    if for_people(style):
+        return [primary_table(found, percent=options["percent"], left_out=bare)]
+    for name in bare:
+        click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+    return [table for answer in found for table in tables_of(answer, style)]
 
 
 def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
@@ -163,4 +192,8 @@ def _emit_problems(boards: Mapping[str, Scoreboard], style: str, output: Path | 
     from ..report.tables import merge
 
     tables = [problems_table(name, find_problems(board), cut=for_people(style)) for name, board in boards.items()]
-    emit([replace(merge(tables), folds=tables[0].folds)], style, output)
+    whole = merge(tables)
+    if not whole.rows and for_people(style):
+        click.echo("every cell has a score", err=True)
+        return
+    emit([replace(whole, folds=tables[0].folds)], style, output)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import counted
 from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options
 from .reading import check_existing, chosen_annotator, reading_options
@@ -55,10 +57,15 @@ def check_command(
                 click.echo(line)
     else:
         emit([_table(checks)], style, output)
-    summary = ", ".join(f"{count} {name}{'s' if count != 1 else ''}" for name, count in counts.items())
-    click.echo(f"{len(checks)} file{'s' if len(checks) != 1 else ''}: {summary}", err=True)
+    summary = _counted(counts)
+    click.echo(f"{_counted(Counter(one.what for one in checks))}: {summary}", err=True)
     if counts["error"]:
         context.exit(FAILED)
+
+
+def _counted(counts: Mapping[Any, int]) -> str:
+    """``1 file, 2 tracks``."""
+    return ", ".join(counted(count, name) for name, count in counts.items())
 
 
 def _lines(check: FileCheck) -> list[str]:

@@ -9,7 +9,7 @@ import click
 
 from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
 from .asking import open_boards
-from .options import label_option, stores_argument
+from .options import label_option, over_option, param_option, stores_argument
 from .output import choose_format, emit, for_people, output_options
 
 
@@ -25,6 +25,8 @@ from .output import choose_format, emit, for_people, output_options
 @click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@param_option
+@over_option
 @click.option(
     "--test",
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
@@ -60,6 +62,8 @@ def compare_command(
     systems: tuple[str, ...],
     tracks: tuple[str, ...],
     where: str | None,
+    param: dict[str, str],
+    over: dict[str, str],
     test: str | None,
     correction: str | None,
     by_ranks: bool,
@@ -98,7 +102,8 @@ def compare_command(
     if by_ranks and how:
         raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
     chosen = systems or None, tracks or None
-    question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, where=where)
+    narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None}
+    question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found = []
     for name, board in choose(open_boards(stores, labels), question.metric, group).items():
         if by_ranks:

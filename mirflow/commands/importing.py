@@ -23,6 +23,7 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
 
     TABLE stands in for the one that the mapping names; without it, the mapping's own paths are read.
     """
+    from ..errors import counted
     from ..importing import import_scores
 
     if table is not None and root is not None:
@@ -30,6 +31,7 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
     report = import_scores(mapping, store, root=root, table=table, overwrite=overwrite)
     for name, (systems, tracks, metrics) in report.shapes.items():
         lost = report.missing[name]
-        without = f", {lost} cells without a score" if lost else ""
-        click.echo(f"{name}: {systems} systems x {tracks} tracks x {metrics} metrics{without}", err=True)
+        without = f", {counted(lost, 'cell')} without a score" if lost else ""
+        shape = f"{counted(systems, 'system')} x {counted(tracks, 'track')} x {counted(metrics, 'metric')}"
+        click.echo(f"{name}: {shape}{without}", err=True)
     click.echo(f"{store} written", err=True)

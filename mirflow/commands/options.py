@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from ..analysis.names import AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
+from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
 from .output import output_options
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -18,7 +18,7 @@ stores_argument = click.argument("stores", type=click.Path(path_type=Path), narg
 label_option = click.option(
     "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
 )
-_KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES]))
+_KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES, *CLASS_AGGREGATES]))
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -32,6 +32,18 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
             raise click.BadParameter(f"{name} is given twice")
         pairs[name] = value
     return pairs
+
+
+param_option = click.option(
+    "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
+)
+over_option = click.option(
+    "--over",
+    multiple=True,
+    callback=_pairs,
+    metavar="DIM=HOW",
+    help="Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. In the order given.",
+)
 
 
 def choosing_options(command: Command) -> Command:
@@ -54,22 +66,14 @@ def choosing_options(command: Command) -> Command:
             "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
         ),
         click.option("--annotator", multiple=True, help="Only scores against this annotator. Repeat for several."),
-        click.option(
-            "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
-        ),
+        param_option,
         click.option(
             "--by",
             "-b",
             multiple=True,
             help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track.",
         ),
-        click.option(
-            "--over",
-            multiple=True,
-            callback=_pairs,
-            metavar="DIM=HOW",
-            help="Of metrics with extra dims: in each track, mean, median, sum, min or max. In the order given.",
-        ),
+        over_option,
         click.option(
             "--missing",
             type=click.Choice(tuple(MISSING)),
@@ -118,6 +122,14 @@ def _is_number(text: str) -> bool:
 def showing_options(command: Command) -> Command:
     """What stands beside the figures, and how they are laid out."""
     options = [
+        click.option(
+            "--across",
+            multiple=True,
+            callback=_pairs,
+            metavar="DIM=HOW",
+            help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+        ),
+        click.option("--primary", is_flag=True, help="One table: the first metric of each evaluation, systems across."),
         click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
         click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
         click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),
@@ -144,6 +156,9 @@ def showing_options(command: Command) -> Command:
             "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."
         ),
         click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their figures."),
+        click.option("--caption", help="In LaTeX: what stands above, as LaTeX. Default: what the table holds."),
+        click.option("--tex-label", help="In LaTeX: the label to refer to the table by."),
+        click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table."),
         click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
     ]
     for option in reversed(options):

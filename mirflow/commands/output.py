@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -26,6 +27,21 @@ _SUFFIXES = {
     ".txt": "table",
     "": "table",
 }
+
+
+@dataclass(frozen=True)
+class Latex:
+    """How tables are written in LaTeX: intervals below their figures, another caption, a label, no notes."""
+
+    stacked: bool = False
+    caption: str | None = None
+    label: str | None = None
+    notes: bool = True
+
+    def options(self, place: int) -> dict[str, Any]:
+        """For one of several tables: labels must be different."""
+        label = f"{self.label}-{place + 1}" if self.label and place else self.label
+        return {"stacked": self.stacked, "caption": self.caption, "label": label, "notes": self.notes}
 
 
 def output_options(command: Command) -> Command:
@@ -85,16 +101,17 @@ def tables_of(
         if for_people(style):
             return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes, across=across)]
         return [long_table(answer)]
+    if across is not None:
+        raise click.UsageError(
+            f"--pivot is about metrics that are one number for each track, and {answer.metric} is not"
+        )
     if for_people(style):
         return matrix_tables(answer, width=terminal_width(), percent=percent)
     return [entries_table(answer)]
 
 
-def emit(tables: Sequence[Table], style: str, output: Path | None = None, *, stacked: bool = False) -> None:
-    """Print tables, or write them to a file; programs get the rows of all of them as one table.
-
-    In LaTeX intervals stand below their figures if they are to be stacked.
-    """
+def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:
+    """Print tables, or write them to a file; programs get the rows of all of them as one table."""
     from ..report.latex import to_latex
     from ..report.tables import merge, to_csv, to_json, to_markdown, to_text
 
@@ -111,7 +128,8 @@ def emit(tables: Sequence[Table], style: str, output: Path | None = None, *, sta
     elif style == "markdown":
         text = "\n".join(to_markdown(table) for table in tables)
     elif style == "latex":
-        text = "\n".join(to_latex(table, stacked=stacked) for table in tables)
+        latex = latex or Latex()
+        text = "\n".join(to_latex(table, **latex.options(place)) for place, table in enumerate(tables))
     else:
         text = "\n".join(to_text(table, terminal_width()) for table in tables)
     if output is None:

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
-from .options import store_argument
+from .options import over_option, store_argument
 
 KINDS = {
     "distributions": "distributions",
@@ -22,7 +22,7 @@ KINDS = {
     "confusion": "confusion",
     "timeline": "timeline",
 }
-_COMMON = ("group", "system", "tracks", "missing", "undefined", "width", "height", "caption")
+_COMMON = ("group", "system", "tracks", "missing", "undefined", "over", "width", "height", "caption")
 
 
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
@@ -51,6 +51,7 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
 @click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
 @click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
+@over_option
 @click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
 @click.option("--unit", help="critical-difference: what is ranked within. Default: track.")
 @click.option(
@@ -95,7 +96,7 @@ def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
     format_of(output)
     need_matplotlib().use("agg")  # files are written, and there may be no display
     draw = getattr(figures, KINDS[kind])
-    given = {name: value for name, value in options.items() if value not in (None, ())}
+    given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)
     if kind == "timeline" and "tracks" in given:
         tracks = given.pop("tracks")

@@ -30,6 +30,11 @@ def _columns(context: click.Context, parameter: click.Parameter, value: str | No
     return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
 
 
+def _column(context: click.Context, parameter: click.Parameter, value: str | None) -> str | int | None:
+    """A column's name, or its number counted from 0."""
+    return int(value) if value is not None and value.isdecimal() else value
+
+
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
     """``coarse,fine`` as a list."""
     if value is None:
@@ -40,16 +45,29 @@ def _names(context: click.Context, parameter: click.Parameter, value: str | None
     return names
 
 
-_OPTIONS = {
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "input_format": {"help": "Of the files read: jams, csv, midi, ... Default: what their suffixes say."},
     "namespace": {"help": "The namespace to take from JAMS files."},
     "columns": {"callback": _columns, "help": "Which column of text holds what: start=0,label=1; or by the header."},
+    "delimiter": {"help": "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file."},
+    "header": {"flags": "--header/--no-header", "default": None, "help": "Whether text begins with names of columns."},
+    "comment": {"help": "Lines of text that begin with it are left out. Default: #"},
+    "encoding": {"help": "Of text. Default: utf-8."},
     "time_unit": {"help": "Of text: s, ms, samples@44100 or frames@0.01."},
     "pitch_unit": {"type": click.Choice(("Hz", "MIDI")), "help": "Of text. Default: Hz."},
     "select": {"help": "Which beats of a file: all, downbeat, bar_start or bar_end."},
     "levels": {"callback": _names, "help": "Values of {level} in the path, the coarsest first: upper,lower."},
     "sources": {"callback": _names, "help": "Of sound: the sources to take, in this order: vocals,drums."},
+    "exclude": {
+        "type": click.Choice(("self", "none")),
+        "help": "Of rankings: whether the query is left out of its own.",
+    },
+    "exclude_same": {"callback": _column, "help": "Of groups: the column whose agreement leaves items out: artist."},
+    "last": {"help": "The last row of a list of boundaries: end (of the row above), or keep."},
     "drums": {"is_flag": True, "help": "Take the percussion of MIDI files too."},
+    "instrument": {"help": "What labels the notes of MIDI files: program or track. Default: program."},
 }
+_RENAMED = {"input_format": "format"}  # --format is that of the output
 
 
 def reading_options(command: Command) -> Command:
@@ -57,12 +75,19 @@ def reading_options(command: Command) -> Command:
 
     @functools.wraps(command)
     def collect(*arguments: Any, **given: Any) -> Any:
-        options = {name: value for name in _OPTIONS if (value := given.pop(name)) not in (None, False)}
+        values = {name: given.pop(name) for name in _OPTIONS}
+        options = {
+            _RENAMED.get(name, name): value
+            for name, value in values.items()
+            if value is not None and not (_OPTIONS[name].get("is_flag") and value is False)
+        }
         return command(*arguments, options=options, **given)
 
     collected: Any = collect
     for name, settings in reversed(_OPTIONS.items()):
-        collected = click.option(f"--{name.replace('_', '-')}", name, **cast(dict[str, Any], settings))(collected)
+        given = {key: value for key, value in settings.items() if key != "flags"}
+        flags = str(settings.get("flags", f"--{name.replace('_', '-')}"))
+        collected = click.option(flags, name, **given)(collected)
     return cast(Command, collected)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import counted
 from .exits import FAILED, INTERRUPTED
 from .output import choose_format, emit, for_people, output_options, tables_of
 from .reading import check_existing, chosen_annotator, reading_options
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..running import EvaluationReport, RunReport
 
 _NAMED = 5
-"""Metrics that a line names before it says that there are more."""
+"""Metrics that a line names, and cells that are told one by one, before it says that there are more."""
 
 
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -45,6 +46,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="What a failed cell means.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed, and compute nothing.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
+@click.option("--primary", is_flag=True, help="Print one table: the first metric of each evaluation.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
 @click.pass_context
 def run_command(
@@ -57,6 +59,7 @@ def run_command(
     on_error: str | None,
     dry_run: bool,
     force: bool,
+    primary: bool,
     quiet: bool,
 ) -> None:
     """Score what PIPELINE (a YAML file) names, into its store.
@@ -87,12 +90,12 @@ def run_command(
     except KeyboardInterrupt:
         click.echo("interrupted; what was computed is kept: run the same command to go on", err=True)
         context.exit(INTERRUPTED)
-    _print_report(report, quiet)
+    _print_report(report, quiet, primary)
     if report.failed:
         context.exit(FAILED)
 
 
-def _print_report(report: RunReport, quiet: bool) -> None:
+def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     """The figures, what was computed, and why cells have no score, which is said under ``--quiet`` too."""
     from ..analysis.problems import find_problems
     from ..analysis.scoreboard import read_store
@@ -100,32 +103,37 @@ def _print_report(report: RunReport, quiet: bool) -> None:
 
     boards = read_store(report.store)
     if not quiet:
-        _print_results(report.store, boards)
+        _print_results(report.store, boards, primary)
     for evaluation in report.evaluations:
         if not quiet:
             _print_summary(evaluation)
-        if evaluation.failed:
+        if evaluation.failed or evaluation.partly:
             name = evaluation.plan.name
             for line in problem_lines(name, find_problems(boards[name])):
                 click.echo(f"  {line}", err=True)
-    if any(evaluation.failed for evaluation in report.evaluations):
+    if any(evaluation.failed or evaluation.partly for evaluation in report.evaluations):
         click.echo(f"  all of them: mirflow show {_quoted(report.store)} --problems", err=True)
     if not quiet:
         state = "written" if report.published else "unchanged"
         click.echo(f"{_below(report.store)} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
 
 
-def _print_results(store: Path, boards: Mapping[str, Scoreboard]) -> None:
-    """The figures that each evaluation is about, and how to see the others."""
+def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> None:
+    """The figures that each evaluation is about, and how to see the others; or only the first one of each."""
     from ..analysis.aggregate import ask
-    from ..analysis.query import headline_metrics
+    from ..analysis.query import headline_metrics, primary_answers
     from ..analysis.question import Question
+    from ..report.primary import primary_table
 
+    if primary:
+        found, bare = primary_answers(boards, Question())
+        emit([primary_table(found, left_out=bare)], "table")
+        return
     tables = []
     for name, board in boards.items():
         notes = _more(store, name, board, headline_metrics(board))
         if board.metrics:
-            tables += tables_of(ask(board, Question(headline_metrics(board)), name), "table", notes=notes)
+            tables += tables_of(ask(board, Question(headline_metrics(board), exact=True), name), "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
@@ -134,7 +142,7 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard]) -> None:
 def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
     """What a store holds besides the metrics that are shown, and the command that shows it."""
     from ..analysis.annotators import has_annotators
-    from ..analysis.selection import find_tables
+    from ..analysis.selection import find_measures
 
     command = f"mirflow query {_quoted(store)} --group {name}"
     left = [metric for metric in board.metrics if metric not in shown]
@@ -142,8 +150,9 @@ def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> li
     if left:
         some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
         notes.append(f"{len(left)} of {len(board.metrics)} metrics are not shown ({some}): {command}")
-    for metric in find_tables(board).values():
-        notes.append(f"the store also holds {metric}: {command} --metric {shlex.quote(metric)}")
+    for measure in find_measures(board).values():
+        listed = " --by track" if measure.metric.nominal else ""
+        notes.append(f"the store also holds {measure}: {command} --metric {shlex.quote(str(measure))}{listed}")
     if has_annotators(board):
         notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
     return notes
@@ -164,7 +173,12 @@ def _print_summary(evaluation: EvaluationReport) -> None:
     """What was computed and what became of it."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
-    click.echo(f"{evaluation.plan.name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
+    name = evaluation.plan.name
+    click.echo(f"{name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
+    if evaluation.undefined:
+        cells = counted(evaluation.undefined, "cell")
+        note = "had nothing to measure for some metrics and count with the score that they have (--undefined skip: not)"
+        click.echo(f"  {name}: {cells} {note}", err=True)
 
 
 @click.command("evaluate", short_help="Score two files or two folders.")
@@ -173,10 +187,15 @@ def _print_summary(evaluation: EvaluationReport) -> None:
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
 @click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: the convention's.")
 @click.option("--convention", "-c", help="Default: mir_eval's.")
-@click.option("--grid", help="union, or the hop of frames in seconds.")
+@click.option("--grid", help="union, reference, or the hop of frames in seconds.")
 @click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
 @click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier.")
 @click.option("--estimate-annotator", help="The estimate's, where it is another one.")
+@click.option(
+    "--classes",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="The classes or tags that there are: a table of names; of class,parent; or of from,to,credit.",
+)
 @reading_options
 @output_options
 @click.pass_context
@@ -191,14 +210,18 @@ def evaluate_command(
     percent: bool,
     annotator: str | None,
     estimate_annotator: str | None,
+    classes: Path | None,
     options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
 ) -> None:
-    """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names."""
+    """Score ESTIMATE against REFERENCE: two files, or two folders whose files have the same names.
+
+    Two tables of many tracks are scored track by track.
+    """
     from ..paths import evaluate_paths
-    from ..report.messages import shorten
-    from ..report.pairs import failed_cells
+    from ..readers.classes import read_classes
+    from ..report.pairs import failed_cells, partial_cells
 
     style = choose_format(style, output)
     annotators = chosen_annotator(annotator), chosen_annotator(estimate_annotator or annotator)
@@ -208,15 +231,28 @@ def evaluate_command(
         convention=convention,
         grid=_grid(grid),
         annotators=annotators,
+        classes=None if classes is None else read_classes(classes),
         **options,
     )
     failed = failed_cells(ds)
-    for line in failed:
-        click.echo(shorten(line), err=True)
+    for line in _reasons(ds, [*failed, *partial_cells(ds)]):
+        click.echo(line, err=True)
     if not (failed and _is_pair(ds) and for_people(style)):
         emit(_evaluated(ds, style, percent), style, output)
     if failed:
         context.exit(FAILED)
+
+
+def _reasons(ds: xr.Dataset, lines: Sequence[str]) -> list[str]:
+    """Why cells, or some of their metrics, have no score: each of few, or the most frequent kinds of reasons."""
+    from ..analysis.problems import find_problems
+    from ..analysis.scoreboard import from_dataset
+    from ..report.messages import shorten
+    from ..report.problems import problem_lines
+
+    if len(lines) <= _NAMED:
+        return list(map(shorten, lines))
+    return problem_lines(str(ds.attrs["task"]), find_problems(from_dataset(ds)))
 
 
 def _is_pair(ds: xr.Dataset) -> bool:
@@ -229,7 +265,7 @@ def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
     from ..analysis.query import answers
     from ..analysis.question import Question
     from ..analysis.scoreboard import from_dataset
-    from ..analysis.selection import find_tables
+    from ..analysis.selection import find_measures
     from ..report.pairs import pair_table
 
     board, question = from_dataset(ds), Question()
@@ -240,7 +276,8 @@ def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
         tables = [pair_table(ds, percent=percent and for_people(style))] if board.metrics else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
-        extra = (ask_extra(board, variable, question) for variable in find_tables(board))
+        named = [name for name, one in find_measures(board).items() if _is_pair(ds) or not one.metric.nominal]
+        extra = (ask_extra(board, variable, question) for variable in named)
         tables += [table for answer in extra for table in tables_of(answer, style)]
     return tables
 
@@ -271,4 +308,4 @@ def pack_command(
     from ..loading import pack
 
     tracks = pack(pattern, out, task, annotator=chosen_annotator(annotator), overwrite=overwrite, **options)
-    click.echo(f"{out}: {tracks} tracks", err=True)
+    click.echo(f"{out}: {counted(tracks, 'track')}", err=True)

@@ -42,7 +42,7 @@ def score_block(work: BlockWork) -> Cells:
 
 def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
-    convention = get_task(work.task).convention(work.convention)
+    convention = get_task(work.task).convention(work.convention, work.classes)
     measures = convention.select(work.measures)
     references, estimates = Side(), Side()
     for track in work.tracks:
@@ -83,6 +83,7 @@ def _score(
 def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Measure]) -> Scores:
     scored = Scores(np.full((len(every), len(scalars)), np.nan), np.zeros((len(every), len(scalars))))
     refused: dict[int, str] = {}
+    partly: dict[int, str] = {}
     repairs = np.zeros(len(every), dtype=np.int64)
     extras: dict[str, list[Sparse]] = {}
     for pair in every:
@@ -96,13 +97,14 @@ def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Me
             continue
         scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
         refused |= {int(pair): message for message in one.refused.values()}
+        partly |= {int(pair): message for message in one.partly.values()}
         repairs[pair] = one.repairs.sum()
         for name, sparse in one.extras.items():
             index = sparse.index.copy()
             index[:, 0] = pair
             extras.setdefault(name, []).append(replace(sparse, index=index))
     joined = {name: _join(parts) for name, parts in extras.items()}
-    return Scores(scored.score, scored.weight, joined, refused, repairs)
+    return Scores(scored.score, scored.weight, joined, refused, repairs, partly)
 
 
 BROKEN = "the metric failed: "
@@ -133,7 +135,13 @@ def _to_cells(
             pairs.status[cell] = Status.unreadable if lost else Status.invalid
             if message.startswith(BROKEN):
                 pairs.status[cell] = Status.failed
-            pairs.message[cell] = f"system {system!r}, track {track!r}: {message}"
+            pairs.message[cell] = _told(message, pair, pairs, references, estimates) or (
+                f"system {system!r}, track {track!r}: {message}"
+            )
+    for pair, message in scores.partly.items():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] == Status.ok:
+            pairs.message[cell] = _told(message, pair, pairs, references, estimates) or message
     status = np.array(pairs.status, dtype=np.int8)
     count = len(status)
     names = work.cells
@@ -161,6 +169,15 @@ def _to_cells(
         _durations(work, references),
         extras,
     )
+
+
+def _told(message: str, pair: int, pairs: Pairs, references: Side, estimates: Side) -> str | None:
+    """A message about one side of a pair with the name of its file; None if it is about both."""
+    for name, side, rows in (("reference", references, pairs.reference), ("estimate", estimates, pairs.estimate)):
+        label = side.label(int(rows[pair]))
+        if label and message.startswith(f"{name}: "):
+            return f"{label}: {message.removeprefix(f'{name}: ')}"
+    return None
 
 
 def _only(sparse: Sparse, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Sparse:

@@ -67,6 +67,9 @@ def combine_references(
 def _mean(score: Float, weight: Float) -> tuple[Float, Float]:
     """Means over the annotators that have something to measure; over all where none has."""
     counted = (weight > 0) | ~(weight > 0).any(axis=0)
+    # A reference without velocities gives no score where they are compared; the others do, and count.
+    told = counted & ~np.isnan(score)
+    counted = np.where(told.any(axis=0), told, counted)
     return np.mean(score, axis=0, where=counted), np.mean(weight, axis=0, where=counted)
 
 

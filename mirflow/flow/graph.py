@@ -130,7 +130,7 @@ def _put(dense: Column, sparse: Sparse, like: Sparse, row: Int, column: Int) -> 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     """What the results with extra dims of a plan will look like: those of a block without any cell."""
-    convention = get_task(plan.task).convention(plan.convention)
+    convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     none = np.zeros(0, dtype=np.int64)
     found = convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import DTYPES, Annotation, to_ragged
 from ..annotations.schema import Kind
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import Cleaned, Convention
+from ..ragged import Column
 from ..readers.sources import Source
 from ..status import Status
 
@@ -52,6 +53,10 @@ class Side:
         """The row of a source; -1 if it could not be read."""
         return self._entries[id(source)].row
 
+    def label(self, row: int) -> str:
+        """What to call the source of a row in messages; empty for the empty row."""
+        return next((entry.source.label for entry in self._entries.values() if entry.row == row), "")
+
     def trouble(self, source: Source) -> tuple[Status, str] | None:
         """Why a source cannot be scored; None if it can."""
         return self._entries[id(source)].trouble
@@ -90,5 +95,5 @@ def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
     names = like[0].columns if like else [name for name in kind.required if kind.variable(name).dtype != "str"]
     labels: list[str] | None = [] if (like and like[0].labels is not None) or "label" in kind.required else None
     no_counts = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims[1:])
-    columns = {name: np.zeros(0, object if kind.variable(name).dtype == "signal" else np.float64) for name in names}
+    columns: dict[str, Column] = {name: np.zeros(0, DTYPES[kind.variable(name).dtype]) for name in names}
     return Annotation(kind.name, columns, labels, no_counts)

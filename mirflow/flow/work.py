@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..metrics.base import Grid
 from ..plan import EvaluationPlan, Reference, Stale, blocks
@@ -45,7 +46,8 @@ class TrackWork:
 class BlockWork:
     """The work of one task: some tracks of one evaluation.
 
-    With `by_annotator` an estimate is not scored against a reference that is the same annotation.
+    With `by_annotator` an estimate is not scored against a reference that is the same annotation. `classes` are those
+    that there are, where the evaluation says so.
     """
 
     evaluation: str
@@ -56,6 +58,7 @@ class BlockWork:
     combine: Combine
     tracks: tuple[TrackWork, ...]
     by_annotator: bool = False
+    classes: Classes | None = None
 
     def __len__(self) -> int:
         return sum(len(track.systems) for track in self.tracks)
@@ -79,6 +82,7 @@ def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
             plan.combine,
             tuple(_track_works(plan, block.system, block.track)),
             by_annotator,
+            plan.classes,
         )
         for block in blocks(stale, block_size(plan.task, plan.max_block))
     ]

@@ -15,8 +15,10 @@ from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern
 from ..readers.sources import FileSource, Source, as_asked
 from ..readers.stems import gather_stems
+from ..readers.tables import holds_tracks
 from .model import Estimates, Evaluation
 from .resolve import Resolved, Trouble
+from .spreading import is_table, spread
 
 OpenPack = Callable[[str, str], Mapping[str, Source]]
 """Path and name for messages of a pack -> its sources by track."""
@@ -65,7 +67,8 @@ def discover(
     by_system = evaluation.estimates.annotator == "{system}"
     search = _Search(root, open_pack, is_lone(evaluation), troubles)
     references = search.side(evaluation.reference, "reference", resolved.reference, lists_all)
-    estimates = search.side(evaluation.estimates, "estimates", resolved.estimates, by_system)
+    known = list(dict.fromkeys(one.values["track"] for one in references if "track" in one.values))
+    estimates = search.side(evaluation.estimates, "estimates", resolved.estimates, by_system, known)
     if by_system:
         estimates = [_Found(one.source, _renamed(one.values, "annotator", "system")) for one in estimates]
     shared = [name for name in _names(references) if name in _names(estimates)]
@@ -99,15 +102,21 @@ def _renamed(values: Mapping[str, str], old: str, new: str) -> dict[str, str]:
 
 
 def is_lone(evaluation: Evaluation) -> bool:
-    """Whether it has one track only: neither side's pattern has a placeholder for it."""
-    patterns = [Pattern(side.path) for side in (evaluation.reference, evaluation.estimates)]
+    """Whether it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
+    sides = evaluation.reference, evaluation.estimates
+    if any(is_table(side, evaluation.task) for side in sides):
+        return False
+    patterns = [Pattern(side.path) for side in sides]
     return not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
 
 
-def find_matches(side: Estimates, key: str, root: str, lone: bool, troubles: list[Trouble]) -> list[Match]:
-    """What one side's pattern finds; if that is nothing, the reason is added to `troubles`."""
+def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble]) -> list[Match]:
+    """What one side's pattern finds; if that is nothing, the reason is added to `troubles`.
+
+    A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`.
+    """
     pattern = Pattern(side.path)
-    if not lone and not pattern.is_pack and "track" not in pattern.names:
+    if not trackless and not pattern.is_pack and "track" not in pattern.names:
         troubles.append(((key, "path"), f"has no {{track}}: {side.path!r}"))
         return []
     try:
@@ -133,14 +142,20 @@ class _Search:
     lone: bool
     troubles: list[Trouble]
 
-    def side(self, side: Estimates, key: str, reading: Reading, annotators: bool) -> list[_Found]:
-        """Everything that one side's pattern finds."""
+    def side(
+        self, side: Estimates, key: str, reading: Reading, annotators: bool, tracks: Sequence[str] | None = None
+    ) -> list[_Found]:
+        """Everything that one side's pattern finds; `tracks` are those that the other side has."""
         pattern = Pattern(side.path)
-        matches = find_matches(side, key, self.root, self.lone, self.troubles)
+        tabular = holds_tracks(side.path, reading)
+        matches = find_matches(side, key, self.root, self.lone or tabular, self.troubles)
         if pattern.is_pack:
             found = _packed(pattern, matches, key, reading, self.open_pack, self.troubles) if matches else []
             return [replace(one, source=as_asked(one.source, reading)) for one in found]
         names = pattern.names
+        if tabular:
+            rows = spread(side, key, matches, names, reading, tracks, self.troubles)
+            return [_Found(*one) for one in rows]
         if has_levels(side.path, reading):
             found = _gathered(gather_levels, "levels", matches, pattern, key, reading, self.troubles)
         elif reading.kind == "audio":

@@ -19,6 +19,7 @@ from .forms import form_problems
 from .metadata import MetadataError, column_name, read_tracks, read_values, tabulate
 from .model import Evaluation, Execution, Pipeline, Tracks
 from .resolve import Resolved, Trouble, resolve
+from .spreading import is_table
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def load_pipeline(path: str | Path) -> Pipeline:
     PipelineError
         With all problems of its form.
     """
-    document = read_document(path)
+    document = _named(read_document(path), path)
     pipeline, problems = _pipeline(document)
     if pipeline is None or problems:
         raise PipelineError(problems, path)
@@ -76,7 +77,7 @@ def plan_pipeline(
     PipelineError
         With all problems: of form, names that are not known, patterns that match nothing.
     """
-    document = read_document(path)
+    document = _named(read_document(path), path)
     return _plan_document(document, _root(document.data, path, root), root is not None, path, open_pack)
 
 
@@ -177,12 +178,19 @@ def _pipeline(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """The model of a document, if it has the right form, and all that is wrong with it."""
     problems = list(document.problems)
     if not isinstance(document.data, Mapping):
-        return None, problems or [Problem("", "is empty; it needs name, evaluations and store")]
+        return None, problems or [Problem("", "is empty; it needs evaluations and store")]
     problems += _duplicates(document)
     try:
         return Pipeline.model_validate(document.data), problems
     except ValidationError as error:
         return None, problems + form_problems(error, document, Pipeline)
+
+
+def _named(document: Document, path: str | Path) -> Document:
+    """A document with the name of its file where it says no other."""
+    if isinstance(document.data, Mapping) and "name" not in document.data:
+        document.data = {"name": Path(path).stem, **document.data}
+    return document
 
 
 def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[int, Evaluation]]:
@@ -215,11 +223,12 @@ def _duplicates(document: Document) -> list[Problem]:
 
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
     """The plan of an evaluation, or all that is wrong with it."""
-    resolved = resolve(evaluation)
+    resolved = resolve(evaluation, root)
     troubles: list[Trouble] = []
     if not isinstance(resolved, Resolved):
         for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
-            find_matches(side, key, root, is_lone(evaluation), troubles)
+            trackless = is_lone(evaluation) or is_table(side, evaluation.task)
+            find_matches(side, key, root, trackless, troubles)
         return [*resolved, *troubles]
     found = discover(evaluation, resolved, root, open_pack, troubles)
     track_meta = dict(tabulate(found.tracks, found.track_meta))
@@ -268,6 +277,7 @@ def _assembled(
         signatures=_signatures(evaluation, resolved, combine),
         on_error=evaluation.on_error,
         max_block=block,
+        classes=resolved.classes,
     )
 
 
@@ -282,6 +292,7 @@ def _signatures(evaluation: Evaluation, resolved: Resolved, combine: str) -> dic
         str(evaluation.reference.annotator),
         str(evaluation.estimates.annotator),
         combine,
+        *([] if resolved.classes is None else [resolved.classes.digest]),
     )
     sign = functools.partial(fingerprint, *shared)
     return {str(measure): sign(str(measure), str(measure.metric.version)) for measure in resolved.measures}

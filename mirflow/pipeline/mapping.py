@@ -12,7 +12,8 @@ from pydantic_core import core_schema
 from ..errors import AnnotationError
 from ..readers.patterns import Pattern
 from ..readers.scoretables import TableLayout
-from .model import IndexOrName, Strict, Tracks, identifier
+from .model import IndexOrName, Tracks, identifier
+from .strict import Strict
 
 _DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "whitespace": None}
 

@@ -7,9 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     GetJsonSchemaHandler,
     PlainValidator,
@@ -20,8 +18,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..errors import AnnotationError
-from ..readers.options import MAX_BYTES, DelimitedOptions, Format, Instrument, Last, PitchUnit, Reading, Select
+from ..readers.options import MAX_BYTES, DelimitedOptions, Exclude, Format, Instrument, Last, PitchUnit, Reading, Select
 from ..readers.patterns import Pattern
+from .classes import ClassesKey
+from .strict import Strict
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
@@ -108,12 +108,6 @@ Systems = Annotated[
 ]
 
 
-class Strict(BaseModel):
-    """A part of a file for people: unknown keys are errors, and nothing is converted in silence."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
-
-
 class Estimates(Strict):
     """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
 
@@ -133,8 +127,8 @@ class Estimates(Strict):
     """Whether the first row holds names of columns."""
     comment: str = "#"
     """Lines that begin with it are left out."""
-    time_unit: str = "s"
-    """s, ms, samples@44100, or frames@0.01 (numbers of frames with that hop)."""
+    time_unit: str = "auto"
+    """auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop)."""
     pitch_unit: PitchUnit = "Hz"
     """Of the pitches in delimited files: Hz or MIDI."""
     drums: bool = False
@@ -151,6 +145,10 @@ class Estimates(Strict):
     """Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level."""
     sources: list[str] = Field(default_factory=list)
     """Values of {source} to take, in this order, where a track has one sound file for each source; default: all."""
+    exclude: Exclude = "self"
+    """Of matrices and groups: self leaves the query itself out of its ranking, none keeps it."""
+    exclude_same: IndexOrName | None = None
+    """Of groups: a column, such as artist; items that agree with the query's own are left out of its ranking."""
     max_bytes: int = Field(default=MAX_BYTES, gt=0)
     """Larger files count as unreadable; sound files, which are read in pieces, only where this is set."""
 
@@ -202,6 +200,8 @@ class Estimates(Strict):
             drums=self.drums,
             instrument=self.instrument,
             sources=self.sources,
+            exclude=self.exclude,
+            exclude_same=self.exclude_same,
         )
 
 
@@ -263,6 +263,8 @@ class Evaluation(Strict):
     """Identity strings; default: the convention's default metrics."""
     parameters: dict[str, Scalar] = Field(default_factory=dict)
     """Set for all metrics that have them."""
+    classes: ClassesKey | None = None
+    """The classes or tags that there are: a file, a list, or an object; others are then invalid."""
     reference: References
     """Where the references are."""
     estimates: Estimates
@@ -294,8 +296,8 @@ class Execution(Strict):
 class Pipeline(Strict):
     """A pipeline file: what is evaluated, and where the results go."""
 
-    name: str
-    """For people."""
+    name: str = ""
+    """For people; default: the file's name without its suffix."""
     root: str = "."
     """Folder that the paths below are relative to, itself relative to the file's folder."""
     evaluations: list[Evaluation] = Field(min_length=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
 from ..metrics.base.identity import Measure, expand, parse
@@ -27,9 +28,10 @@ class Resolved:
     measures: tuple[Measure, ...]
     reference: Reading
     estimates: Reading
+    classes: Classes | None = None
 
 
-def resolve(evaluation: Evaluation) -> Resolved | list[Trouble]:
+def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
     """The records that an evaluation names, or everything that is wrong with its names."""
     troubles: list[Trouble] = []
     try:
@@ -47,15 +49,35 @@ def resolve(evaluation: Evaluation) -> Resolved | list[Trouble]:
         convention = task.convention(evaluation.convention)
     except UnknownNameError as error:
         return [*troubles, (("convention",), str(error))]
+    classes = _classes(evaluation, root, troubles)
+    try:
+        convention = convention.with_classes(classes)
+    except MetricError as error:
+        troubles.append((("classes",), str(error)))
     grid: Grid | None = None
     try:
         grid = convention.grid(evaluation.grid)
     except MetricError as error:
         troubles.append((("grid",), str(error)))
     measures = list(_measures(evaluation, convention, troubles))
+    try:
+        convention.demand_classes(measures)
+    except MetricError as error:
+        troubles.append((("metrics",), str(error)))
     if troubles or grid is None:
         return troubles
-    return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1])
+    return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)
+
+
+def _classes(evaluation: Evaluation, root: str, troubles: list[Trouble]) -> Classes | None:
+    """The classes that an evaluation names."""
+    if evaluation.classes is None:
+        return None
+    try:
+        return evaluation.classes.read(root)
+    except AnnotationError as error:
+        troubles.append((("classes",), str(error)))
+        return None
 
 
 def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:

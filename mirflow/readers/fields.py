@@ -14,7 +14,7 @@ from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
 from .hertz import to_hertz
-from .options import COLUMNS, DelimitedOptions, Last
+from .options import COLUMNS, KEYS, DelimitedOptions, Last
 
 # Names of columns met in headers of public data sets, in the order of preference.
 _HEADINGS = {
@@ -33,6 +33,42 @@ _HEADINGS = {
     "voicing": ("voicing", "voiced"),
     "velocity": ("velocity", "vel"),
 }
+# Where a kind has other names for a column, or gives a name another meaning.
+_HEADINGS_OF: dict[str, dict[str, tuple[str, ...]]] = {
+    "labels": {
+        "label": (
+            *("label", "labels", "class", "tag", "tags", "genre", "mood", "artist", "composer", "category"),
+            *("instrument", "prediction", "name"),
+        ),
+        "value": ("value", "affinity", "score", "probability", "confidence", "relevance"),
+    },
+    "ranking": {
+        "track": ("query", "query_id", "qid", "topic", "track", "track_id", "clip", "file", "filename", "path", "id"),
+        "label": (
+            *("item", "item_id", "candidate", "candidate_id", "document", "doc", "doc_id", "docid", "result", "answer"),
+            *("label", "track", "track_id", "song", "piece"),
+        ),
+        "value": ("score", "similarity", "relevance", "grade", "value"),
+        "rank": ("rank",),
+    },
+    "judgements": {
+        "label": ("candidate", "candidate_id", "label", "result", "item", "document"),
+        "grader": ("grader", "grader_id", "judge", "evaluator", "user"),
+        "broad": ("broad", "broad_score", "category"),
+        "value": ("fine", "fine_score", "value", "score", "similarity", "distance"),
+        "rank": ("rank",),
+    },
+    "following": {
+        "time": ("time", "onset", "onset_time", "estimated", "estimated_onset", "performance"),
+        "detected": ("detected", "detection", "detection_time", "reported"),
+        "position": ("position", "score", "score_time", "score_onset", "note_start"),
+        "pitch": ("pitch", "midi", "note", "midi_note", "midi_pitch"),
+    },
+}
+_TRACK = (
+    *("track", "track_id", "clip", "clip_id", "query", "query_id", "piece", "song", "song_id", "file", "filename"),
+    *("path", "id"),
+)
 _KNOWN = frozenset(name for column, names in _HEADINGS.items() if column != "bar" for name in names)
 _DEFAULT = {
     "events": {"time": 0, "label": 1},
@@ -41,10 +77,29 @@ _DEFAULT = {
     "intervals": {"start": 0, "end": 1, "label": 2},
     "notes": {"start": 0, "end": 1, "pitch": 2},
     "series": {"time": 0, "frequency": 1},
+    "labels": {"label": 0, "value": 1},
+    "ranking": {"label": 0},
+    "judgements": {"label": 0, "grader": 1, "broad": 2, "value": 3},
+    "following": {"time": 0, "detected": 1, "position": 2, "pitch": 3},
 }
-_TIMES = ("time", "start", "end", "duration")
+# What rows of at most so many columns hold: the lists of systems, and alignments without times of detection.
+_NARROW = {
+    "judgements": (2, {"label": 0, "value": 1}),
+    "following": (3, {"time": 0, "position": 1, "pitch": 2}),
+}
+_TEXTS = ("grader", "broad")
+_TIMES = ("time", "start", "end", "duration", "detected", "position")
 _PITCHES = ("pitch", "frequency")
-_NEEDED = {"notes": ({"start", "end", "pitch"}, {"start", "duration", "pitch"}), "series": ({"time", "frequency"},)}
+# Kinds of which a further column may be one thing or another, so that it is not guessed at.
+_UNCLEAR = {"ranking": "the rank, the score or the grade"}
+_NEEDED = {
+    "notes": ({"start", "end", "pitch"}, {"start", "duration", "pitch"}),
+    "series": ({"time", "frequency"},),
+    "labels": ({"label"},),
+    "ranking": ({"label"},),
+    "judgements": ({"label"},),
+    "following": ({"time", "position"},),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +140,7 @@ def parse_rows(
         return without_rows(kind, attrs)
     places, has_header = find_layout(numbered[0][1], kind, separator, options, name, numbered[0][0], layout)
     rows = [(number, places.split(line)) for number, line in numbered[has_header:]]
-    return _annotation(kind, rows, places, options, attrs, name)
+    return as_annotation(kind, rows, places, options, attrs, name)
 
 
 def without_rows(kind: str, attrs: Mapping[str, Attribute]) -> Annotation:
@@ -103,12 +158,18 @@ def find_layout(
     name: str | Path,
     line: int,
     layout: str = "",
+    *,
+    keyed: bool = False,
 ) -> tuple[Layout, bool]:
-    """How a file is laid out, by its first row (on that line), and whether this is a header."""
+    """How a file is laid out, by its first row (on that line), and whether this is a header.
+
+    In a `keyed` file columns tell which track, system or annotator each row is about.
+    """
     separator = separator or sniff(first)
     head = Layout({}, separator, -1).split(first)
-    has_header = is_header(head) if options.header is None else options.header
-    return _layout(kind, layout, separator, options, head if has_header else None, name, line), has_header
+    has_header = is_header(head, kind, keyed=keyed) if options.header is None else options.header
+    places = _places(kind, layout, options, head, name, line, header=has_header, keyed=keyed)
+    return _layout(kind, layout, separator, places, head if has_header else None, name), has_header
 
 
 def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, Column], list[str]]:
@@ -139,34 +200,68 @@ def _heading(text: str) -> str:
     return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
 
 
-def is_header(fields: Sequence[str]) -> bool:
+def is_header(fields: Sequence[str], kind: str = "", *, keyed: bool = False) -> bool:
     """Whether fields are names of columns: none is a number, and one is a usual name."""
-    return not any(map(_is_number, fields)) and any(_heading(field) in _KNOWN for field in fields)
+    known = _KNOWN.union(*_HEADINGS_OF.get(kind, {}).values(), _TRACK if keyed else ())
+    return not any(map(_is_number, fields)) and any(_heading(field) in known for field in fields)
+
+
+def _places(
+    kind: str,
+    layout: str,
+    options: DelimitedOptions,
+    first: Sequence[str],
+    name: str | Path,
+    line: int,
+    *,
+    header: bool,
+    keyed: bool,
+) -> dict[str, int]:
+    """Where the columns stand: as declared, else as the header names them, else in the usual order."""
+    names = first if header else None
+    if options.columns:
+        places = {column: _place(column, where, names, name, line) for column, where in options.columns}
+    else:
+        places = _named(kind, names or (), keyed=keyed)
+        if not places:
+            _demand_clear(kind, first, name, line, keyed=keyed)
+            places = _usual(layout or kind, kind, first, keyed=keyed)
+    if layout != "bars":
+        places.pop("bar", None)
+    known = (*COLUMNS[kind], *KEYS) if keyed else COLUMNS[kind]
+    for column in places:
+        if column not in known:
+            raise InvalidAnnotationError(f"{kind} have no column {column!r}; {suggest(column, known)}", path=name)
+    needed = COLUMNS[kind][0]
+    if needed not in places and not (kind == "series" and options.hop):
+        raise InvalidAnnotationError(f"no column holds {needed!r}; declare it in columns", path=name, line=line)
+    return places
+
+
+def _demand_clear(kind: str, first: Sequence[str], name: str | Path, line: int, *, keyed: bool) -> None:
+    """Raise if columns are neither declared nor named, and may be one thing or another."""
+    width = len(_DEFAULT[kind]) + keyed if kind in _UNCLEAR else len(first)
+    if len(first) > width:
+        message = f"{len(first)} columns without names, and {_UNCLEAR[kind]} may be meant: declare columns"
+        raise InvalidAnnotationError(f"{message}: {' '.join(first)!r}", path=name, line=line)
+
+
+def _usual(layout: str, kind: str, first: Sequence[str], *, keyed: bool) -> dict[str, int]:
+    """The usual order of columns: of those that an annotation can do without, as many as the first row has."""
+    width, narrow = _NARROW.get(layout, (0, {}))
+    usual = narrow if len(first) - keyed <= width else _DEFAULT[layout]
+    places = {column: place + keyed for column, place in usual.items()}
+    if keyed:
+        places = {"track": 0, **places}
+    if kind not in _HEADINGS_OF:
+        return places
+    optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
+    return {column: place for column, place in places.items() if column not in optional or place < len(first)}
 
 
 def _layout(
-    kind: str,
-    layout: str,
-    separator: str,
-    options: DelimitedOptions,
-    header: Sequence[str] | None,
-    name: str | Path,
-    line: int,
+    kind: str, layout: str, separator: str, places: Mapping[str, int], header: Sequence[str] | None, name: str | Path
 ) -> Layout:
-    if options.columns:
-        places = {column: _place(column, where, header, name, line) for column, where in options.columns}
-    else:
-        places = _named(kind, header or ()) or dict(_DEFAULT[layout or kind])
-    if layout != "bars":
-        places.pop("bar", None)
-    for column in places:
-        if column not in COLUMNS[kind]:
-            raise InvalidAnnotationError(
-                f"{kind} have no column {column!r}; {suggest(column, COLUMNS[kind])}", path=name
-            )
-    first = COLUMNS[kind][0]
-    if first not in places and not (kind == "series" and options.hop):
-        raise InvalidAnnotationError(f"no column holds {first!r}; declare it in columns", path=name, line=line)
     last = max(places.values())
     if separator == "\t" or layout:
         splits = -1
@@ -192,21 +287,24 @@ def _place(column: str, where: int | str, header: Sequence[str] | None, name: st
     return list(header).index(where)
 
 
-def _named(kind: str, header: Sequence[str]) -> dict[str, int]:
-    """Columns by their names in the header; empty unless the times are among them."""
+def _named(kind: str, header: Sequence[str], *, keyed: bool = False) -> dict[str, int]:
+    """Columns by their names in the header; empty unless those that are needed are among them."""
     headings = [_heading(field) for field in header]
+    usual = {"track": _TRACK, **_HEADINGS, **_HEADINGS_OF.get(kind, {})}
     places: dict[str, int] = {}
-    for column in COLUMNS[kind]:
-        found = next((h for h in _HEADINGS[column] if h in headings and headings.index(h) not in places.values()), None)
+    for column in ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind]:
+        found = next((h for h in usual[column] if h in headings and headings.index(h) not in places.values()), None)
         if found is not None:
             places[column] = headings.index(found)
+    if keyed and "track" not in places:
+        return {}
     if "end" in places:
         places.pop("duration", None)
     needed = _NEEDED.get(kind, ({"time"}, {"start", "end"}, {"start", "duration"}))
     return places if any(names <= set(places) for names in needed) else {}
 
 
-def _annotation(
+def as_annotation(
     kind: str,
     rows: Sequence[tuple[int, list[str]]],
     layout: Layout,
@@ -214,22 +312,30 @@ def _annotation(
     attrs: Mapping[str, Attribute],
     name: str | Path,
 ) -> Annotation:
+    """The rows of a file, or of one track in it, with their lines, as an annotation."""
     columns: dict[str, Column] = {}
-    for column in (column for column in layout.places if column != "label"):
+    for column in (column for column in layout.places if column != "label" and column not in KEYS):
+        if column in _TEXTS:
+            columns[column] = np.array([_text(fields, layout.places[column]) for _, fields in rows], dtype=np.str_)
+            continue
         values = [_number(fields, layout, column, number, name) for number, fields in rows]
         columns[column] = np.array(values, dtype=np.float64)
     columns = in_units(columns, kind, options, len(rows))
     place = layout.places.get("label")
-    labels: list[str] | None = [
-        fields[place] if place is not None and place < len(fields) else "" for _, fields in rows
-    ]
-    if kind != "intervals" and (place is None or all(place >= len(fields) for _, fields in rows)):
+    labels: list[str] | None = [_text(fields, place) for _, fields in rows]
+    if kind not in ("intervals", "labels", "ranking", "judgements") and (
+        place is None or all(place >= len(fields) for _, fields in rows)
+    ):
         labels = None
     lines = [number for number, _ in rows]
     if kind == "intervals" and "end" not in columns:
         columns, labels = boundaries(columns["start"], labels or [], options.last)
         lines = lines[: len(labels)]
     return Annotation(kind, columns, labels, lines=lines, attrs=attrs)
+
+
+def _text(fields: Sequence[str], place: int | None) -> str:
+    return fields[place] if place is not None and place < len(fields) else ""
 
 
 def in_units(columns: dict[str, Column], kind: str, options: DelimitedOptions, rows: int) -> dict[str, Column]:

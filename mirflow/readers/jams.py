@@ -125,6 +125,8 @@ class JamsFile:
 
     def _observations(self, header: _Header, where: str) -> Observations:
         form = NAMESPACES[header.namespace].value if header.namespace in NAMESPACES else "text"
+        if form == "tag":  # its confidence is an affinity
+            return self._odd_observations(header, where)
         try:
             if form == "contour":
                 return _contours(_CONTOURS.decode(header.data))

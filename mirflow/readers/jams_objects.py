@@ -95,7 +95,8 @@ def to_jams(
     ----------
     annotations : Annotation, xr.Dataset, or a sequence of them
         Of a kind that JAMS has a namespace for: events, intervals, hierarchy, notes, series, multipitch, patterns,
-        tempo or key. Velocities and labels of notes and a voicing by degrees have no place in JAMS and are left out.
+        tempo, key or labels. Velocities and labels of notes and a voicing by degrees have no place in JAMS and are left
+        out.
     task, namespace : str or None
         What they are written as. None: the namespace, else the task, that each was read as. Of ``beat_position`` only
         the position in the bar is kept when reading, so that it is written as ``beat``; ``pitch_hz`` and

@@ -32,6 +32,7 @@ _DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file says otherwise
 MOST_BYTES = 2**24
 """Larger files hold millions of messages, each of which takes half a kilobyte when decoded."""
 
+_HEADER = b"MThd"
 _BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, struct.error)
 
 
@@ -82,6 +83,8 @@ def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
 
     if not data:
         raise UnreadableError("is empty, not a MIDI file", path=name)
+    if not data.startswith(_HEADER):
+        raise UnreadableError("is not a MIDI file: it does not begin with a MIDI header (MThd)", path=name)
     if len(data) > MOST_BYTES:
         limit = f"{len(data) / 2**20:.0f} MB is over the limit of {MOST_BYTES / 2**20:.0f} MB for MIDI files"
         raise UnreadableError(f"too large: {limit}", path=name)

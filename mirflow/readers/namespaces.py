@@ -19,9 +19,9 @@ class Namespace:
     tasks : tuple of str
         The tasks whose files may hold it; empty: only read when it is asked for by name.
     value : str
-        The form of an observation's value: ``text``, ``number``, ``hz`` or ``midi``, or an object: ``position`` (in the
-        bar), ``level`` (a label and its level), ``note`` (of an occurrence of a pattern), ``contour`` (a frequency and
-        whether it is voiced).
+        The form of an observation's value: ``text``, ``tag`` (text whose confidence counts), ``number``, ``hz`` or
+        ``midi``, or an object: ``position`` (in the bar), ``level`` (a label and its level), ``note`` (of an occurrence
+        of a pattern), ``contour`` (a frequency and whether it is voiced).
     also : str or None
         Another kind that it can be read as.
     """
@@ -38,6 +38,10 @@ class Namespace:
         return (self.kind,) if self.also is None else (self.kind, self.also)
 
 
+_TAGS = (
+    *("open", "gtzan", "cal500", "cal10k", "medleydb_instruments", "msd_tagtraum_cd1", "msd_tagtraum_cd2"),
+    *("fma_genre", "fma_subgenre", "urbansound", "audioset", "audioset_genre", "audioset_instruments"),
+)
 NAMESPACES = MappingProxyType(
     {
         namespace.name: namespace
@@ -64,6 +68,7 @@ NAMESPACES = MappingProxyType(
             Namespace("note_midi", "notes", ("transcription",), "midi"),
             Namespace("key_mode", "intervals", ("key",), also="key"),
             Namespace("lyrics", "intervals"),
+            *(Namespace(f"tag_{name}", "labels", ("classification", "tagging"), "tag") for name in _TAGS),
         )
     }
 )

@@ -49,6 +49,8 @@ class Observations:
         if kind in PITCHED:
             return self._pitched(kind, namespace, attrs, name, where)
         labels = value_texts(self.values, namespace)
+        if kind == "labels":
+            return Annotation(kind, self._strengths("value"), labels, attrs=attrs)
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
@@ -85,10 +87,13 @@ class Observations:
 
     def _tempo(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
         columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value", name, where))}
+        return Annotation("tempo", {**columns, **self._strengths("salience")}, attrs=attrs)
+
+    def _strengths(self, column: str) -> dict[str, Column]:
+        """The confidences as a column of that name, if every observation has one."""
         strengths = [_number_or_nan(value) for value in self.confidence]
-        if len(strengths) == len(self.values) and not np.isnan(strengths).any():
-            columns["salience"] = np.array(strengths, dtype=np.float64)
-        return Annotation("tempo", columns, attrs=attrs)
+        told = len(strengths) == len(self.values) and not np.isnan(strengths).any()
+        return {column: np.array(strengths, dtype=np.float64)} if told else {}
 
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
         """Notes as they stand; a pitch over time, or several, in order of time."""

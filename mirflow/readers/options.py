@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
 from ..annotations.schema import KINDS, kind_of
@@ -15,12 +15,13 @@ from .namespaces import NAMESPACES, namespace_kind
 MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
 """Of sound files, which are read piece by piece, where no other limit is set."""
-Format = Literal["jams", "lab", "txt", "csv", "tsv", "svl", "midi"]
+Format = Literal["jams", "lab", "txt", "csv", "tsv", "svl", "midi", "run", "qrels", "lists", "groups", "matrix"]
 FORMATS: tuple[str, ...] = get_args(Format)
 SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
 """What the names of annotation files end in; in folders the others are left alone."""
-_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl"}
-READABLE = ("events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns", "tempo", "key", "audio")
+_FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix"}
+TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
+"""Formats whose files always hold many tracks: rankings and what is relevant for queries."""
 _OF_INTERVALS = ("start", "end", "duration", "label")
 COLUMNS = {
     "events": ("time", "label", "bar"),
@@ -28,13 +29,21 @@ COLUMNS = {
     "hierarchy": _OF_INTERVALS,
     "notes": ("start", "end", "duration", "pitch", "velocity", "label"),
     "series": ("time", "frequency", "voicing"),
+    "labels": ("label", "value"),
+    "ranking": ("label", "value", "rank"),
+    "judgements": ("label", "grader", "broad", "value", "rank"),
+    "following": ("time", "detected", "position", "pitch"),
 }
+KEYS = ("track", "system", "annotator")
+"""Columns that tell the annotations of a file of many tracks apart; see :mod:`mirflow.readers.tables`."""
 PITCHED = ("notes", "series", "multipitch")
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "track"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
+Exclude = Literal["self", "none"]
+AUTO = "auto"
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
 _FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 _DELIMITERS = {
@@ -63,10 +72,13 @@ class DelimitedOptions:
     columns : tuple of (str, int or str)
         Which column, counted from 0 or by its name in the header, holds ``time`` and ``bar`` (events), ``start``,
         ``end`` or ``duration`` (intervals and notes), ``label``, ``pitch`` and ``velocity`` (notes), ``time``,
-        ``frequency`` and ``voicing`` (series). Intervals with neither end nor duration make a list of boundaries: each
-        lasts until the next row's start. A series without a column of times needs the unit ``frames@``: a frame a row.
+        ``frequency`` and ``voicing`` (series), ``label`` and ``value`` (labels); of a file that holds many tracks also
+        ``track``, and perhaps ``system`` and ``annotator``. Intervals with neither end nor duration make a list of
+        boundaries: each lasts until the next row's start. A series without a column of times needs the unit
+        ``frames@``: a frame a row.
     time_unit : str
-        ``s``, ``ms``, ``samples@44100``, or ``frames@0.01``: numbers of frames with that hop in seconds.
+        ``auto`` (``s``, but ``ms`` in files of score following, as MIREX has them), ``s``, ``ms``, ``samples@44100``,
+        or ``frames@0.01``: numbers of frames with that hop in seconds.
     encoding : str
     last : {"end", "keep"}
         What the last row of a list of boundaries is: the end of the row above, whatever its label; or one more
@@ -84,7 +96,7 @@ class DelimitedOptions:
     header: bool | None = None
     comment: str = "#"
     columns: tuple[tuple[str, int | str], ...] = ()
-    time_unit: str = "s"
+    time_unit: str = AUTO
     encoding: str = "utf-8"
     last: Last = "end"
     pitch_unit: PitchUnit = "Hz"
@@ -93,14 +105,17 @@ class DelimitedOptions:
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)
             raise AnnotationError(f"not a delimiter: {self.delimiter!r}; write a character or one of {words}")
-        if self.time_unit not in ("s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
+        if self.time_unit not in (AUTO, "s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
             raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms, samples@44100 or frames@0.01")
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
-        known = {name for names in COLUMNS.values() for name in names}
+        known = {name for names in COLUMNS.values() for name in names} | {*KEYS}
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
+        keyed = [name for name, _ in self.columns if name in KEYS]
+        if keyed and "track" not in keyed:
+            raise AnnotationError(f"columns names {keyed[0]}, but not the column that holds the track")
         if self.last not in get_args(Last):
             raise AnnotationError(f"the last row is {' or '.join(get_args(Last))}, not {self.last!r}")
 
@@ -137,7 +152,7 @@ class Reading:
     Parameters
     ----------
     kind : str
-        One of :data:`READABLE`.
+        A name of :data:`mirflow.annotations.schema.KINDS`.
     task : str or None
         Chooses the namespaces of a JAMS file that serve the task.
     format : str or None
@@ -159,6 +174,10 @@ class Reading:
     sources : tuple of str
         Of audio that has one file for each source: the values of ``{source}`` to take, in this order; empty: all that
         are found, sorted.
+    exclude : {"self", "none"}
+        Of matrices and groups: whether the query itself is left out of its ranking.
+    exclude_same : str, int or None
+        Of groups: the column of which items that agree with the query's own are left out of its ranking.
 
     Examples
     --------
@@ -177,12 +196,12 @@ class Reading:
     drums: bool = False
     instrument: Instrument = "program"
     sources: tuple[str, ...] = ()
+    exclude: Exclude = "self"
+    exclude_same: str | int | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             raise UnknownNameError("kind of annotation", self.kind, KINDS)
-        if self.kind not in READABLE:
-            raise AnnotationError(f"annotations of kind {self.kind!r} cannot be read yet; known: {', '.join(READABLE)}")
         if self.format is not None and self.format not in FORMATS:
             raise UnknownNameError("format", self.format, FORMATS)
         holds = self.kind if self.namespace is None else namespace_kind(self.namespace)
@@ -190,7 +209,21 @@ class Reading:
             raise AnnotationError(
                 f"namespace {self.namespace!r} holds {holds}, but {self.task or self.kind} needs {self.kind}"
             )
+        if self.kind == "following" and self.delimited.time_unit == AUTO:
+            object.__setattr__(self, "delimited", replace(self.delimited, time_unit="ms"))
         self._check_layout()
+        self._check_rankings()
+
+    def _check_rankings(self) -> None:
+        """Options of what is read as rankings only."""
+        if self.format in TABLES and self.kind != "ranking":
+            raise AnnotationError(f"format {self.format!r} holds rankings, and {self.task or self.kind} has none")
+        if self.exclude not in get_args(Exclude):
+            raise UnknownNameError("what is excluded", self.exclude, get_args(Exclude))
+        if self.exclude != "self" and self.kind != "ranking":
+            raise AnnotationError(f"exclude is for rankings, and {self.task or self.kind} has none")
+        if self.exclude_same is not None and self.format != "groups":
+            raise AnnotationError("exclude_same names a column of groups: declare format: groups")
 
     def _check_layout(self) -> None:
         """Options that this kind does not have."""
@@ -232,6 +265,8 @@ class Reading:
         drums: bool = False,
         instrument: Instrument = "program",
         sources: Sequence[str] = (),
+        exclude: Exclude = "self",
+        exclude_same: str | int | None = None,
     ) -> Reading:
         """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
         if kind is None and task is not None:
@@ -244,7 +279,13 @@ class Reading:
         if kind == "audio" and max_bytes == MAX_BYTES:
             max_bytes = MAX_AUDIO_BYTES
         some, names = tuple(levels), tuple(sources)
-        return cls(kind, task, format, namespace, options, max_bytes, select, some, drums, instrument, names)
+        of_kind = (select, some, drums, instrument, names, exclude, exclude_same)
+        return cls(kind, task, format, namespace, options, max_bytes, *of_kind)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Which columns are declared to tell the annotations of a file of many tracks apart."""
+        return tuple(name for name, _ in self.delimited.columns if name in KEYS)
 
     @property
     def selection(self) -> Select | None:
@@ -255,4 +296,5 @@ class Reading:
         """The format of a file with that suffix: the declared one, else the suffix's, else text."""
         if self.format is not None:
             return self.format
-        return _FORMATS_BY_SUFFIX.get(suffix.lstrip(".").lower(), "txt")
+        found = _FORMATS_BY_SUFFIX.get(suffix.lstrip(".").lower(), "txt")
+        return "txt" if found in TABLES and self.kind != "ranking" else found

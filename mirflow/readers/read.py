@@ -13,13 +13,17 @@ from ..errors import AnnotationError, InvalidAnnotationError, suggest
 from .jams import annotators_of, open_jams
 from .jams_objects import all_from_jams, from_jams, is_jams
 from .levels import has_levels, levels_at
-from .options import MAX_BYTES, DelimitedOptions, Instrument, Reading, Select
+from .options import MAX_BYTES, DelimitedOptions, Exclude, Instrument, Reading, Select
 from .selection import list_choices
 from .sources import FileSource
 from .stems import stems_in
 from .validate_jams import schema_problems
 
 _DELIMITED = tuple(field.name for field in fields(DelimitedOptions))
+_OPTIONS = (
+    *("format", "namespace", "max_bytes", "select", "levels", "drums", "instrument", "sources"),
+    *_DELIMITED,
+)
 
 
 def read(
@@ -38,6 +42,8 @@ def read(
     drums: bool = False,
     instrument: Instrument = "program",
     sources: Sequence[str] = (),
+    exclude: Exclude = "self",
+    exclude_same: str | int | None = None,
     **delimited: Any,
 ) -> Annotation:
     """One annotation from a file or a jams object.
@@ -67,6 +73,10 @@ def read(
         What labels the notes of a MIDI file.
     sources : sequence of str
         Of audio, the sources to take from several files, in this order; empty: all, sorted by name.
+    exclude : {"self", "none"}
+        Of matrices and groups of a retrieval task, whether the query itself is left out of its ranking.
+    exclude_same : str, int or None
+        Of groups, the column of which items that agree with the query's own are left out of its ranking.
     columns, **delimited
         Layout of delimited text: see :class:`mirflow.readers.DelimitedOptions`.
 
@@ -88,7 +98,7 @@ def read(
         "drums": drums,
         "instrument": instrument,
     }
-    options |= {"sources": sources, **delimited}
+    options |= {"sources": sources, "exclude": exclude, "exclude_same": exclude_same, **delimited}
     reading = make_reading(task, kind=kind, namespace=namespace, format=format, max_bytes=max_bytes, **options)
     if is_jams(source):
         return from_jams(source, reading, annotator)
@@ -151,6 +161,8 @@ def make_reading(
     drums: bool = False,
     instrument: Instrument = "program",
     sources: Sequence[str] = (),
+    exclude: Exclude = "self",
+    exclude_same: str | int | None = None,
     **delimited: Any,
 ) -> Reading:
     """A reading from the options of `read`.
@@ -162,7 +174,7 @@ def make_reading(
     """
     for name in delimited:
         if name not in _DELIMITED:
-            raise AnnotationError(f"not an option of delimited text: {name!r}; {suggest(name, _DELIMITED)}")
+            raise AnnotationError(f"not an option of reading: {name!r}; {suggest(name, _OPTIONS)}")
     layout = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
     return Reading.of(
         task=task,
@@ -176,6 +188,8 @@ def make_reading(
         drums=drums,
         instrument=instrument,
         sources=sources,
+        exclude=exclude,
+        exclude_same=exclude_same,
     )
 
 

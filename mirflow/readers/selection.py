@@ -90,7 +90,8 @@ def choose(choices: Sequence[Choice], reading: Reading, annotator: str | int | N
         fitting = [place for place in fitting if choices[place].annotator == annotator]
         if not fitting:
             message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
-            raise InvalidAnnotationError(f"{message} It holds {held}", path=name)
+            stop = "" if message.endswith("?") else "."
+            raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=name)
     if len(fitting) > 1:
         way = "a namespace" if annotator is not None else "an annotator or a namespace"
         held = ", ".join(str(choices[place]) for place in fitting)

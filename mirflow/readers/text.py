@@ -8,13 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError
 from ..ragged import Column
-from .delimited import parse_delimited
+from .content import decode
+from .delimited import SEPARATORS, parse_delimited
+from .fields import parse_rows
+from .listed import parse_listed
 from .motifs import parse_motifs
-from .options import Reading
+from .options import TABLES, Reading
 from .pitched import parse_multipitch, parse_pitched
 from .positions import select_beats
+from .rankings import parse_ranking
 from .single import parse_key, parse_tempo
+from .tags import demand_numbers
 
 _LAYOUTS = {"all": "", "bar_start": "bars", "bar_end": "bars"}
 
@@ -29,6 +35,8 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
     InvalidAnnotationError
         If they cannot be understood, or hold something else than what is to be read.
     """
+    if format in TABLES:
+        raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
     if format == "midi":
         from .midi import parse_midi
 
@@ -68,6 +76,16 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
         return select_beats(beats, reading.selection, name)
     if reading.kind in ("notes", "series"):
         return parse_pitched(data, reading.kind, format, options, name)
+    if reading.kind in ("judgements", "following"):
+        return parse_listed(data, reading.kind, format, options, name)
+    if reading.kind == "ranking":
+        return parse_ranking(data, format, options, name)
+    if reading.kind == "labels":
+        text = decode(data, name, options.encoding)
+        labels = parse_rows(
+            text, "labels", options.separator or SEPARATORS.get(format), options, {"source": str(name)}, name
+        )
+        return demand_numbers(labels, name)
     if reading.kind == "multipitch":
         return parse_multipitch(data, format, options, name)
     if reading.kind == "patterns":

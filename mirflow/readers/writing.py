@@ -40,6 +40,10 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
         return [(0.0, duration, tempo, None if x != x else x) for tempo, x in zip(tempi, strengths, strict=True)]
     if kind == "key":
         return [(0.0, duration, label.replace(" ", ":", 1), None) for label in annotation.labels or ()]
+    if kind == "labels":
+        texts = annotation.labels or []
+        degrees = annotation.columns.get("value", np.full(len(texts), np.nan)).tolist()
+        return [(0.0, duration, text, None if x != x else x) for text, x in zip(texts, degrees, strict=True)]
     if kind in PITCHED:
         return list(_pitches(annotation, NAMESPACES[namespace].value))
     times = annotation.columns["time" if kind == "events" else "start"]

@@ -8,11 +8,11 @@ from ..analysis.answer import COUNTS, Answer
 from .tables import Entry, Table
 
 ORIGIN = ("group", "task", "convention", "grid")
-NARROWED = ("where", "annotator", "param", "over")
+NARROWED = ("stores", "where", "annotator", "param", "over", "across")
 _NAMES = ("metric", "aggregate", "system")
 _FIGURES = ("value", "unit", *COUNTS, "n_tracks", "missing", "undefined")
-_INTERVAL = ("low", "high", "level", "method", "resampled")
-_MARKS = ("like_best", "test", "test_level")
+_INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
+_MARKS = ("like_best", "test", "correction", "test_level")
 
 
 def long_table(answer: Answer) -> Table:
@@ -27,7 +27,7 @@ def long_table(answer: Answer) -> Table:
     origin = tuple(answer.attrs.get(name, "") for name in told)
     named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *_INTERVAL, *_MARKS))
     ends = tuple(answer.ends.values())
-    how = (float(answer.attrs["level"]), answer.attrs["method"], resampled(answer.attrs)) if ends else ()
+    how = _how(answer.attrs) if ends else ()
     marks = answer.like_best
     units, groups = answer.units, {group: tuple(map(plain_entry, answer.group(group))) for group in answer.filled}
     rows = tuple(
@@ -39,12 +39,22 @@ def long_table(answer: Answer) -> Table:
             *(int(answer.n_tracks[cell[2]]), answer.attrs["missing"], answer.attrs["undefined"]),
             *(float(end[cell]) for end in ends),
             *how,
-            *(() if marks is None else (int(marks[cell]), answer.attrs["test"], float(answer.attrs["test_level"]))),
+            *(() if marks is None else (int(marks[cell]), *_test(answer.attrs))),
         )
         for cell in answer.cells()
     )
     more = (*(_INTERVAL if ends else ()), *(() if marks is None else _MARKS))
     return Table((*told, *_NAMES, *named, *_FIGURES, *more), rows)
+
+
+def _how(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
+    """How intervals came about."""
+    return float(attrs["level"]), attrs["method"], int(attrs["replicates"]), resampled(attrs)
+
+
+def _test(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
+    """How it was found which systems are like the best."""
+    return attrs["test"], attrs["correction"], float(attrs["test_level"])
 
 
 def told_of(attrs: Mapping[str, str]) -> list[str]:

@@ -8,9 +8,10 @@ import numpy as np
 
 from ..analysis.extra import ExtraAnswer
 from ..analysis.names import MISSING, TABLE_AGGREGATES
+from ..errors import counted
 from ..ragged import Float, Int
 from .answers import plain_entry, told_of, track_columns
-from .entries import scores_table
+from .entries import is_whole, scores_table
 from .layouts import group_labels, title_of
 from .tables import Entry, Table, full_width
 
@@ -54,7 +55,7 @@ def entries_table(answer: ExtraAnswer) -> Table:
 def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> list[Table]:
     """Of counts a table for each system and group of tracks, the first extra dim down, the last one across.
 
-    Of scores one table, as :func:`mirflow.report.entries.scores_table` lays it out.
+    Of scores, and of what lies along one dim, one table, as :func:`mirflow.report.entries.scores_table` lays it out.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = Fals
     percent : bool
         Scores that are ratios as percentages.
     """
-    if answer.is_score or not answer.labels:
+    if answer.is_score or len(answer.labels) < 2:
         return [scores_table(answer, width=width, percent=percent)]
     return [_matrix(answer, system, group, width) for system in range(len(answer.systems)) for group in answer.filled]
 
@@ -79,7 +80,7 @@ def _matrix(answer: ExtraAnswer, system: int, group: int, width: int) -> Table:
     many = max(len(down), len(across))
     for most in range(many, 0, -1):
         rows, columns = choose_labels(values, most, same)
-        table = _fold(values, rows, columns, down, across, head)
+        table = _fold(values, rows, columns, down, across, head, is_whole(answer))
         if full_width(table) <= width:
             break
     return Table(table.columns, table.rows, _title(answer, system, group), _notes(answer, system, group, rows, columns))
@@ -106,14 +107,16 @@ def _largest(total: Float, most: int) -> Int:
     return np.sort(first[total[first] > 0]).astype(np.int64)
 
 
-def _fold(values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str) -> Table:
+def _fold(
+    values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str, whole: bool
+) -> Table:
     """The chosen rows and columns, and the sums of the others where these are not 0."""
     shown = with_others(with_others(values, columns).T, rows).T
     labels = [*(down[row] for row in rows.tolist()), REST]
     heads = [*(across[column] for column in columns.tolist()), REST]
     kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
     used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
-    body = tuple((labels[row] or "-", *(_show(float(shown[row, column])) for column in used)) for row in kept)
+    body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), whole) for column in used)) for row in kept)
     return Table((head, *(heads[place] for place in used)), body)
 
 
@@ -123,10 +126,10 @@ def with_others(values: Float, columns: Int) -> Float:
     return np.concatenate([values[:, columns], rest], axis=1)
 
 
-def _show(value: float) -> str:
+def _show(value: float, whole: bool) -> str:
     if np.isnan(value):
         return "-"
-    return f"{value:.1f}" if value else "0"
+    return f"{value:.0f}" if whole or not value else f"{value:.1f}"
 
 
 def _title(answer: ExtraAnswer, system: int, group: int) -> str:
@@ -140,9 +143,9 @@ def _title(answer: ExtraAnswer, system: int, group: int) -> str:
 
 def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int) -> tuple[str, ...]:
     missing, lost = answer.attrs["missing"], int(answer.n_missing[system, group])
-    tracks = f"{answer.n[system, group]} of {answer.n_tracks[group]} tracks"
+    tracks = f"{answer.n[system, group]} of {counted(int(answer.n_tracks[group]), 'track')}"
     notes = [f"{answer.aggregate}: {TABLE_AGGREGATES[answer.aggregate]}; {tracks}"]
-    notes.append(f"missing ({missing}): " + (f"{lost} cells; {MISSING[missing]}" if lost else "none"))
+    notes.append(f"missing ({missing}): " + (f"{counted(lost, 'cell')}; {MISSING[missing]}" if lost else "none"))
     values = np.nan_to_num(answer.value[system, group]).reshape(-1, answer.value.shape[-1])
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ..analysis.names import MISSING, UNDEFINED
 from ..analysis.worst import Extremes
 from .answers import plain_entry, told_of, track_columns
-from .layouts import show_figure, title_of
+from .layouts import show_figure, show_span, title_of
+from .notes import nothing_notes
 from .tables import Entry, Table
+
+_SCORE = ("score", "unit", "weight", "mean")
 
 
 def extremes_table(found: Extremes, *, percent: bool = False) -> Table:
@@ -19,18 +24,22 @@ def extremes_table(found: Extremes, *, percent: bool = False) -> Table:
         Ratios as percentages.
     """
     percent = percent and not found.unit
+    annotator = ("annotator",) if "annotator" in found.attrs else ()
     rows: list[tuple[Entry, ...]] = []
     if found.overall:
-        columns = ("rank", "track", "mean", *found.systems)
+        columns = ("rank", "track", *annotator, "mean", *found.systems)
         for place, track in enumerate(found.track[0]):
             scores = (show_figure(float(score), percent) for score in found.score[0][:, place])
-            rows.append((place + 1, track, show_figure(float(found.value[0][place]), percent), *scores))
+            whose = (str(found.coords[name][0][place]) for name in annotator)
+            rows.append((place + 1, track, *whose, show_figure(float(found.value[0][place]), percent), *scores))
     else:
-        columns = ("system", "rank", "track", found.metric, "weight")
-        for system, tracks, value, weight in zip(found.systems, found.track, found.value, found.weight, strict=True):
-            for place, track in enumerate(tracks):
+        columns = ("system", "rank", "track", *annotator, found.metric, "weight")
+        for number, system in enumerate(found.systems):
+            value, weight = found.value[number], found.weight[number]
+            for place, track in enumerate(found.track[number]):
+                whose = (str(found.coords[name][number][place]) for name in annotator)
                 figures = show_figure(float(value[place]), percent), f"{float(weight[0, place]):g}"
-                rows.append((system, place + 1, track, *figures))
+                rows.append((system, place + 1, track, *whose, *figures))
     unit = f" [{found.unit}]" if found.unit else ""
     return Table(columns, tuple(rows), f"{title_of(found.attrs)}; {found.metric}{unit}", _notes(found, percent))
 
@@ -44,8 +53,18 @@ def _notes(found: Extremes, percent: bool) -> tuple[str, ...]:
         *(("ratios in percent",) if percent else ()),
         f"missing ({missing}): {MISSING[missing]}",
         f"undefined ({undefined}): {UNDEFINED[undefined]}",
-        f"left out: {found.left_out} scores",
+        f"n: {show_span(np.array(found.n, dtype=np.int64))} tracks; left out: {found.left_out} scores",
+        *_nothing(found),
     )
+
+
+def _nothing(found: Extremes) -> tuple[str, ...]:
+    """Why no track is listed."""
+    if any(found.n):
+        return ()
+    if found.attrs["missing"] == "common" and found.left_out:
+        return ("no track has a score of every system; name fewer systems",)
+    return ("no track has a score",) if found.left_out else nothing_notes(found.attrs, 0)
 
 
 def extremes_long_table(found: Extremes) -> Table:
@@ -56,12 +75,13 @@ def extremes_long_table(found: Extremes) -> Table:
     found : Extremes
     """
     told = told_of(found.attrs)
-    fixed = ("metric", "order", "system", "rank", "track", "score", "unit", "weight", "mean", "missing", "undefined")
+    fixed = ("metric", "order", "system", "rank", "track", *_SCORE, "n", "left_out", "missing", "undefined")
     named = track_columns(found.coords, (*told, *fixed))
     origin = tuple(found.attrs.get(name, "") for name in told)
     rows: list[tuple[Entry, ...]] = []
     for number, system in enumerate(found.systems):
         own, row = (0, number) if found.overall else (number, 0)
+        counted = (found.n[own], found.left_out)
         for place, track in enumerate(found.track[own]):
             about = (plain_entry(values[own].tolist()[place]) for values in found.coords.values())
             score, weight = (float(each[own][row, place]) for each in (found.score, found.weight))
@@ -78,5 +98,5 @@ def extremes_long_table(found: Extremes) -> Table:
                 weight,
                 mean,
             )
-            rows.append((*head, found.attrs["missing"], found.attrs["undefined"], *about))
+            rows.append((*head, *counted, found.attrs["missing"], found.attrs["undefined"], *about))
     return Table((*told, *fixed, *named), tuple(rows))

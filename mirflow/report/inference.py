@@ -8,6 +8,7 @@ import numpy as np
 
 from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
 from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from ..ragged import Int
 from .answers import NARROWED, ORIGIN, resampled
 from .layouts import show_figure, show_interval, title_of, together
 from .tables import Entry, Table
@@ -40,7 +41,11 @@ def comparison_tables(found: Comparison, *, percent: bool = False) -> list[Table
 
 
 def _title(found: Comparison | Friedman, metric: int) -> str:
-    return f"{title_of(found.attrs)}; {found.metrics[metric]}, {found.aggregates[metric]}"
+    what, unit = f"{found.metrics[metric]}, {found.aggregates[metric]}", found.attrs["unit_of_comparison"]
+    if isinstance(found, Friedman):
+        # Ranks of single tracks know nothing of the aggregate, and of weights.
+        what = f"{found.metrics[metric]}, ranks on each track" if unit == "track" else f"{what} of each {unit}, ranked"
+    return f"{title_of(found.attrs)}; {what}"
 
 
 def _unit(found: Comparison, metric: int) -> str:
@@ -90,11 +95,19 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
     undefined = f"; undefined ({attrs['undefined']}): {UNDEFINED[attrs['undefined']]}"
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
     return (
+        *_nothing(counts),
         f"n: {span} units ({unit}{clustered}); missing ({attrs['missing']}): {MISSING[attrs['missing']]}{undefined}",
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         f"wins, ties, losses: units on which system {better}",
     )
+
+
+def _nothing(counts: Int) -> tuple[str, ...]:
+    """Why there are dashes only."""
+    if counts.any():
+        return ()
+    return ("no track has a score of two systems, so that nothing can be compared; are the tracks called alike?",)
 
 
 def comparison_long_table(found: Comparison) -> Table:
@@ -149,6 +162,9 @@ def _mean_ranks(found: Friedman, metric: int) -> Table:
         rows.append((found.systems[place], rank - half, rank, rank + half, str(names[place]) or "-"))
     n, unit = int(ranks.n[metric]), found.attrs["unit_of_comparison"]
     test = f"chi-square({ranks.dof[metric]}) = {ranks.statistic[metric]:.4f}, p = {show_p(float(ranks.p[metric]))}"
+    if not n:
+        told = f"no {unit} has a score of every system, so that nothing can be ranked; name fewer systems"
+        return Table(("system", "low", "mean_rank", "high", "group"), tuple(rows), _title(found, metric), (told,))
     notes = (
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
         f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); intervals that overlap do not "

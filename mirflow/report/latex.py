@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from ..analysis.names import AGGREGATES
 from .tables import Entry, Figure, Table, clean_text, is_numeric, show_entry
 
 _ESCAPES = {
@@ -27,6 +28,8 @@ _ESCAPES = {
     "]": "{]}",
     "*": "{*}",
 }
+_KIND = re.compile(rf" \[({'|'.join(AGGREGATES)})\]$")
+"""Behind a metric: its aggregate."""
 _DASH = re.compile("-(?=-)")
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)")
 
@@ -43,18 +46,27 @@ def escape(text: str) -> str:
     return _DASH.sub("-{}", "".join(_ESCAPES.get(c, c) for c in clean_text(text)))
 
 
-def to_latex(table: Table, *, stacked: bool = False) -> str:
+def to_latex(
+    table: Table, *, stacked: bool = False, caption: str | None = None, label: str | None = None, notes: bool = True
+) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
-    The best figures are bold, those that do not differ significantly from the best have a star, intervals are small,
-    and the notes stand below.
+    The best figures are bold, and where others do not differ significantly from the best these have a star, as it has.
+    Intervals are small, and the notes stand below.
 
     Parameters
     ----------
     table : Table
     stacked : bool
         Intervals below their figures instead of behind them.
+    caption : str or None
+        LaTeX, as it is, instead of the table's own; without text there is no caption.
+    label : str or None
+        To refer to the table by.
+    notes : bool
+        Whether the notes are wanted.
     """
+    said = escape(table.caption or table.title) if caption is None else caption
     numeric = [is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
     columns = "".join("r" if number else "l" for number in numeric)
     body = [" & ".join(_entry(entry, stacked) for entry in row) + r" \\" for row in table.rows]
@@ -62,15 +74,16 @@ def to_latex(table: Table, *, stacked: bool = False) -> str:
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        *([rf"\caption{{{escape(table.title)}}}"] if table.title else []),
+        *([rf"\caption{{{said}}}"] if said else []),
+        *([rf"\label{{{label}}}"] if label else []),
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",
-        " & ".join(map(escape, table.columns)) + r" \\",
+        " & ".join(map(_head, table.columns)) + r" \\",
         r"\midrule",
         *body,
         r"\bottomrule",
         r"\end{tabular}",
-        *_notes(table.notes),
+        *_notes(table.notes if notes else ()),
         r"\end{table}",
     ]
     return "".join(f"{line}\n" for line in lines)
@@ -84,9 +97,14 @@ def _notes(notes: tuple[str, ...]) -> list[str]:
     return [r"\par\smallskip", r"\begin{minipage}{\linewidth}", r"\footnotesize", *lines, r"\end{minipage}"]
 
 
+def _head(text: str) -> str:
+    """A name, with the aggregate of a metric as papers write it: ``majmin (WCSR)``."""
+    return escape(_KIND.sub(lambda found: f" ({found[1].replace('wcsr', 'WCSR')})", text))
+
+
 def _entry(entry: Entry, stacked: bool) -> str:
     if not isinstance(entry, Figure):
-        return _number(show_entry(entry)) if isinstance(entry, float | None) else escape(show_entry(entry))
+        return _number(show_entry(entry)) if isinstance(entry, float | None) else _head(show_entry(entry))
     shown = _number(entry.figure)
     shown = rf"\textbf{{{shown}}}" if entry.best else shown
     shown += r"\textsuperscript{*}" if entry.marked else ""

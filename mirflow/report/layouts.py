@@ -7,15 +7,21 @@ from typing import Protocol
 
 import numpy as np
 
+from ..analysis.across import repeats
 from ..analysis.answer import COUNTS, Answer
 from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
-from ..errors import QueryError
+from ..errors import QueryError, counted
+from ..metrics.base import get_task, tasks
 from ..ragged import Int
 from .answers import plain_entry
+from .notes import count_notes, infinity_notes, nothing_notes, unit_notes
 from .tables import MARK, Entry, Figure, Table, text_width, to_text
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
+
+_NAMED = 5
+"""So many metrics are not named in a caption."""
 
 ACROSS = ("metric", "system", "group")
 """What can run across a table."""
@@ -43,7 +49,7 @@ def readable_table(
     QueryError
         If groups are to run across where nothing is grouped.
     """
-    figures = _Figures(answer, percent)
+    figures = Figures(answer, percent)
     if across is not None:
         if across == "group" and not answer.groupings:
             raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
@@ -54,10 +60,30 @@ def readable_table(
         table = layout(answer, figures)
         if text_width(to_text(table)) <= width:
             break
-    return Table(table.columns, table.rows, title_of(answer.attrs), (*_notes(answer, percent), *notes))
+    below = (*_notes(answer, percent), *table.notes, *notes)
+    return Table(table.columns, table.rows, title_of(answer.attrs), below, caption=caption_of(answer, percent))
 
 
-class _Figures:
+def caption_of(one: Answer, percent: bool) -> str:
+    """What stands above a table in a paper."""
+    tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
+    metrics = [name.replace("_", " ") for name in one.metrics]
+    named = (
+        f": {' and '.join(filter(None, (', '.join(metrics[:-1]), metrics[-1])))}" if 0 < len(metrics) < _NAMED else ""
+    )
+    way = " in percent" if percent else ""
+    way += f" with {100 * float(one.attrs['level']):g} % confidence intervals" if one.ends else ""
+    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
+    where = f", where {one.attrs['where']}" if "where" in one.attrs else ""
+    task, convention = one.attrs.get("task", ""), one.attrs.get("convention", "")
+    title = get_task(task).title if task in tasks() else task
+    over = f"{counted(len(one.systems), 'system')} on {counted(tracks, 'track')}"
+    rules = f" The rules are those of {convention}." if convention else ""
+    bold = " The best figures are bold." if len(one.systems) > 1 else ""
+    return f"{title}{named}{'' if named else ','} of {over}{where}{by}{',' if way else ''}{way}.{rules}{bold}"
+
+
+class Figures:
     """The figures of an answer as they are shown."""
 
     def __init__(self, one: Answer, percent: bool) -> None:
@@ -67,7 +93,9 @@ class _Figures:
     def __getitem__(self, cell: tuple[int, int, int]) -> Figure:
         one, percent = self.one, self.percent[cell[1]]
         ends = show_interval([float(end[cell]) for end in one.ends.values()], percent) if one.ends else ""
-        marked = one.like_best is not None and bool(one.like_best[cell])
+        # A best system that differs from all others needs no mark: it is bold, or the largest number.
+        like = None if one.like_best is None else one.like_best[:, cell[1], cell[2]]
+        marked = like is not None and bool(like[cell[0]]) and int(like.sum()) > 1
         return Figure(self._show(cell), ends, self._is_best(cell), marked)
 
     def _show(self, cell: tuple[int, int, int]) -> str:
@@ -123,55 +151,65 @@ def _counted(one: Answer) -> list[str]:
     return [name for name in COUNTS if name == "n" or one.counts[name].any()]
 
 
-def _span(counts: Int) -> str:
+def show_span(counts: Int) -> str:
+    """A count that is the same everywhere, or the fewest and the most."""
     low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
     return str(low) if low == high else f"{low}-{high}"
 
 
-def _metrics_across(one: Answer, figures: _Figures) -> Table:
+def _metrics_across(one: Answer, figures: Figures) -> Table:
     counted, metrics = _counted(one), range(len(one.metrics))
     rows: list[tuple[Entry, ...]] = [
         (
             *(name, *group_labels(one, group)),
             *(figures[system, metric, group] for metric in metrics),
-            *(_span(one.counts[count][system, :, group]) for count in counted),
+            *(show_span(one.counts[count][system, :, group]) for count in counted),
         )
         for system, name in enumerate(one.systems)
         for group in one.filled
     ]
-    return Table(("system", *one.groupings, *_metric_heads(one), *(_HEADS[name] for name in counted)), tuple(rows))
+    columns = ("system", *one.groupings, *_metric_heads(one), *(_HEADS[name] for name in counted))
+    return Table(columns, tuple(rows), notes=_count_notes(one, one.metrics, (0, 2, 1)))
 
 
-def _systems_across(one: Answer, figures: _Figures) -> Table:
+def _systems_across(one: Answer, figures: Figures) -> Table:
     counted, systems = _counted(one), range(len(one.systems))
     rows: list[tuple[Entry, ...]] = [
         (
             *(name, *group_labels(one, group)),
             *(figures[system, metric, group] for system in systems),
-            *(_span(one.counts[count][:, metric, group]) for count in counted),
+            *(show_span(one.counts[count][:, metric, group]) for count in counted),
         )
         for metric, name in enumerate(_metric_heads(one))
         for group in one.filled
     ]
-    return Table(("metric", *one.groupings, *one.systems, *(_HEADS[name] for name in counted)), tuple(rows))
+    columns = ("metric", *one.groupings, *one.systems, *(_HEADS[name] for name in counted))
+    return Table(columns, tuple(rows), notes=_count_notes(one, one.systems, (1, 2, 0)))
 
 
-def _groups_across(one: Answer, figures: _Figures) -> Table:
+def _groups_across(one: Answer, figures: Figures) -> Table:
     counted, filled = _counted(one), one.filled
     rows: list[tuple[Entry, ...]] = [
         (
             *(name, system),
             *(figures[place, metric, group] for group in filled),
-            *(_span(one.counts[count][place, metric, filled]) for count in counted),
+            *(show_span(one.counts[count][place, metric, filled]) for count in counted),
         )
         for metric, name in enumerate(_metric_heads(one))
         for place, system in enumerate(one.systems)
     ]
-    heads = (" / ".join(group_labels(one, group)) for group in filled)
-    return Table(("metric", "system", *heads, *(_HEADS[name] for name in counted)), tuple(rows))
+    heads = [" / ".join(group_labels(one, group)) for group in filled]
+    columns = ("metric", "system", *heads, *(_HEADS[name] for name in counted))
+    return Table(columns, tuple(rows), notes=_count_notes(one, heads, (1, 0, 2)))
 
 
-def _one_value_a_row(one: Answer, figures: _Figures) -> Table:
+def _count_notes(one: Answer, heads: Sequence[str], order: tuple[int, int, int]) -> tuple[str, ...]:
+    """What runs across comes last in the order of systems, metrics and groups."""
+    counts = one.counts["n"][..., one.filled].transpose(order)
+    return count_notes(heads, counts.reshape(-1, len(heads)))
+
+
+def _one_value_a_row(one: Answer, figures: Figures) -> Table:
     counted, heads = _counted(one), _metric_heads(one)
     rows: list[tuple[Entry, ...]] = []
     for cell in one.cells():
@@ -184,7 +222,7 @@ def _one_value_a_row(one: Answer, figures: _Figures) -> Table:
 
 def title_of(attrs: Mapping[str, str]) -> str:
     """Where the numbers of an answer come from."""
-    parts = ("task", "convention", "grid", "annotator", "param", "over", "where")
+    parts = ("task", "convention", "grid", "stores", "annotator", "param", "default", "over", "where", "across")
     described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
     return ": ".join(filter(None, (attrs.get("group", ""), described)))
 
@@ -192,6 +230,8 @@ def title_of(attrs: Mapping[str, str]) -> str:
 def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     """What has to be known to read the numbers."""
     notes = [f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(one.aggregates)]
+    notes += infinity_notes(one.value[..., one.filled], one.aggregates)
+    notes += unit_notes(one.metrics, one.units)
     if one.ends:
         notes.append(interval_note(one.attrs))
     if one.like_best is not None:
@@ -199,15 +239,19 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     if percent:
         notes.append("ratios in percent")
     missing, undefined = one.attrs["missing"], one.attrs["undefined"]
-    cells = int(one.n_tracks.sum()) * len(one.systems)
-    lost, nothing = (_most(one, name) for name in ("n_missing", "n_undefined"))
+    tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
+    cells = tracks * len(one.systems)
+    lost, nothing = (_most(one, name) // repeats(one.attrs) for name in ("n_missing", "n_undefined"))
     notes.append(f"missing ({missing}): {_of(lost, cells)}" + (f"; {MISSING[missing]}" if lost else ""))
-    notes.append(f"undefined ({undefined}): {_of(nothing, cells)}" + (f"; {UNDEFINED[undefined]}" if nothing else ""))
+    valued = ", without a value not at all" if "over" in one.attrs else ""
+    told = f"; {UNDEFINED[undefined]}{valued}" if nothing else ""
+    notes.append(f"undefined ({undefined}): {_of(nothing, cells)}{told}")
     bare = [name for name, least in zip(one.systems, _least_missing(one), strict=True) if least == one.n_tracks.sum()]
     if bare and missing == "common" and len(bare) < len(one.systems):
         notes.append(f"no score at all: {', '.join(bare)}; leave it out with its name, or choose missing: skip")
-    if missing == "common" and len(one.systems) > 1 and not one.counts["n"].any() and not bare:
+    if missing == "common" and len(one.systems) > 1 and lost and not one.counts["n"].any() and not bare:
         notes.append("no track has a score of every system; name fewer systems, or choose missing: skip")
+    notes += nothing_notes(one.attrs, tracks)
     if one.attrs["left_out"]:
         notes.append(f"not defined for: {one.attrs['left_out']}")
     return tuple(notes)
@@ -232,11 +276,12 @@ def mark_note(attrs: Mapping[str, str]) -> str:
     """What the mark of significance means."""
     test, correction = attrs["test"], attrs["correction"]
     alpha = 1 - float(attrs["test_level"])
-    return f"{MARK}: not significantly different from the best at {alpha:.3g} ({test}, corrected: {correction})"
+    told = f"not significantly different from the best at {alpha:.3g} ({test}, corrected: {correction})"
+    return f"{MARK}: {told}; a best one without it differs from all others"
 
 
 def _of(count: int, cells: int) -> str:
-    return f"{count} of {cells} cells" if count else f"none of {cells} cells"
+    return f"{count or 'none'} of {counted(cells, 'cell')}"
 
 
 def _most(one: Answer, name: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from ..status import FAILED, Status
@@ -36,12 +37,21 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
 
 def failed_cells(ds: xr.Dataset) -> list[str]:
     """A line for each cell without a score: which, what, why."""
-    lines = []
+    told = _told(ds)
+    return [f"{where}: {status.name}: {message}" for where, status, message in told if status in FAILED]
+
+
+def partial_cells(ds: xr.Dataset) -> list[str]:
+    """A line for each scored cell of which some metrics have no score: which, why."""
+    return [f"{where}: {message}" for where, status, message in _told(ds) if status.scored and message]
+
+
+def _told(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
+    """Name, status and message of each cell; a message does not repeat the name."""
     part = ds[["status", "message"]].transpose("system", "track")
     for system, name in enumerate(part["system"].values.tolist()):
         for track, title in enumerate(part["track"].values.tolist()):
-            status = Status(int(part["status"].values[system, track]))
-            if status in FAILED:
-                where = f"track {title!r}" if part.sizes["system"] == 1 else f"system {name!r}, track {title!r}"
-                lines.append(f"{where}: {status.name}: {part['message'].values[system, track]}")
-    return lines
+            both = f"system {name!r}, track {title!r}"
+            where = f"track {title!r}" if part.sizes["system"] == 1 else both
+            message = str(part["message"].values[system, track]).removeprefix(f"{both}: ")
+            yield where, Status(int(part["status"].values[system, track])), message

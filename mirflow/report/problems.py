@@ -43,7 +43,8 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     for kind in kinds[:_KINDS]:
         cells = f"{len(kind)} cell{'s' if len(kind) != 1 else ''}"
         example = "" if len({one.message for one in kind}) == 1 else "such as "
-        lines.append(f"{group}: {cells}: {kind[0].status.name}: {example}{shorten(kind[0].message)}")
+        status = "without some metrics" if kind[0].status.scored else kind[0].status.name
+        lines.append(f"{group}: {cells}: {status}: {example}{shorten(kind[0].message)}")
     if len(kinds) > _KINDS:
         rest = sum(map(len, kinds[_KINDS:]))
         kind_count = len(kinds) - _KINDS

@@ -75,7 +75,7 @@ def full_table(task: str, convention: Convention) -> Table:
 
 def _aggregates(metric: Metric) -> tuple[str, ...]:
     """The aggregates of a metric; those with extra dims have their own."""
-    return tuple(table_aggregates(metric.orientation)) if metric.dims else metric.aggregates
+    return tuple(table_aggregates(metric.orientation, metric.dims)) if metric.dims else metric.aggregates
 
 
 def _standard(metric: Metric) -> str:

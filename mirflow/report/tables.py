@@ -66,6 +66,8 @@ class Table:
         Lines below: how the numbers came about.
     folds : tuple of str
         Columns of prose, which may break over lines.
+    caption : str
+        Sentences to stand above a table in a paper; without them it is the title.
 
     Examples
     --------
@@ -81,6 +83,7 @@ class Table:
     title: str = ""
     notes: tuple[str, ...] = field(default=())
     folds: tuple[str, ...] = field(default=())
+    caption: str = ""
 
     def __post_init__(self) -> None:
         for row in self.rows:

@@ -200,4 +200,6 @@ def _near(path: Path) -> str:
     if not stores:
         return f", and no other in {folder}; `mirflow run` makes one"
     near = difflib.get_close_matches(path.name, stores, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}?" if near else f"; in {folder} there are {', '.join(stores)}"
+    if near:
+        return f"; did you mean {str(path.with_name(near[0]))!r}?"
+    return f"; in {folder} there are {', '.join(stores)}"

@@ -134,7 +134,7 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
     if not os.path.lexists(path):
         return
     if not overwrite:
-        raise StoreError(f"{path}: is there already; remove it, or ask for it to be overwritten")
+        raise StoreError(f"{path}: is there already; --overwrite (in Python overwrite=True) replaces it")
     if path.is_symlink():
         raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
     read_pack_attrs(path)

@@ -79,7 +79,8 @@ def open_checked(folder: Path, path: str | Path) -> zarr.Group:
     root = open_root(folder)
     version = root.attrs.get(FORMAT_KEY)
     if version is None:
-        what = "a pack of annotations" if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
+        packed = "a pack of annotations: `mirflow check` says what is in it"
+        what = packed if "mirflow_pack" in root.attrs else "Zarr, but not a result store of mirflow"
         raise StoreError(f"{path}: is {what}; `mirflow run` makes result stores")
     if version != FORMAT:
         raise StoreError(f"{path}: has format {version}, this mirflow reads format {FORMAT}; upgrade mirflow")

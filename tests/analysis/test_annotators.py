@@ -10,7 +10,9 @@ from mirflow.analysis.inference import compare, friedman, intervals
 from mirflow.analysis.query import aggregate, answers
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.worst import extremes
 from mirflow.errors import QueryError
+from mirflow.report.extremes import extremes_table
 from mirflow.status import Status
 
 from ..groups import make_group
@@ -99,3 +101,16 @@ def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group):
     with pytest.raises(QueryError, match="takes all tracks as independent"):
         compare(board, replace(question, annotator=both), test="t")
     assert friedman(board, replace(question, annotator=both)).ranks.n.tolist() == [2]
+
+
+def test_listed_tracks_say_whose_annotation_it_is(group):
+    board = from_dataset(group)
+    found = extremes(board, Question("majmin", annotator=["A1", "A2"]), 2)
+    table = extremes_table(found)
+    assert table.columns[:4] == ("system", "rank", "track", "annotator")
+    assert [row[:4] for row in table.rows[:2]] == [("S0", 1, "t2", "A2"), ("S0", 2, "t2", "A1")]
+    assert found.to_dataset()["annotator"].sel(system="S0").values.tolist() == ["A2", "A1"]
+    overall = extremes(board, Question("majmin", annotator=["A1", "A2"]), 1, overall=True)
+    assert [row[:3] for row in extremes_table(overall).rows] == [(1, "t1", "A1")]
+    assert overall.to_dataset()["annotator"].values.tolist() == ["A1"]
+    assert overall.to_dataset()["n"].item() == 3

@@ -59,7 +59,8 @@ def test_groups_of_tracks_have_none(board):
 def test_tables_have_a_star_and_a_note(board):
     table = readable_table(marked(board))
     assert [row[1].endswith("*") for row in table.rows] == [True, True, False]
-    assert table.notes[1] == "*: not significantly different from the best at 0.05 (permutation, corrected: holm)"
+    told = "*: not significantly different from the best at 0.05 (permutation, corrected: holm)"
+    assert table.notes[1] == f"{told}; a best one without it differs from all others"
 
 
 def test_programs_have_a_column(board):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +17,7 @@ from mirflow.analysis.over import REDUCTIONS, reduce_along, reduce_over
 from mirflow.analysis.query import aggregate, query
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.commands.output import tables_of
 from mirflow.errors import QueryError, UnknownNameError
 from mirflow.report.entries import scores_table
 from mirflow.report.extra import entries_table, matrix_tables
@@ -68,7 +70,7 @@ class TestReductions:
 
     def test_in_the_order_given(self):
         values = np.array([[[1.0, 2.0, 9.0], [4.0, 4.0, 4.0]]])
-        dims = ("source", "frame")
+        dims = {"source": ["vocals", "drums"], "frame": ["0", "1", "2"]}
         assert reduce_over(values, dims, {"frame": "median", "source": "mean"}).tolist() == [3.0]
         assert reduce_over(values, dims, {"source": "mean", "frame": "median"}).tolist() == [3.0]
         assert reduce_over(values, dims, {"frame": "max", "source": "min"}).tolist() == [4.0]
@@ -136,7 +138,7 @@ class TestRefused:
     def test_a_dim_or_a_reduction_that_is_not_there(self):
         with pytest.raises(UnknownNameError, match="unknown dim of frame_sdr 'frme'; did you mean 'frame'"):
             aggregate(separated(), "frame_sdr", over={"frme": "median"})
-        with pytest.raises(UnknownNameError, match="unknown reduction 'medain'; did you mean 'median'"):
+        with pytest.raises(UnknownNameError, match="unknown reduction or frame 'medain'; did you mean 'median'"):
             aggregate(separated(), "frame_sdr", over={"frame": "medain"})
 
     def test_a_metric_without_dims(self):
@@ -193,3 +195,44 @@ def test_from_a_tree_too():
     tree = xr.DataTree.from_dict({"/separation": ds})
     expected = aggregate(ds, "frame_sdr", over={"frame": "median"})
     xr.testing.assert_equal(query(tree, "frame_sdr", over={"frame": "median"}), expected)
+
+
+class TestSorted:
+    def order(self, **words):
+        return aggregate(separated(systems=4), "frame_sdr", over={"frame": "median", "source": "mean"}, **words)
+
+    def test_by_its_own_figures_the_best_first(self):
+        found = self.order(sort="frame_sdr")["value"].to_series()
+        expected = self.order()["value"].to_series().sort_values(ascending=False)
+        assert found.index.tolist() == expected.index.tolist()
+        assert self.order(sort="frame_sdr", by="genre")["system"].values.tolist() == expected.index.tolist()
+
+    def test_by_another_metric(self):
+        ds = separated(systems=4)
+        expected = aggregate(ds, "sdr", sort="sdr")["system"].values.tolist()
+        assert self.order(sort="sdr")["system"].values.tolist() == expected
+
+    def test_dims_that_are_left_have_no_order(self):
+        with pytest.raises(QueryError, match=r"sort 'frame_sdr': it has dims of its own \(source\); reduce them"):
+            aggregate(separated(), "frame_sdr", over={"frame": "median"}, sort="frame_sdr")
+        with pytest.raises(
+            QueryError,
+            match="'frame_sdr' has the dims source and frame; this takes one number a track: --over source=mean",
+        ):
+            aggregate(separated(), "sdr", sort="frame_sdr")
+
+
+def test_sources_that_differ_in_how_many_tracks_they_have():
+    ds = separated()
+    ds["frame_sdr_1.0"][:, 0, 1] = np.nan
+    table = scores_table(ask_extra(from_dataset(ds), "frame_sdr_1.0", Question(over={"frame": "median"})))
+    assert table.notes[-1] == "n by column: vocals: 5, drums: 4, bass: 5"
+    ds["frame_sdr_1.0"][0, 1, 1] = np.nan
+    table = scores_table(ask_extra(from_dataset(ds), "frame_sdr_1.0", Question(over={"frame": "median"})))
+    assert table.notes[-1].startswith("n: the fewest and the most of a row")
+
+
+def test_nothing_runs_across_but_what_the_metric_has():
+    answer = ask_extra(from_dataset(separated()), "frame_sdr_1.0", Question(over={"frame": "median"}))
+    with pytest.raises(click.UsageError, match="--pivot is about metrics that are one number for each track"):
+        tables_of(answer, "table", across="group")

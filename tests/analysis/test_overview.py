@@ -52,7 +52,7 @@ def tree(tmp_path) -> xr.DataTree:
 class TestText:
     def test_of_a_store(self, tree):
         expected = (
-            "<mirflow store: chord 2 systems x 5 tracks x 2 metrics; chord_mirex2013 3 systems x 4 tracks x 1 metrics>"
+            "<mirflow store: chord 2 systems x 5 tracks x 2 metrics; chord_mirex2013 3 systems x 4 tracks x 1 metric>"
         )
         assert repr(tree.mirflow) == expected
 
@@ -61,7 +61,7 @@ class TestText:
 
     def test_of_a_collection(self, tree):
         ragged = Ragged({"time": np.array([1.0, 2.0])}, (np.array([2]),))
-        assert repr(Collection("events", ["t"], ragged).to_dataset().mirflow) == "<mirflow collection: 1 tracks>"
+        assert repr(Collection("events", ["t"], ragged).to_dataset().mirflow) == "<mirflow collection: 1 track>"
 
     def test_of_anything_else(self, tree):
         assert repr(xr.Dataset().mirflow) == "<mirflow accessor: neither scores nor a collection>"

@@ -58,8 +58,17 @@ class TestGroups:
             query(tree, "majmim")
         with pytest.raises(UnknownNameError, match="unknown group 'chrod'; did you mean 'chord'"):
             query(tree, group="chrod")
-        with pytest.raises(UnknownNameError, match="unknown metric 'only'"):
+
+    def test_a_metric_of_another_group(self, tree):
+        with pytest.raises(QueryError, match="group 'chord' has no metric 'only'; groups that have it: chord_mirex"):
             query(tree, "only", group="chord")
+
+    def test_a_word_that_no_question_has(self, tree):
+        register()
+        with pytest.raises(TypeError, match=r"query\(\) got an unexpected keyword argument 'wher'; did you mean 'wher"):
+            tree["chord"].mirflow.query("majmin", wher="year > 1970")
+        with pytest.raises(TypeError, match=r"worst\(\) got an unexpected keyword argument 'system_'"):
+            tree["chord"].mirflow.worst("majmin", system_="S0")
 
     def test_a_tree_without_scores(self):
         with pytest.raises(QueryError, match="no scores in this store"):
@@ -119,6 +128,14 @@ class TestHeadline:
     def test_only_metrics_with_parameters(self):
         assert headline_metrics(from_dataset(random_group(1, 2, 1, metrics=["f@0.5"], standard=["mean"]))) == ["f@0.5"]
 
+    def test_of_many_chord_recalls_those_that_campaigns_publish(self):
+        published = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
+        metrics = ["thirds", "triads", *published]
+        board = from_dataset(random_group(1, 2, 7, metrics=metrics, standard=["wcsr"] * 7))
+        assert headline_metrics(board, most=6) == published
+        assert headline_metrics(board, most=4) == published[:4]
+        assert headline_metrics(board, most=7) == metrics
+
 
 class TestAccessor:
     @pytest.fixture(autouse=True)
@@ -147,3 +164,13 @@ class TestAccessor:
         assert ds.mirflow.sel(track="b").sizes == {"track": 1, "segment": 1, "code": 1}
         with pytest.raises(AnnotationError, match="the counts say 1"):
             ds.sel(track=["b"]).mirflow.sel(track="b")
+
+
+def test_a_parameter_may_have_the_name_of_a_variable():
+    group = random_group(3, 6, 1)
+    group = group.assign_coords(n=("metric", [5]), value=("system", [1.5, 2.5, 3.5]))
+    answer = aggregate(group)
+    assert answer["meta_n"].values.tolist() == [5]
+    assert answer["meta_value"].values.tolist() == [1.5, 2.5, 3.5]
+    ranks = xr.DataTree.from_dict({"own": group}).mirflow.friedman()
+    assert ranks["meta_n"].values.tolist() == [5]

@@ -67,7 +67,7 @@ def test_an_identity_leaves_defaults_out(text: str, identity: str) -> None:
         ("f_measure@0.1(window=0.2)", MetricError, "gives a parameter twice"),
         ("f_measure(levels=2,levels=3)", MetricError, "gives a parameter twice"),
         ("majmin@3", MetricError, "majmin has no parameters"),
-        ("f measure", MetricError, "not a metric"),
+        ("f measure", UnknownNameError, "unknown metric 'f measure'; did you mean 'f_measure'"),
         ("", MetricError, "not a metric"),
     ],
 )
@@ -108,3 +108,15 @@ def test_parameters_stand_as_coordinates_along_metric() -> None:
 def test_an_unknown_task_is_an_error_with_the_known_ones() -> None:
     with pytest.raises(UnknownNameError, match="unknown task 'chrod'; did you mean 'chord'"):
         get_task("chrod")
+
+
+@pytest.mark.parametrize("text", ["F", "f", "F-measure", "f-MEASURE", "Velocity F (loud, @ 0.1)"])
+def test_metrics_answer_to_alias_key_and_title_in_any_case(text: str) -> None:
+    titled = Metric("velocity_f", "Velocity F (loud, @ 0.1)", "hits", "events")
+    wanted = "velocity_f" if text.startswith("Velo") else "f_measure"
+    assert str(parse(text, [*METRICS, titled])) == wanted
+
+
+def test_the_spelling_decides_before_the_case() -> None:
+    two = [Metric("p", "First", "a", "b"), Metric("P", "Second", "a", "b")]
+    assert [str(parse(text, two)) for text in ("P", "p", "SECOND")] == ["P", "p", "P"]

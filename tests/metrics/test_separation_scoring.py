@@ -254,7 +254,8 @@ class TestMeeting:
 
     def test_sources_without_a_reference_are_named(self) -> None:
         message = refusal(row(self.reference[:1], ["bass"]), row(self.estimate[:2], ["bass", "choir"]))
-        assert message == "no reference of estimated source 'choir'; there are bass"
+        told = "no reference of estimated source 'choir'; there are bass; the option sources says which to compare"
+        assert message == told
 
     def test_rates_channels_and_lengths_must_agree(self) -> None:
         good = row(self.reference, ("a", "b", "c"))

@@ -77,7 +77,7 @@ class TestCleaning:
     @pytest.mark.parametrize(
         ("row", "message"),
         [
-            ((2.0, 1.0, 440.0), "interval ends before it starts: 2.0 to 1.0 s"),
+            ((2.0, 1.0, 440.0), "note ends before it starts: 2.0 to 1.0 s"),
             ((-0.5, 1.0, 440.0), "time is negative: -0.5 to 1.0 s"),
             ((0.0, np.inf, 440.0), "time is not finite: 0.0 to inf s"),
             ((0.0, 1.0, np.nan), "pitch is not finite: nan"),
@@ -118,14 +118,20 @@ class TestBestOverlap:
 class TestVelocities:
     loud = notes((0.0, 1.0, 440.0), (1.0, 2.0, 220.0), velocity=[20.0, 90.0])
 
-    def test_pairs_without_velocities_are_refused_only_when_they_are_compared(self) -> None:
+    def test_without_velocities_only_the_measures_that_compare_them_have_no_score(self) -> None:
         batch = (self.loud, self.loud), (self.loud, THREE), (self.loud, NOTHING)
-        found = score(*batch, metrics="velocity_f_measure f_measure")
-        assert list(found.refused) == [1]
-        assert found.refused[1].startswith("estimate: a note has no velocity, which velocity_f_measure compares")
-        assert found.score[[0, 2]].tolist() == [[1.0, 1.0], [0.0, 0.0]]
-        assert np.isnan(found.score[1]).all()
-        assert np.isfinite(found.weight).all()
+        found = score(*batch, metrics="velocity_f_measure f_measure velocity_average_overlap_ratio")
+        assert not found.refused
+        assert list(found.partly) == [1]
+        assert found.partly[1].startswith("estimate: a note has no velocity, which velocity_f_measure compares")
+        assert found.score[[0, 2]].tolist() == [[1.0, 1.0, 1.0], [0.0, 0.0, 0.0]]
+        assert np.isnan(found.score[1]).tolist() == [True, False, True]
+        assert found.score[1, 1] == score((self.loud, THREE), metrics="f_measure").score[0, 0]
+        assert found.weight[1, 0] == found.weight[1, 1] > 0  # so that it counts as missing, not as undefined
+
+    def test_pairs_without_velocities_are_refused_where_nothing_else_is_asked_for(self) -> None:
+        batch = (self.loud, self.loud), (self.loud, THREE), (self.loud, NOTHING)
+        assert list(score(*batch, metrics="velocity_f_measure velocity_recall").refused) == [1]
         assert not score(*batch, metrics="f_measure").refused
 
     def test_negative_velocities_are_refused(self) -> None:

@@ -240,7 +240,7 @@ def test_parameters_are_set_for_the_metrics_that_have_them(data: Path) -> None:
         ({"task": "chrod"}, "task: unknown task 'chrod'; did you mean 'chord'?"),
         (
             {"convention": "mir-eval"},
-            "convention: unknown convention of task 'chord' 'mir-eval'; did you mean 'mir_eval'?",
+            "convention: unknown chord convention 'mir-eval'; did you mean 'mir_eval'?",
         ),
         ({"metrics": ["majmim"]}, "metrics[0]: unknown metric 'majmim'; did you mean 'majmin'?"),
         ({"metrics": ["csr@"]}, "metrics[0]: not a metric: 'csr@'"),
@@ -322,8 +322,8 @@ store: b.zarr
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty; it needs name, evaluations and store"),
-        ("- a\n", "is empty; it needs name, evaluations and store"),
+        ("", "is empty; it needs evaluations and store"),
+        ("- a\n", "is empty; it needs evaluations and store"),
         ("name: x\nstore: y\n", "evaluations: is missing"),
         ("name: x\nstore: y\nevaluations: []\n", r"evaluations: is empty \(line 3\)"),
         ("name: x\nroot: ${NO_SUCH_FOLDER}\nstore: y\nevaluations: []\n", "NO_SUCH_FOLDER is not set"),

@@ -36,6 +36,15 @@ def test_tracks_are_looked_up_in_any_order(tmp_path: Path) -> None:
     }
 
 
+def test_only_line_ends_end_a_row(tmp_path: Path) -> None:
+    names = ["a\N{LINE SEPARATOR}b", "c\N{NEXT LINE}d", "e\x0bf\x0cg", "h\ni"]
+    file = tmp_path / "m.csv"
+    file.write_text(
+        "track,genre\r\n" + "".join(f'"{name}",x\N{PARAGRAPH SEPARATOR}y\r\n' for name in names), newline=""
+    )
+    assert read_tracks(file, names) == {"genre": ("x\N{PARAGRAPH SEPARATOR}y",) * 4}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -176,7 +176,7 @@ def test_large_and_absent_files_are_unreadable(tmp_path: Path) -> None:
         ({"columns": {"time": 0}}, InvalidAnnotationError, "intervals have no column 'time'"),
         ({"columns": {"start": "on"}}, InvalidAnnotationError, "no header"),
         ({"columns": {"start": "on"}, "header": True}, InvalidAnnotationError, "no column 'on' for 'start'"),
-        ({"delimeter": ","}, AnnotationError, "not an option of delimited text: 'delimeter'; did you mean 'delimiter'"),
+        ({"delimeter": ","}, AnnotationError, "not an option of reading: 'delimeter'; did you mean 'delimiter'"),
         ({"format": "cvs"}, UnknownNameError, "did you mean 'csv'"),
     ],
 )

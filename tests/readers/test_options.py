@@ -27,7 +27,10 @@ def test_the_kind_follows(asked: dict[str, Any], kind: str) -> None:
         ({"task": "chrod"}, UnknownNameError, "did you mean 'chord'"),
         ({"namespace": "chord_harto"}, UnknownNameError, "did you mean 'chord_harte'"),
         ({"kind": "interval"}, UnknownNameError, "did you mean 'intervals'"),
-        ({"kind": "ranking"}, AnnotationError, "cannot be read yet"),
+        ({"kind": "notes", "format": "run"}, AnnotationError, "format 'run' holds rankings, and notes has none"),
+        ({"task": "chord", "exclude": "none"}, AnnotationError, "exclude is for rankings, and chord has none"),
+        ({"kind": "ranking", "exclude": "me"}, UnknownNameError, "what is excluded 'me'"),
+        ({"kind": "ranking", "exclude_same": "artist"}, AnnotationError, "declare format: groups"),
         ({"task": "chord", "namespace": "beat"}, AnnotationError, "'beat' holds events, but chord needs intervals"),
     ],
 )

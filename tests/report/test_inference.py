@@ -145,6 +145,7 @@ class TestFriedman:
         output = invoke("compare", store, "-g", "chord", "-m", "majmin", "--friedman")
         found = friedman(from_dataset(groups["chord"]), Question("majmin"))
         assert f"Friedman: chi-square(2) = {found.ranks.statistic[0]:.4f}" in output
+        assert "grid union; majmin, ranks on each track\n" in output
         _, pairs = friedman_tables(found)
         assert pairs.columns == ("system", "other", "low", "mean", "high", "p", "differ")
         for row in pairs.rows:
@@ -204,5 +205,7 @@ class TestAccessor:
         ds = ds.assign(confusion_majmin=(dims, np.zeros((3, 10, 2, 2)))).assign_coords(
             ref_class=["a", "b"], est_class=["a", "b"]
         )
-        with pytest.raises(QueryError, match="inference needs metrics that are one number"):
+        with pytest.raises(
+            QueryError, match="'confusion' has the dims ref_class and est_class; this takes one number a track"
+        ):
             ds.mirflow.intervals("confusion@majmin")

@@ -80,7 +80,7 @@ class TestNames:
         latex = latex_of(ds)
         assert r"A\_1 \& 50\%" in body(latex)[0]
         assert r"m\#x" in latex
-        assert r"\caption{x: task t\textasciicircum{}2" in latex
+        assert r"\caption{t\textasciicircum{}2: m\#x of 1 system on 1 track." in latex
 
 
 class TestStructure:

@@ -99,12 +99,11 @@ def test_columns_of_outer_dims_keep_their_depth(path):
 
 def test_columns_of_text_are_text(path):
     rows = Ragged(
-        {"query": np.array(["q1", "q2"]), "label": np.array([0, 1, 0]), "value": np.array([1.0, 0.5, 0.2])},
-        (np.array([1, 1]), np.array([2, 1])),
+        {"grader": np.array(["g1", "g2", "g1"]), "label": np.array([0, 1, 0]), "value": np.array([1.0, 0.5, 0.2])},
+        (np.array([1, 2]),),
         ("x", "y"),
-        {"query": 1},
     )
-    write_pack(path, "ranking", "ab", rows)
+    write_pack(path, "judgements", "ab", rows)
     assert_same_rows(read_pack(path).rows, rows)
 
 
@@ -270,7 +269,7 @@ def test_a_chunk_that_was_lost_on_the_way_is_damage(path, name):
 def test_a_pack_that_is_there_is_replaced_only_on_demand(path):
     write_pack(path, "intervals", TRACKS, CHORDS)
     before = files_of(path)
-    with pytest.raises(StoreError, match=r"refs.zarr: is there already; remove it, or ask for it to be overwritten"):
+    with pytest.raises(StoreError, match=r"refs.zarr: is there already; --overwrite"):
         write_pack(path, "intervals", TRACKS, CHORDS)
     assert files_of(path) == before
     write_pack(path, "intervals", TRACKS[:1], CHORDS.take([0]), overwrite=True)

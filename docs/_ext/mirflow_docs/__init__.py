@@ -11,23 +11,29 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``commands``              the commands and their options
 ``public``                the public names of the package
 ========================  ==========================================================================================
+
+``<!-- made: FILE WHAT -->`` below commands shows what they make: see ``pictures``; ``looks`` has the rest.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .api import functions_text, public_text
 from .commands import commands_text
 from .keys import mapping_text, pipeline_text
+from .looks import tidy
+from .pictures import show_made
 from .records import metrics_text, tasks_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
 
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: ([\w.]+))? -->$", re.MULTILINE)
-_MAKERS = {
+_MAKERS: dict[str, Callable[..., str]] = {
     "metrics": metrics_text,
     "functions": functions_text,
     "tasks": tasks_text,
@@ -52,7 +58,8 @@ def setup(app: Sphinx) -> dict[str, bool]:
     """Called by sphinx."""
 
     def read(_: Sphinx, page: str, source: list[str]) -> None:
-        source[0] = fill(source[0])
+        source[0] = show_made(fill(source[0]), page, Path(app.outdir))
 
     app.connect("source-read", read)
+    app.connect("doctree-read", tidy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

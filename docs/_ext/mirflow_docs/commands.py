@@ -35,9 +35,39 @@ def _help(command: click.Command) -> str:
 def _options(context: click.Context, parameters: Iterable[click.Parameter]) -> str:
     rows = []
     for parameter in parameters:
-        record = parameter.get_help_record(context)
-        if record is not None and record[1]:
-            names, text = record
-            said = re.sub(r" {2,}", " ", text)
-            rows.append((code(names), plain(said)))
+        if isinstance(parameter, click.Option) and parameter.help:
+            rows.append((_names(parameter, context), _meaning(parameter, context)))
+        elif isinstance(parameter.type, click.Choice):  # an argument
+            rows.append((code(parameter.human_readable_name), f"One of {_choices(parameter.type)}."))
     return table(("option", "meaning"), rows) if rows else ""
+
+
+def _names(option: click.Option, context: click.Context) -> str:
+    """The names and what follows them; choices stand in the meaning."""
+    names = option.get_help_record(context)
+    assert names is not None  # it has a help text
+    said = names[0].replace(" RANGE", "")
+    return code(re.sub(r" \[[^\]]*\|.*\]$", "", said) if isinstance(option.type, click.Choice) else said)
+
+
+def _meaning(option: click.Option, context: click.Context) -> str:
+    extra = option.get_help_extra(context)
+    more = (
+        f"One of {_choices(option.type)}." if isinstance(option.type, click.Choice) else "",
+        "Needed." if "required" in extra else "",
+        f"Default: {code(extra['default'])}." if "default" in extra and "Default: " not in (option.help or "") else "",
+        _limits(extra["range"]) if "range" in extra else "",
+    )
+    return " ".join(filter(None, (plain(" ".join((option.help or "").split())), *more)))
+
+
+def _choices(kind: click.Choice[object]) -> str:
+    return ", ".join(map(code, kind.choices))
+
+
+def _limits(said: str) -> str:
+    """Click's ``x>=1``, ``x>0`` and ``0<x<1`` in words."""
+    between = re.fullmatch(r"([\d.]+)<x<([\d.]+)", said)
+    if between:
+        return f"Between {between[1]} and {between[2]}."
+    return f"{said.replace('x>=', 'At least ').replace('x>', 'More than ')}."

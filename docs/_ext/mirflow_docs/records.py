@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Iterator
 
 from mirflow.analysis.names import TABLE_AGGREGATES
@@ -35,7 +37,7 @@ def metrics_text(name: str) -> str:
     parts = []
     for position, rules in enumerate(task.conventions.values()):
         default = " (the default)" if position == 0 else ""
-        parts.append(f"## Convention `{rules.name}`{default}\n\n{plain(rules.summary)}.{_computed(rules)}\n")
+        parts.append(f"## Convention `{rules.name}`{default}\n\n{_sentence(plain(rules.summary))}{_computed(rules)}\n")
         parts.append(_overview(name, rules))
         parts += [_record(name, rules, metric) for metric in rules.metrics]
     return "\n".join(parts)
@@ -108,8 +110,11 @@ def _value(value: object) -> str:
 
 
 def _range(metric: Metric) -> str:
-    low, high = (f"{end:g}" for end in metric.range)
-    return f"{low} to {high}{f' {plain(metric.unit)}' if metric.unit else ''}"
+    low, high = metric.range
+    unit = f" ({plain(metric.unit)})" if metric.unit else ""
+    if math.isinf(low):
+        return f"{'any number' if math.isinf(high) else f'at most {high:g}'}{unit}"
+    return f"{low:g} or more{unit}" if math.isinf(high) else f"{low:g} to {high:g}{unit}"
 
 
 def _aggregates(metric: Metric) -> tuple[str, ...]:
@@ -126,4 +131,6 @@ def _computed(rules: Convention) -> str:
 
 
 def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}"
+    """With a capital, unless it begins with a program and its version, and a full stop."""
+    first = text if re.match(r"\S+ \d", text) else f"{text[:1].upper()}{text[1:]}"
+    return first if first.endswith(".") else f"{first}."

@@ -136,7 +136,8 @@ def compare(
     ----------
     board : Scoreboard
     question : Question or None
-        As for :func:`mirflow.analysis.aggregate.ask`, without groups of tracks.
+        As for :func:`mirflow.analysis.aggregate.ask`, without groups of tracks. Each name stands for one metric: where
+        several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``permutation`` swaps what two systems have on a unit (score times weight, and weight), and looks at the
         difference of the figures; for a mean that is the sign-flip test. All swaps are tried where they are no more
@@ -206,7 +207,7 @@ def comparable(board: Scoreboard, question: Question) -> Part:
     """
     if question.by:
         raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
-    part = select_numbers(board, question)
+    part = select_numbers(board, question, single=True)
     if len(part.systems) < 2:
         raise QueryError(f"{len(part.systems)} system to compare; at least two are needed")
     return part

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from ..answer import beside
 from ..scoreboard import Array
 
 if TYPE_CHECKING:
@@ -54,11 +55,12 @@ def dataset_of(
     systems, metrics = (np.array(names, dtype=str) for names in (result.systems, result.metrics))
     used = {dim for dims, _ in variables.values() for dim in dims}
     coords: dict[str, object] = {"metric": metrics}
-    coords |= {name: ("metric", values) for name, values in result.metric_coords.items()}
+    taken = (*variables, *along_metric)
+    coords |= {name: ("metric", values) for name, values in beside(result.metric_coords, taken).items()}
     coords |= {name: ("metric", np.array(values, dtype=str)) for name, values in along_metric.items()}
     if "system" in used:
         coords["system"] = systems
-        coords |= {name: ("system", values) for name, values in result.system_coords.items()}
+        coords |= {name: ("system", values) for name, values in beside(result.system_coords, taken).items()}
     if "other" in used:
         coords["other"] = systems if "system" in used else metrics
     described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}

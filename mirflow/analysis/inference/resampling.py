@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ METHODS = {
 }
 Seed = int | np.random.Generator
 _CHUNK = 1 << 22
+_KEPT = 1 << 27
+"""Bytes of counts that are kept for samples of the same size."""
 _NEAR = 1e-12
 
 
@@ -39,6 +41,9 @@ class Resampling:
     method: str
     replicates: int
     seed: int
+    _drawn: dict[int, npt.NDArray[np.unsignedinteger]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @classmethod
     def of(cls, level: float, method: str, replicates: int, rng: Seed) -> Resampling:
@@ -63,10 +68,20 @@ class Resampling:
 
     def attrs(self) -> dict[str, str]:
         """What an answer says about its intervals."""
-        return {"level": f"{self.level:g}", "method": self.method, "replicates": str(self.replicates)}
+        return {"level": f"{self.level:.15g}", "method": self.method, "replicates": str(self.replicates)}
 
     def counts(self, units: int) -> Iterator[Float]:
         """How often each unit was drawn, in chunks of replicates: float64 (some replicates, units)."""
+        if units in self._drawn:
+            yield self._drawn[units].astype(np.float64)
+            return
+        for counts in self._draw(units):
+            # Pairs of systems that lack different tracks often have the same number of them.
+            if len(counts) == self.replicates and sum(one.nbytes for one in self._drawn.values()) < _KEPT:
+                self._drawn[units] = counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
+            yield counts
+
+    def _draw(self, units: int) -> Iterator[Float]:
         rng = np.random.default_rng(self.seed)
         narrow = np.min_scalar_type(max(units - 1, 1))
         for size in _sizes(self.replicates, units):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...errors import QueryError
+from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
 from ..aggregate import reduce_kinds
 from ..grouping import Grouping
@@ -15,7 +15,6 @@ from ..part import Part, select
 from ..question import Question
 from ..reduction import track_weights
 from ..scoreboard import Scoreboard
-from ..selection import split_names
 
 TRACK = "track"
 _DECIMALS = 10
@@ -67,20 +66,17 @@ class Sample:
         return score * np.where(included, above, 0.0), np.where(included, below, 0.0)
 
 
-def select_numbers(board: Scoreboard, question: Question) -> Part:
-    """What a question selects, if it is about metrics that are one number.
+def select_numbers(board: Scoreboard, question: Question, *, single: bool = False) -> Part:
+    """What a question selects, if it is about metrics that are one number; `single` as for ``select``.
 
     Raises
     ------
     QueryError
-        For a metric with extra dims, and as :func:`mirflow.analysis.part.select`.
+        For a metric of which dims are left, and as :func:`mirflow.analysis.part.select`.
     """
-    _, variables = split_names(board, question.metric)
-    if variables:
-        raise QueryError(f"inference needs metrics that are one number for each track; {variables[0]!r} is none")
-    if not board.metrics:
+    if not board.metrics and question.metric is None:
         raise QueryError("inference needs metrics that are one number for each track, and here are none")
-    return select(board, question)
+    return select(board, question, single=single)
 
 
 def sample_of(part: Part, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
@@ -127,7 +123,8 @@ def _by_unit(part: Part, sample: Sample, unit: str, tracks: Int) -> Sample:
     bare = [name for name, lacks in zip(names, _lacking(grouping), strict=True) if lacks]
     if bare:
         raise QueryError(
-            f"unit {unit!r}: {len(bare)} tracks have no value of it, {bare[0]!r} among them; name the tracks to compare"
+            f"unit {unit!r}: {counted(len(bare), 'track')} without a value of it, {bare[0]!r} among them; "
+            "name the tracks to compare"
         )
     members = grouping.members()
     shape = (sample.score.shape[0], len(members), sample.score.shape[2])

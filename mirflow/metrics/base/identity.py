@@ -12,9 +12,9 @@ from types import MappingProxyType
 from ...errors import MetricError, UnknownNameError
 from .record import Metric, Parameter, Value
 
-_SWEEP = re.compile(r"^(?P<name>[^@()\s]+)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
+_SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
 _MOST_STEPS = 1000
-_FORM = re.compile(r"^(?P<name>[^@()\s]+)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
+_FORM = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,15 +98,41 @@ def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
         raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
 
 
+def _own_name(metric: Metric) -> tuple[str, ...]:
+    return (metric.name,)
+
+
+def _other_names(metric: Metric) -> tuple[str, ...]:
+    return (*metric.aliases, metric.key) if metric.key else metric.aliases
+
+
+def _title(metric: Metric) -> tuple[str, ...]:
+    return (metric.title,)
+
+
+def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
+    for spelt in (str, str.casefold):
+        for names in (_own_name, _other_names, _title):
+            for metric in metrics:
+                if spelt(name) in map(spelt, names(metric)):
+                    return metric
+    return None
+
+
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
-    """The record of that name, mir_eval key or alias."""
+    """The record that a name means: the metric's own name, an alias, mir_eval's key or the title, in any case.
+
+    Where several records answer to it, its spelling decides before the case does, and names before titles.
+
+    Raises
+    ------
+    UnknownNameError
+        If none does, with a suggestion.
+    """
     metrics = list(metrics)
-    for metric in metrics:
-        if name == metric.name:
-            return metric
-    for metric in metrics:
-        if name in metric.aliases or (metric.key and name == metric.key):
-            return metric
+    found = _look_up(name, metrics)
+    if found is not None:
+        return found
     raise UnknownNameError("metric", name, [metric.name for metric in metrics])
 
 
@@ -116,7 +142,8 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     Parameters
     ----------
     text : str
-        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``.
+        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``; the name may also be an
+        alias, mir_eval's key or the title.
     metrics : iterable of Metric
         The records to choose from.
 
@@ -127,6 +154,10 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
     MetricError
         For a string or a value that does not parse.
     """
+    metrics = list(metrics)
+    whole = _look_up(text.strip(), metrics)  # titles may have brackets
+    if whole is not None:
+        return Measure(whole, tuple(one.default for one in whole.parameters))
     form = _FORM.match(text.strip())
     if form is None:
         raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")

@@ -85,6 +85,8 @@ class Metric:
         Where it is defined.
     version : int
         Raised when its numbers change; stored scores of another version are computed again.
+    nominal : bool
+        Whether its numbers are names, such as which source stands where, that nothing can be made of over tracks.
     """
 
     name: str
@@ -107,6 +109,7 @@ class Metric:
     default: bool = True
     literature: str = ""
     version: int = 1
+    nominal: bool = False
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

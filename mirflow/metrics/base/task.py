@@ -11,6 +11,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.classes import Classes
 from ...errors import MetricError, MirflowError, UnknownNameError
 from ...ragged import Column, Float, Int, Ragged
 from .identity import Measure, select
@@ -85,6 +86,8 @@ class Scores:
         Pairs that the convention cannot score, and why.
     repairs : int64 (pairs,)
         Irregularities that only the pair shows, such as an estimate that ends early.
+    partly : mapping of int to str
+        Pairs of which some measures have no score (NaN), and why.
     """
 
     score: Float
@@ -92,6 +95,7 @@ class Scores:
     extras: Mapping[str, Sparse] = field(default_factory=dict)
     refused: Mapping[int, str] = field(default_factory=dict)
     repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    partly: Mapping[int, str] = field(default_factory=dict)
 
 
 FRAMES = "frames"
@@ -128,6 +132,10 @@ class Convention:
         (reference, estimate, measure) -> columns of the evidence for one score, by name; None: it offers none.
     explain_many : callable or None
         The same for several estimates of a track together, where that is faster.
+    bind : callable or None
+        Classes or tags that there are -> the same convention for them; None: it has no use for them.
+    unbound : tuple of str
+        Metrics that need classes and have none yet.
     """
 
     name: str
@@ -139,6 +147,8 @@ class Convention:
     default_measures: tuple[str, ...] = ()
     explain: Explainer | None = None
     explain_many: ManyExplainer | None = None
+    bind: Callable[[Classes], Convention] | None = None
+    unbound: tuple[str, ...] = ()
 
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
@@ -162,6 +172,31 @@ class Convention:
         known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
         raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
 
+    def with_classes(self, classes: Classes | None) -> Convention:
+        """The same convention for some classes or tags; None: for any.
+
+        Raises
+        ------
+        MetricError
+            If it has no use for them.
+        """
+        if classes is None:
+            return self
+        if self.bind is None:
+            raise MetricError(f"convention {self.name!r} compares no classes, so it needs none to be given")
+        return self.bind(classes)
+
+    def demand_classes(self, measures: Sequence[Measure]) -> None:
+        """Refuse measures that mean nothing without classes.
+
+        Raises
+        ------
+        MetricError
+        """
+        for measure in measures:
+            if measure.metric.name in self.unbound:
+                raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
+
     def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
         """The measures that identity strings name; None: the default ones."""
         if texts is None and self.default_measures:
@@ -177,13 +212,13 @@ class Task:
     title: str
     conventions: Mapping[str, Convention]
 
-    def convention(self, name: str | None = None) -> Convention:
-        """A convention by name; None: the default one."""
+    def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
+        """A convention by name, perhaps for some classes; None: the default one."""
         if name is None:
-            return next(iter(self.conventions.values()))
+            name = next(iter(self.conventions))
         if name not in self.conventions:
-            raise UnknownNameError(f"convention of task {self.name!r}", name, self.conventions)
-        return self.conventions[name]
+            raise UnknownNameError(f"{self.name} convention", name, self.conventions)
+        return self.conventions[name].with_classes(classes)
 
 
 _ROOMS: MappingProxyType[str, str] = MappingProxyType(
@@ -202,6 +237,11 @@ _ROOMS: MappingProxyType[str, str] = MappingProxyType(
         "multipitch": "mirflow.metrics.multipitch",
         "melody": "mirflow.metrics.melody",
         "transcription": "mirflow.metrics.transcription",
+        "classification": "mirflow.metrics.classification",
+        "tagging": "mirflow.metrics.tagging",
+        "retrieval": "mirflow.metrics.retrieval",
+        "similarity": "mirflow.metrics.similarity",
+        "score_following": "mirflow.metrics.score_following",
     }
 )
 

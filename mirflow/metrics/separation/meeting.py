@@ -8,6 +8,8 @@ from ...ragged import Ragged
 from .cleaning import name_of
 from .recording import Recording, from_row
 
+_HINT = "the option sources says which to compare"
+
 
 class CannotMeet(Exception):
     """The sides of a pair cannot be compared; the message says why."""
@@ -103,9 +105,11 @@ def _order(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts:
     missing = [name for name in wanted if name not in given]
     more = [name for name in given if name not in wanted]
     if missing:
-        raise CannotMeet(f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}")
+        raise CannotMeet(
+            f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}; {_HINT}"
+        )
     if more:
         raise CannotMeet(
-            f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}"
+            f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}; {_HINT}"
         )
     return [given.index(name) for name in wanted]

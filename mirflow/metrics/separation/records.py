@@ -137,6 +137,7 @@ def _order(parameters: tuple[Parameter, ...]) -> Metric:
         dims=("source",),
         default=False,
         literature=_VINCENT,
+        nominal=True,
     )
 
 

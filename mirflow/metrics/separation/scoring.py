@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ...annotations.signal import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Int, Ragged
 from ..base.arguments import refuse_grid
@@ -103,11 +104,25 @@ def _score(
             for extra in extras.values():
                 extra.add(pair, sides, readings[extra.measure.metric.name](bench, extra.measure))
         except (CannotMeet, FloatingPointError, AnnotationError, OSError) as error:
-            refused[pair] = str(error)
+            where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
+            refused[pair] = where or str(error)
             values[pair], weights[pair] = np.nan, references.counts[0][own[0]]
             continue
         repairs[pair] = sides.refitted
     return Scores(values, weights, {name: one.to_sparse(refused) for name, one in extras.items()}, refused, repairs)
+
+
+def _where_not_finite(sides: Sides) -> str:
+    """The first source with a sample that is no number, with its file; empty if there is none."""
+    for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
+        for name, signal in zip(sides.names, recording.signals, strict=True):
+            wrong = first_not_finite(signal)
+            if wrong is not None:
+                file = getattr(signal, "name", "")  # a signal in memory has none
+                told = f" ({file})" if file else ""
+                place = f"sample {wrong} ({wrong / signal.rate:.3f} s)"
+                return f"{side} source {name!r}{told}: {place} is not a finite number"
+    return ""
 
 
 def _mean(values: Float) -> tuple[float, int]:
@@ -131,7 +146,9 @@ class _Extra:
     def to_sparse(self, refused: dict[int, str]) -> Sparse:
         """What was found of all pairs that were scored."""
         metric = self.measure.metric
-        names = tuple(sorted({name for _, own, _ in self._found for name in own}))
+        orders = {own for _, own, _ in self._found}
+        # In the order that was asked for, where all pairs have the same sources.
+        names = orders.pop() if len(orders) == 1 else tuple(sorted({name for own in orders for name in own}))
         frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
         index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
         for pair, own, values in sorted(self._found, key=lambda one: one[0]):

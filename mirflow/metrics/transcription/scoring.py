@@ -48,8 +48,9 @@ def score(
     Returns
     -------
     Scores
-        Equal to mir_eval's: 0 where a side is empty. A pair is refused if a measure looks at velocities and a side has
-        notes without one, and if more than 2**22 pairs of notes lie near each other in time.
+        Equal to mir_eval's: 0 where a side is empty. Where a side has notes without a velocity, the measures that look
+        at velocities have no score; a pair is refused if there are no others. It also is if more than 2**22 pairs of
+        notes lie near each other in time.
 
     References
     ----------
@@ -70,13 +71,14 @@ def score(
     pairs = len(reference_row)
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = [measure for measure in measures if measure.metric.dims]
-    refused = _refuse(references, estimates, reference_row, estimate_row, measures)
+    unheard = _without_velocity(references, estimates, reference_row, estimate_row, measures)
+    refused = dict(unheard) if all(is_with_velocity(measure) for measure in measures) else {}
     crowded = _crowded(references, estimates, reference_row, estimate_row, measures)
     if crowded:
         refused |= crowded
         estimates, estimate_row = _without(estimates, estimate_row, list(crowded))
     fit = np.ones(pairs, dtype=np.bool_)
-    fit[list(refused)] = False
+    fit[[*unheard, *refused]] = False
     names, references, estimates = _prepare(references, estimates, measures)
     found = np.zeros((2, pairs, len(scalars)))
     readings = [Reading.of(measure) for measure in scalars]
@@ -86,11 +88,14 @@ def score(
             found[:, part, column] = _score(block, reading, fit[part])
         for rule, counts in counted.items():
             counts.append(count_instruments(block, rule, part.start, len(names)))
-    found[0, ~fit] = np.nan
+    with_velocity = np.array([reading.velocity is not None for reading in readings], dtype=np.bool_)
+    found[0][np.ix_(~fit, with_velocity)] = np.nan
+    found[0, list(refused)] = np.nan
     extras = {
         measure.variable: _tabulate(measure, join(counted[Reading.of(measure).rule]), names) for measure in tables
     }
-    return Scores(found[0], found[1], extras, refused)
+    partly = {pair: message for pair, message in unheard.items() if pair not in refused}
+    return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
 def _prepare(
@@ -121,14 +126,14 @@ def _blocks(
         yield part, Block(Notes.of(references, reference_row[part]), Notes.of(estimates, estimate_row[part]))
 
 
-def _refuse(
+def _without_velocity(
     references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
 ) -> dict[int, str]:
-    """The pairs with notes whose velocity is needed and not known or negative, and why they are refused."""
+    """The pairs with notes whose velocity is needed and not known or negative, and what is wrong with them."""
     wanted = [str(measure) for measure in measures if is_with_velocity(measure)]
     if not wanted:
         return {}
-    refused: dict[int, str] = {}
+    found: dict[int, str] = {}
     # Where a side is empty, there is nothing to compare, and the score is 0.
     compared = (references.counts[0][reference_row] > 0) & (estimates.counts[0][estimate_row] > 0)
     for side, rows, chosen in (("reference", references, reference_row), ("estimate", estimates, estimate_row)):
@@ -138,8 +143,8 @@ def _refuse(
             bad[rows_of(rows.counts[0])[items]] = True
             for pair in np.flatnonzero(bad[chosen] & compared).tolist():
                 message = f"{side}: a note has {trouble}, which {wanted[0]} compares; leave it out of the metrics"
-                refused.setdefault(pair, message)
-    return refused
+                found.setdefault(pair, message)
+    return found
 
 
 def _crowded(

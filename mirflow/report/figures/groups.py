@@ -30,6 +30,7 @@ from .scores import (
     lower_is_better,
     named,
     one_metric,
+    overall,
     question_of,
 )
 
@@ -97,7 +98,7 @@ def groups(
     legend = -(-len(answer.systems) // _columns(answer, frame.inches)) if len(answer.systems) > 1 else 0
     with sheet(frame, 0.55 + len(answer.filled) * (bars + 0.08) + 0.14 * legend) as page:
         _draw(page, answer)
-        told = [] if level is None else [f"{100 * level:g} % intervals by bootstrap over {_drawn(cluster)}"]
+        told = [] if level is None else [f"{100 * level:g}\u00a0% intervals by bootstrap over {_drawn(cluster)}"]
         named_by = " and ".join(first.groupings) or "system"
         whose = f": {label(answer.systems[0])}" if len(answer.systems) == 1 else ""
         page.head(
@@ -140,7 +141,7 @@ def _columns(answer: Answer, inches: float) -> int:
 
 def _draw(page: Sheet, answer: Answer) -> None:
     ax, systems = page.ax, len(answer.systems)
-    order = best_first(np.nan_to_num(answer.value[:, 0]).mean(axis=1), lower_is_better(answer))
+    order = best_first(overall(answer.value[:, 0]), lower_is_better(answer))
     low, high = (None, None) if answer.low is None or answer.high is None else (answer.low[:, 0], answer.high[:, 0])
     height = 0.82 / systems
     for place, system in enumerate(order):

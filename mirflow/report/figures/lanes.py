@@ -39,6 +39,8 @@ class Lanes:
         Places of the labels, in order of appearance.
     chords : bool
         Whether labels are chords.
+    bottom : float
+        How far below the middle of a lane pitches reach, in lanes.
     """
 
     ax: Axes
@@ -48,6 +50,7 @@ class Lanes:
     pitches: tuple[float, float]
     names: Mapping[str, int]
     chords: bool
+    bottom: float = BOTTOM
 
     def fits(self, text: str, seconds: float, size: float) -> bool:
         """Whether a text has room in so many seconds."""
@@ -66,7 +69,7 @@ class Lanes:
         """Where pitches stand in a lane."""
         low, high = self.pitches
         share = np.clip((pitch - low) / (high - low), 0, 1) if high > low else np.full_like(pitch, 0.5)
-        return np.asarray(at + BOTTOM - 0.03 - share * (TOP + BOTTOM - 0.06))
+        return np.asarray(at + self.bottom - 0.03 - share * (TOP + self.bottom - 0.06))
 
 
 def draw(lanes: Lanes, annotation: Annotation, at: float) -> None:

@@ -148,7 +148,7 @@ def _describe(found: Friedman, unit: str) -> str:
     p = float(ranks.p[0])
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     test = f"Friedman: chi-square({int(ranks.dof[0])}) = {ranks.statistic[0]:.2f}, {chance}"
-    share = f"Tukey-Kramer at {100 * float(found.attrs['level']):g} %"
+    share = f"Tukey-Kramer at {100 * float(found.attrs['level']):g}\u00a0%"
     kind = "" if unit == "track" else f"{found.aggregates[0]} within them, "
     missing = found.attrs.get("missing", "common")
     return (

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from ...analysis.inference.sample import settle
 from ...analysis.selection import as_names
 from ...errors import FigureError
 from ...ragged import Bool, Float
@@ -27,7 +28,7 @@ def scatter(
     tie: float = 0.0,
     **options: Unpack[Options],
 ) -> Axes:
-    """The scores of one system over those of another; above the diagonal the second one is better.
+    """The scores of one system over those of another; above the diagonal those of the second are larger.
 
     Parameters
     ----------
@@ -83,7 +84,8 @@ def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options
 
 def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
     ax, names = page.ax, [label(name, 24) for name in shown.systems]
-    difference = x - y if shown.lower_is_better else y - x
+    # As comparisons count wins: what rounding leaves behind is none.
+    difference = settle(x - y if shown.lower_is_better else y - x)
     tied = np.abs(difference) <= tie
     groups = (
         (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),

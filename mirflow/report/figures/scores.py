@@ -14,10 +14,10 @@ from ...analysis.answer import Answer
 from ...analysis.names import MISSING, UNDEFINED
 from ...analysis.part import select
 from ...analysis.query import boards_of, choose_one
-from ...analysis.question import Names, Question
+from ...analysis.question import Names, Question, Reductions
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
-from ...analysis.selection import find_metrics
-from ...errors import FigureError
+from ...analysis.selection import find_single, find_tables, split_names
+from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..layouts import title_of
 from ..page.contents import main_metrics
@@ -38,6 +38,7 @@ class Options(TypedDict, total=False):
     tracks: Names
     missing: str | None
     undefined: str
+    over: Reductions
     ax: Axes | None
     width: Width
     height: float | None
@@ -50,7 +51,7 @@ def frame_of(options: Options, width: Width = "column") -> Frame:
 
 
 def question_of(options: Options, metric: Names, aggregate: str | None = None, by: Names = None) -> Question:
-    """The question that a figure answers, out of what was said by keyword."""
+    """The question that a figure answers about metrics as they are stored, out of what was said by keyword."""
     return Question(
         metric,
         aggregate,
@@ -59,6 +60,8 @@ def question_of(options: Options, metric: Names, aggregate: str | None = None, b
         options.get("tracks"),
         options.get("missing"),
         options.get("undefined", "keep"),
+        over=options.get("over"),
+        exact=True,
     )
 
 
@@ -96,21 +99,28 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
 def one_metric(board: Scoreboard, metric: str | None) -> str:
     """The identity of the metric that is meant; None: the one that its field looks at first.
 
+    Of several parameters those of the defaults are meant.
+
     Raises
     ------
     FigureError
-        If the name stands for several.
+        If the name stands for several, none of which has the default parameters.
     """
-    if not board.metrics:
+    if not board.metrics and metric is None:
         raise FigureError("there are no metrics here that are one number")
     if metric is None:
         return board.metrics[main_metrics(board)[0]]
     if not isinstance(metric, str):
         raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
-    found = [board.metrics[place] for place in find_metrics(board, metric)]
-    if len(found) > 1:
-        raise FigureError(f"{metric!r} stands for {len(found)} metrics; say one of: {', '.join(found[:10])}")
-    return found[0]
+    tables = [find_tables(board)[variable] for variable in split_names(board, metric)[1]]
+    if tables:
+        if len(tables) > 1 and metric not in tables:
+            raise FigureError(f"{metric!r} stands for {len(tables)} metrics; say one of: {', '.join(tables)}")
+        return metric if metric in tables else tables[0]
+    try:
+        return board.metrics[find_single(board, metric)]
+    except QueryError as error:
+        raise FigureError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -200,13 +210,21 @@ def best_first(value: Float, lower: bool) -> list[int]:
     return order
 
 
+def overall(value: Float) -> Float:
+    """A figure of each system to order by: the mean of those it has; NaN where it has none."""
+    known = ~np.isnan(value)
+    number = known.sum(axis=1)
+    with np.errstate(invalid="ignore"):  # infinite ones of both signs
+        total = np.where(known, value, 0.0).sum(axis=1)
+    return np.asarray(np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0))
+
+
 def keep_best(answer: Answer, most: int) -> tuple[Answer, str]:
     """The best systems of an answer about one metric, where there are too many, and a note that says so."""
     count = len(answer.systems)
     if count <= most:
         return answer, ""
-    value = np.nan_to_num(answer.value[:, 0]).mean(axis=-1)
-    chosen = sorted(best_first(value, lower_is_better(answer))[:most])
+    chosen = sorted(best_first(overall(answer.value[:, 0]), lower_is_better(answer))[:most])
     part = replace(
         answer,
         systems=[answer.systems[place] for place in chosen],

@@ -17,11 +17,11 @@ from ...annotations.schema import kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...plan import EvaluationPlan
-from ...ragged import Column
+from ...ragged import Bool, Column
 from ..layouts import title_of
 from ..page.sources import Shelf, find_plans
 from .canvas import Sheet, label, sheet
-from .lanes import Lanes, draw
+from .lanes import BOTTOM, TOP, Lanes, draw
 from .palette import GREY
 from .scores import Options, Stored, best_first, board_of, frame_of, one_metric
 from .verdicts import draw_verdicts, explained
@@ -29,8 +29,11 @@ from .verdicts import draw_verdicts, explained
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_LANE, _TALL = 0.32, 0.62
-"""Inches of a lane, and of one in which pitches have to be told apart."""
+_LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
+"""Inches of a lane, of one in which pitches have to be told apart, and of one with several pitches at a time."""
+_POLYPHONIC = ("notes", "multipitch")
+_PAGE = 9.0
+"""Inches up to which lanes of several pitches are so high."""
 _PITCHED = {"notes": "pitch", "series": "frequency", "multipitch": "frequency", "patterns": "pitch"}
 _ENDS = {"events": "time", "series": "time", "multipitch": "time", "patterns": "onset"}
 
@@ -86,7 +89,7 @@ def timeline(
     group, board = board_of(scores, metric, options.get("group"))
     plan = _plan_of(board, group, root)
     systems = find_labels(board, "system", options.get("system"))
-    place = find_metrics(board, one_metric(board, metric))[0]
+    place = find_metrics(board, one_metric(board, metric), exact=True)[0]
     values = board.load(systems)[0][..., place]
     track = _widest(board, values) if track is None else board.tracks[find_labels(board, "track", track)[0]]
     if track not in plan.tracks:
@@ -97,11 +100,18 @@ def timeline(
     lanes = _read(plan, track, [(board.systems[systems[row]], float(own[row])) for row in order], rule)
     origin = title_of(origin_of(board, group))
     said = f"{origin}; one track, nothing is aggregated; numbers on the right: {board.metrics[place]}"
-    lane = _TALL if kind_of(plan.task).name in _PITCHED else _LANE
+    lane = _height(kind_of(plan.task).name, len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
         page.head(label(track, 80), "; ".join([said, *rule.legend(lanes)]))
     return page.ax
+
+
+def _height(kind: str, lanes: int) -> float:
+    """Inches of a lane."""
+    if kind in _POLYPHONIC:
+        return min(_DENSE, max(_TALL, _PAGE / lanes))
+    return _TALL if kind in _PITCHED else _LANE
 
 
 def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> EvaluationPlan:
@@ -136,7 +146,7 @@ class _Rule:
 
     @classmethod
     def of(cls, board: Scoreboard, plan: EvaluationPlan, place: int, *, named: bool) -> _Rule:
-        convention = get_task(plan.task).convention(plan.convention)
+        convention = get_task(plan.task).convention(plan.convention, plan.classes)
         first = board.metrics[place]
         others = [] if named else [*board.metrics, *(metric.name for metric in convention.metrics)]
         return cls(convention, list(dict.fromkeys([first, *others])))
@@ -188,7 +198,9 @@ def _read(plan: EvaluationPlan, track: str, systems: Sequence[tuple[str, float]]
 def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | None, chords: bool) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     first, last = _span(read, start, end)
-    lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, _pitches(read), _names(read), chords)
+    room = TOP if read[0].kind in _POLYPHONIC else BOTTOM  # verdicts lie over the pitches and need no band below
+    pitches = _pitches(read, first, last)
+    lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, pitches, _names(read), chords, room)
     for at, lane in enumerate(rows):
         if isinstance(lane.annotation, str):
             ax.text(first, at - 0.1, f" {label(lane.annotation, 110)}", va="center", fontsize=6, color=GREY)
@@ -230,18 +242,26 @@ def _span(read: Sequence[Annotation], start: float | None, end: float | None) ->
     return first, last
 
 
-def _pitches(read: Sequence[Annotation]) -> tuple[float, float]:
-    """Between which pitches nearly all of every annotation lies, as a few slips must not press the rest."""
+def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[float, float]:
+    """Between which pitches nearly all of what is shown of every annotation lies: slips must not press the rest."""
     found = []
     for one in read:
         if one.kind in _PITCHED:
-            pitch = np.abs(one.columns[_PITCHED[one.kind]])
+            pitch = np.abs(one.columns[_PITCHED[one.kind]][_shown(one, first, last)])
             pitch = pitch[np.isfinite(pitch) & (pitch > 0)]
             pitch = pitch if one.kind == "patterns" else np.log2(pitch)
             found.append(np.quantile(pitch, (0.01, 0.99)) if len(pitch) else pitch)
     values = np.concatenate(found) if found else np.empty(0)
     room = 0.0 if not len(values) else 0.03 * float(values.max() - values.min())
     return (float(values.min()) - room, float(values.max()) + room) if len(values) else (0.0, 1.0)
+
+
+def _shown(one: Annotation, first: float, last: float) -> Bool:
+    """Which pitches of an annotation lie between two moments."""
+    begin = one.columns[{"notes": "start"}.get(one.kind, _ENDS.get(one.kind, "end"))]
+    end = one.columns[_ENDS.get(one.kind, "end")]
+    inside = np.asarray((end >= first) & (begin <= last))
+    return np.repeat(inside, one.inner_counts[0]) if one.kind == "multipitch" else inside
 
 
 def _names(read: Sequence[Annotation]) -> dict[str, int]:

@@ -14,7 +14,7 @@ from ...metrics.base import Measure, get_task, parse
 from ...ragged import Float
 from .canvas import Sheet, label, sheet
 from .palette import CYCLE, PALE, Look, looks
-from .scores import Options, Stored, best_first, board_of, describe, frame_of, lower_is_better, question_of
+from .scores import Options, Stored, best_first, board_of, describe, frame_of, lower_is_better, overall, question_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,7 +126,7 @@ def _same(board: Scoreboard, families: list[Family], metric: str, parameter: str
 
 def _draw(page: Sheet, answer: Answer, at: Float) -> None:
     ax, value = page.ax, answer.value[..., 0]
-    order = best_first(np.nan_to_num(value).mean(axis=1), lower_is_better(answer))
+    order = best_first(overall(value), lower_is_better(answer))
     shown = len(order) if len(order) <= _ALL else len(CYCLE)
     grey = Look(PALE, "", "-")
     marks = at.size <= 15

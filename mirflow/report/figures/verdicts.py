@@ -20,9 +20,9 @@ BAD = ("wrong", "extra", "missed", "false alarm")
 _MEANINGS = {
     "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
     "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
-    "marks": "hits (blue), extra (red crosses), missed (red circles)",
-    "notes": "hits (blue), extra (red), missed (grey, dotted)",
-    "pitches": "hits (blue), extra (red), missed (grey)",
+    "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
+    "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
+    "pitches": "hits (blue), extra (vermilion), missed (grey)",
     "words": "",
     "nothing": "",
 }

@@ -77,6 +77,16 @@ class Blocks:
         text = base64.b64encode(zlib.compress(data, LEVEL)).decode()
         return self._places.setdefault(text, len(self._places))
 
+    def add_new_json(self, value: Any) -> tuple[int, int]:
+        """A value as JSON; the number of its block, and how many characters it adds: none if it stood there before."""
+        before = len(self._places)
+        number = self.add_json(value)
+        return number, len(next(reversed(self._places))) if len(self._places) > before else 0
+
+    def drop_newest(self) -> None:
+        """Leave out the block that was added last."""
+        self._places.popitem()
+
     @property
     def texts(self) -> list[str]:
         """The blocks in the order of their numbers."""

@@ -8,12 +8,17 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float, offsets_of
 from .vocabulary import Vocabulary
 
 Encoded = dict[str, Any]
-TIMELESS = frozenset({"tempo", "key", "labels", "ranking", "audio"})
+_TIMES = frozenset({"time", "start", "onset"})
+TIMELESS = frozenset(name for name, kind in KINDS.items() if not _TIMES & set(kind.required))
 """Kinds without a time axis: shown as text."""
+_DRAWN = frozenset({"events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns"})
+ITEMS = 200
+"""Items of an annotation without a time axis, such as a ranking, that the page shows."""
 _MILLI = 1000
 
 
@@ -33,7 +38,8 @@ def encode(annotation: Annotation, task: str, vocabulary: Vocabulary) -> Encoded
     dict
         ``k``, the kind; ``t`` times or ``s`` starts, each as the step from the one before; ``n`` lengths; ``p`` pitches
         as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none; ``c`` counts of nested kinds;
-        ``l`` numbers of labels; ``v`` values of tempi and affinities.
+        ``l`` numbers of labels; ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many
+        items were left out.
 
     Examples
     --------
@@ -42,29 +48,37 @@ def encode(annotation: Annotation, task: str, vocabulary: Vocabulary) -> Encoded
     {'k': 'intervals', 's': [0, 2000], 'n': [2000, 1500], 'l': [0, 1]}
     """
     kind = annotation.kind
-    found: Encoded = {"k": kind}
+    # Moments of a kind that has no drawing of its own are events.
+    found: Encoded = {"k": kind if kind in _DRAWN | TIMELESS else "events"}
     if kind == "audio":
         return found
-    columns = annotation.columns
     if kind in TIMELESS:
-        for name in ("tempo", "salience", "value"):
-            if name in columns:
-                found["w" if name == "salience" else "v"] = columns[name].tolist()
+        _add_items(found, annotation, task, vocabulary)
     elif kind == "multipitch":
         _add_multipitch(found, annotation)
     else:
         kept = _finite(annotation)
-        _add_times(found, columns, kept)
+        _add_times(found, annotation.columns, kept)
         _add_pitches(found, annotation, kept)
         if annotation.inner_counts:
             found["c"] = _kept_counts(annotation, kept)
         if annotation.labels is not None:
             labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
             found["l"] = vocabulary.codes(labels, task)
-        return found
-    if annotation.labels is not None:
-        found["l"] = vocabulary.codes(annotation.labels, task)
     return found
+
+
+def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: Vocabulary) -> None:
+    """What is no drawing: labels, values and shares, the first of many."""
+    for name, key in (("tempo", "v"), ("value", "v"), ("salience", "w")):
+        if name in annotation.columns:
+            found[key] = annotation.columns[name][:ITEMS].tolist()
+    labels = annotation.labels or []
+    if labels:
+        found["l"] = vocabulary.codes(labels[:ITEMS], task)
+    more = max([len(labels), *map(len, annotation.columns.values())], default=0) - ITEMS
+    if more > 0:
+        found["o"] = more
 
 
 def _finite(annotation: Annotation) -> Bool:
@@ -152,11 +166,10 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
         (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text.
     """
     if kind in TIMELESS:
-        rows = zip(*(column.tolist() for column in columns.values()), strict=True)
+        rows = zip(*(column[:ITEMS].tolist() for column in columns.values()), strict=True)
         return {"x": [[[name, _text(value)] for name, value in zip(columns, row, strict=True)] for row in rows]}
     size = len(next(iter(columns.values()), ()))
-    words = columns["verdict"].tolist() if "verdict" in columns else [""] * size
-    codes = np.array([verdicts.setdefault(str(word), len(verdicts)) for word in words], dtype=np.int64)
+    codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
     if kind == "multipitch" and "estimate_frequency" in columns:
         return _points(columns, codes)
     if "start" in columns and "end" in columns and "verdict" in columns:
@@ -169,6 +182,15 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
         if name in columns:
             found[key] = _cents(columns[name])
     return {**found, "v": codes.tolist()}
+
+
+def _codes(words: Column, verdicts: dict[str, int]) -> Column:
+    """Numbers of verdicts; there are few of them, so that all of the same are found at once."""
+    codes = np.full(len(words), -1, dtype=np.int64)
+    while len(left := np.flatnonzero(codes < 0)):
+        word = words[left[0]]
+        codes[words == word] = verdicts.setdefault(str(word), len(verdicts))
+    return codes
 
 
 def _marks(times: Float) -> list[int | None]:

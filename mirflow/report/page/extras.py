@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from .blocks import Blocks
 
 VALUES = 1_000_000
 """Values of all systems together that one metric may have to be in the page."""
-DIMS = 2
-"""Extra dims that can be drawn."""
+LABELS = {1: 2_000, 2: 400}
+"""Labels along each extra dim that can be drawn, by the number of dims, without those that nobody has a value for."""
 
 
 def describe_extras(board: Scoreboard, blocks: Blocks) -> list[dict[str, Any]]:
@@ -39,8 +40,8 @@ def describe_extras(board: Scoreboard, blocks: Blocks) -> list[dict[str, Any]]:
     for variable, measure in find_measures(board).items():
         about: dict[str, Any] = {"name": str(measure), "title": measure.metric.title, "dims": [], "unit": ""}
         sizes = [len(labels) for labels in board.siblings[variable].labels()]
-        if len(sizes) > DIMS or not sizes or len(board.systems) * int(np.prod(sizes)) > VALUES:
-            about["value"] = f"It has {' x '.join(map(str, sizes))} values for each system, too many for this page."
+        if len(sizes) not in LABELS or len(board.systems) * int(np.prod(sizes)) > VALUES:
+            about["value"] = _too_many(sizes)
         else:
             try:
                 about |= _figures(ask_extra(board, variable, Question()), board, blocks)
@@ -60,6 +61,8 @@ def _figures(answer: ExtraAnswer, board: Scoreboard, blocks: Blocks) -> dict[str
         kept = np.flatnonzero(told.any(axis=others))
         value = value.take(kept, axis=axis)
         dims.append([name, [labels[place] for place in kept.tolist()]])
+    if max(value.shape[1:]) > LABELS[len(dims)]:
+        return {"value": _too_many(value.shape[1:])}
     return {
         "dims": dims,
         "unit": answer.unit,
@@ -68,3 +71,7 @@ def _figures(answer: ExtraAnswer, board: Scoreboard, blocks: Blocks) -> dict[str
         "score": answer.is_score,
         "value": blocks.add_floats(value),
     }
+
+
+def _too_many(sizes: Sequence[int]) -> str:
+    return f"It has {' x '.join(map(str, sizes))} values for each system, too many for this page."

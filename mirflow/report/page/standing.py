@@ -51,8 +51,13 @@ class Standing:
     how: str
 
     def as_json(self) -> dict[str, Any]:
-        """For the page."""
-        return {name: getattr(self, name) for name in ("aggregate", "low", "high", "letters", "how")}
+        """For the page; JSON has no infinite numbers, so that these are words."""
+        ends = {name: [_end(one) for one in getattr(self, name)] for name in ("low", "high")}
+        return {**ends, **{name: getattr(self, name) for name in ("aggregate", "letters", "how")}}
+
+
+def _end(value: float) -> float | str:
+    return f"{'-' if value < 0 else ''}Infinity" if np.isinf(value) else value
 
 
 def standings(board: Scoreboard, main: Sequence[int]) -> dict[int, Standing]:
@@ -69,7 +74,7 @@ def standings(board: Scoreboard, main: Sequence[int]) -> dict[int, Standing]:
     if not names or not board.systems:
         return {}
     try:
-        found = intervals(board, Question(names))
+        found = intervals(board, Question(names, exact=True))
     except QueryError:
         return {}
     assert found.low is not None
@@ -92,7 +97,7 @@ def _letters(board: Scoreboard, names: Sequence[str]) -> tuple[Mapping[str, tupl
     pairs = len(board.systems) * (len(board.systems) - 1) // 2
     if not pairs:
         return {}, ""
-    question = Question(list(names))
+    question = Question(list(names), exact=True)
     try:
         if pairs <= PAIRS:
             compared = compare(board, question, replicates=REPLICATES, sizes=False)

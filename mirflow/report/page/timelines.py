@@ -90,7 +90,7 @@ def add_evaluation(
     number = len(timelines.evaluations)
     drawn = Drawn()
     timelines.evaluations.append(drawn)
-    convention = get_task(plan.task).convention(plan.convention)
+    convention = get_task(plan.task).convention(plan.convention, plan.classes)
     judge = Judge(convention, kind_of(plan.task).name, asked, others, timelines.verdicts)
     comparer = Comparer(board, plan, judge, shelf, timelines.vocabulary)
     for name in tracks:

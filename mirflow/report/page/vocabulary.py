@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...theory.chords import encode_vocabulary
 from ...theory.keys import MODES, UNNAMED, parse_key
 
@@ -40,7 +42,7 @@ class Vocabulary:
     def __init__(self) -> None:
         self._places: dict[tuple[str, str], int] = {}
 
-    def codes(self, labels: list[str], task: str) -> list[int]:
+    def codes(self, labels: Sequence[str], task: str) -> list[int]:
         """Numbers of labels, which belong to a task."""
         family = task if task in ("chord", "key") else ""
         return [self._places.setdefault((family, label), len(self._places)) for label in labels]

@@ -115,7 +115,8 @@ def write_page(
     write_output(Path(output), data)
     notes = tuple(dict.fromkeys(one.note for one in drawn.evaluations if one.note))
     if dropped:
-        notes += (f"The timelines of {dropped} more tracks would make the page larger than it should be.",)
+        some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
+        notes += (f"The {some} would make the page larger than it should be.",)
     return PageReport(Path(output), len(data), len(places), notes)
 
 
@@ -155,6 +156,9 @@ def _asked(boards: Mapping[str, Scoreboard], metrics: Sequence[str]) -> dict[str
                 known = True
             except UnknownNameError:
                 continue
+            except QueryError as error:
+                hint = "the page shows it below the tables; name one that is one number a track"
+                raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
         if not known:
             raise UnknownNameError("metric", metric, {label for board in boards.values() for label in board.metrics})
     return asked
@@ -192,13 +196,12 @@ def _draw(
 def _pack(timelines: Timelines, blocks: Blocks, most: int | None) -> tuple[list[tuple[str, int]], int]:
     """The block of each track, and how many were left out because the page would become too large."""
     places: list[tuple[str, int]] = []
-    before = len(blocks.texts)
     size = 0
     for name, track in timelines.tracks.items():
-        number = blocks.add_json(track.as_json())
-        if most is not None:
-            size = sum(map(len, blocks.texts[before:]))
-        if most is not None and size > most:
-            return places, len(timelines.tracks) - len(places)
+        number, more = blocks.add_new_json(track.as_json())
+        if most is not None and size + more > most:
+            blocks.drop_newest()
+            continue
+        size += more
         places.append((name, number))
-    return places, 0
+    return places, len(timelines.tracks) - len(places)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from mirflow.analysis.aggregate import ask
-from mirflow.analysis.inference import intervals
+from mirflow.analysis.inference import compare, intervals
 from mirflow.analysis.inference.bootstrap import draw, figures_of
 from mirflow.analysis.inference.resampling import Resampling, bounds
 from mirflow.analysis.inference.sample import sample_of, select_numbers
@@ -47,6 +47,13 @@ class TestReplicates:
         sample, _, counts = replicates_of(board, "mean", "artist")
         assert sample.cluster.tolist() == [0, 0, 1, 1, 1, 2, 3, 4, 5]
         assert (counts.sum(axis=1) == 6).all()
+
+    def test_samples_of_the_same_size_are_drawn_the_same_way(self):
+        how = Resampling.of(0.95, "bca", 300, 7)
+        first, again, other = (np.concatenate(list(how.counts(units))) for units in (9, 9, 8))
+        np.testing.assert_array_equal(first, again)
+        assert (first.sum(axis=1) == 9).all()
+        assert other.shape == (300, 8)
 
     def test_chunks_do_not_change_what_is_drawn(self, monkeypatch):
         board = random_board(3, 40, 2)
@@ -86,6 +93,9 @@ class TestAnswer:
         np.testing.assert_array_equal(found.counts["n"], plain.counts["n"])
         assert (found.low <= found.value).all()
         assert (found.value <= found.high).all()
+
+    def test_names_its_level_exactly(self):
+        assert intervals(random_board(1, 6), level=0.9999999, replicates=50).attrs["level"] == "0.9999999"
 
     def test_dataset(self):
         ds = intervals(random_board(2, 6), Question(), replicates=100, cluster="track").to_dataset()
@@ -137,7 +147,7 @@ class TestUnits:
 
     def test_a_track_without_a_value_is_an_error(self):
         board = random_board(2, 3, track_meta={"fold": ["a", "b", ""]})
-        with pytest.raises(QueryError, match="unit 'fold': 1 tracks have no value of it, 't2' among them"):
+        with pytest.raises(QueryError, match="unit 'fold': 1 track without a value of it, 't2' among them"):
             intervals(board, unit="fold")
 
     def test_units_and_clusters_exclude_each_other(self):
@@ -255,3 +265,37 @@ class TestCoverage:
     @pytest.mark.parametrize("kind", ["mean", "wcsr", "median"])
     def test_nominal_more_closely(self, kind):
         assert 0.938 < self.share_that_hold(kind, "bca", 3000, 200, 2000) < 0.961
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["mean", "wcsr", "median"])
+    def test_clusters_are_needed_where_tracks_are_alike(self, kind):
+        """Tracks of an artist share half of the variance: drawn one by one, intervals are too narrow."""
+        samples, artists, each = 2000, 100, 4
+        rng = np.random.default_rng(12)
+        shared = np.repeat(rng.normal(0, 0.1, (samples, artists)), each, axis=1)
+        score = 0.5 + shared + rng.normal(0, 0.1, shared.shape)
+        weight = rng.gamma(9.0, 25.0, (samples, artists * each, 1))
+        names = np.repeat([f"artist {place}" for place in range(artists)], each).tolist()
+        board = board_of(score[..., np.newaxis], weight, track_meta={"artist": names})
+        held = {}
+        for cluster in (None, "artist"):
+            found = intervals(board, Question(aggregate=kind), cluster=cluster, replicates=1000)
+            held[cluster] = float(((found.low <= 0.5) & (found.high >= 0.5)).mean())
+        assert 0.93 < held["artist"] < 0.965
+        assert held[None] < 0.9
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["mean", "wcsr", "pooled"])
+    def test_intervals_of_differences(self, kind):
+        """Pairs of systems that find the same tracks hard, the second one better by 0.05, each with its own weights."""
+        pairs, tracks = 800, 100
+        rng = np.random.default_rng(13)
+        hard = rng.normal(0, 0.15, (pairs, 1, tracks))
+        score = 0.5 + hard + rng.normal(0, 0.1, (pairs, 2, tracks)) + np.array([[0.0], [0.05]])
+        weight = rng.gamma(9.0, 25.0, (pairs, 1 if kind == "wcsr" else 2, tracks)) + np.zeros((pairs, 2, 1))
+        held = []
+        for place in range(pairs):
+            board = board_of(score[place, ..., np.newaxis], weight[place, ..., np.newaxis])
+            found = compare(board, Question(aggregate=kind), replicates=1000).arrays
+            held.append(found["low"][1, 0, 0] <= 0.05 <= found["high"][1, 0, 0])
+        assert 0.925 < np.mean(held) < 0.97

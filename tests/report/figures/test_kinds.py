@@ -190,6 +190,10 @@ class TestScatter:
         labels = figures.scatter(ds).get_legend_handles_labels()[1]
         assert labels == ["S1 better: 0", "S0 better: 1", "tie: 0"]
 
+    def test_the_same_seconds_added_up_in_another_order_are_a_tie(self) -> None:
+        ds = make_group([[[0.1 + 0.2 + 0.3]], [[0.3 + 0.2 + 0.1]]])
+        assert figures.scatter(ds).get_legend_handles_labels()[1] == ["S1 better: 0", "S0 better: 0", "tie: 1"]
+
     def test_points_stand_where_the_scores_are(self) -> None:
         ax = figures.scatter(self.DS, system=["S0", "S1"])
         points = np.vstack([np.asarray(one.get_offsets()) for one in ax.collections])
@@ -285,6 +289,15 @@ class TestGroups:
         np.testing.assert_allclose(ends[..., 0], answer.low[best, 0])
         np.testing.assert_allclose(ends[..., 1], answer.high[best, 0])
 
+    def test_a_system_without_a_figure_is_not_among_the_best_where_lower_is_better(self) -> None:
+        score = np.linspace(1, 2, 9)[:, np.newaxis, np.newaxis] + np.zeros((9, 4, 1))
+        score[8] = NAN
+        status = np.where(np.isnan(score[..., 0]), Status.missing_estimate, Status.ok)
+        meta = {"genre": ["a", "a", "b", "b"]}
+        ds = make_group(score, status=status, track_meta=meta, orientation=["lower"], standard=["mean"])
+        ax = figures.groups(ds, by="genre", missing="skip", level=None)
+        assert ax.get_legend_handles_labels()[1] == [f"S{place}" for place in range(7)]
+
     def test_without_groups_there_is_one_of_all_tracks(self) -> None:
         ax = figures.groups(world(2, 6), level=None)
         assert [one.get_text() for one in ax.get_yticklabels()] == ["all tracks (6)"]
@@ -305,7 +318,7 @@ class TestTolerance:
     def test_lines_are_the_answers_in_the_order_of_the_parameter(self) -> None:
         ds = self.beats()
         ax = figures.tolerance(ds)
-        expected = aggregate(ds, ["f_measure@0.02", "f_measure", "f_measure@0.1"])["value"].values
+        expected = aggregate(ds, ["f_measure@0.02", "f_measure@0.07", "f_measure@0.1"])["value"].values
         for line in ax.lines:
             np.testing.assert_allclose(line.get_xdata(), [0.02, 0.07, 0.1])
         drawn = sorted(line.get_ydata().tolist() for line in ax.lines)

@@ -29,7 +29,7 @@ from tests.groups import make_group, random_group, write_store
 
 from .reading import block_of, choose, contents_of, figures
 
-INFINITY = "\N{INFINITY}"
+INFINITY, DASH = "\N{INFINITY}", "\N{EN DASH}"
 
 
 @pytest.fixture
@@ -56,21 +56,42 @@ def chords(folder: Path, metrics: str, lines: str = "") -> Path:
 
 
 class TestScores:
-    @pytest.mark.parametrize("aggregate", ["mean", "median", "pooled"])
-    def test_infinite_ones_are_told_from_missing_ones(self, aggregate, tmp_path, visit):
+    def test_infinite_ones_are_told_from_missing_ones(self, tmp_path, visit):
         score = np.random.default_rng(0).normal(5, 3, (3, 9, 1))
         score[0, 2], score[1, 3], score[2, :6] = np.inf, -np.inf, np.inf
         words = {"metrics": ["sdr"], "unit": ["dB"], "standard": ["mean"], "aggregates": ["mean median pooled"]}
         group = make_group(score, **words)
         write_page(write_store(tmp_path / "s.zarr", {"separation": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
-        choose(page, "aggregate", aggregate)
-        expected = ask(from_dataset(group), Question("sdr", aggregate))
-        shown = figures(page)
-        for place, system in enumerate(expected.systems):
-            assert shown[system][0] == pytest.approx(expected.value[place, 0, 0], abs=1e-12)
-        assert page.locator("#leaderboard td.strong").first.inner_text() == INFINITY
+        for aggregate in ("mean", "median", "pooled"):
+            choose(page, "aggregate", aggregate)
+            expected = ask(from_dataset(group), Question("sdr", aggregate))
+            shown = figures(page)
+            for place, system in enumerate(expected.systems):
+                assert shown[system][0] == pytest.approx(expected.value[place, 0, 0], abs=1e-12)
+            assert page.locator("#leaderboard td.strong").first.inner_text() == INFINITY
         assert page.locator("#leaderboard tbody tr").last.locator("td").first.inner_text() == "3"
+
+    def test_an_interval_that_ends_nowhere(self, tmp_path, visit):
+        score = np.full((2, 9, 1), 5.0)
+        score[0, :4] = np.inf
+        score[1, 0] = 6.0
+        group = make_group(score, metrics=["sdr"], unit=["dB"], standard=["median"], aggregates=["mean median"])
+        write_page(write_store(tmp_path / "s.zarr", {"separation": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        assert INFINITY in " ".join(page.locator("#leaderboard td.interval").all_inner_texts())
+
+    @pytest.mark.parametrize(("value", "ends"), [(1.0, ("0.0000", "1.0000")), (0.0, ("0.0000", "1.0000"))])
+    def test_all_the_same(self, value, ends, tmp_path, visit):
+        write_page(
+            write_store(tmp_path / "s.zarr", {"chord": make_group(np.full((2, 3, 1), value))}), tmp_path / "p.html"
+        )
+        page = visit(tmp_path / "p.html")
+        legend = page.locator("#heatmap .legend").inner_text()
+        assert all(end in legend for end in ends)
+        ticks = [float(one) for one in page.locator("#distributions .ticks span").all_inner_texts()]
+        assert (min(ticks) >= 0, max(ticks) <= 1, ticks == sorted(set(ticks))) == (True, True, True)
+        assert page.locator("#tracks tbody tr").first.locator("td").all_inner_texts()[2:4] == ["all the same", DASH]
 
     def test_all_failed(self, tmp_path, visit):
         group = make_group(np.full((3, 4, 2), np.nan), 0.0, status=Status.failed)
@@ -131,9 +152,35 @@ class TestExtraDims:
 
     def test_too_many_values_are_said(self, tmp_path, visit, monkeypatch):
         run(chords(tmp_path, "[majmin, confusion]"))
-        monkeypatch.setattr("mirflow.report.page.extras.VALUES", 10)
-        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
-        assert "too many for this page" in visit(tmp_path / "p.html").locator("#extras").inner_text()
+        for limit, value in (("VALUES", 10), ("LABELS", {1: 2}), ("LABELS", {1: 2, 2: 2})):
+            with monkeypatch.context() as patch:
+                patch.setattr(f"mirflow.report.page.extras.{limit}", value)
+                write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+            (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
+            assert extra["value"].endswith("values for each system, too many for this page.")
+        assert extra["value"] in visit(tmp_path / "p.html").locator("#extras").inner_text()
+
+
+class TestWithoutATimeAxis:
+    def test_what_cannot_be_heard_cannot_be_played(self, tmp_path, visit):
+        for side, key in (("ref", "A minor"), ("est/x", "X")):
+            (tmp_path / side).mkdir(parents=True)
+            (tmp_path / side / "a.txt").write_text(f"{key}\n")
+            (tmp_path / side / "b.txt").write_text("X\n")
+        (tmp_path / "p.yaml").write_text(
+            "name: keys\nevaluations:\n  - task: key\n    reference: ref/{track}.txt\n"
+            f"    estimates: est/{{system}}/{{track}}.txt\nstore: {tmp_path / 's.zarr'}\n"
+        )
+        run(tmp_path / "p.yaml")
+        write_page(tmp_path / "s.zarr", tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        for track, able in (("a", True), ("b", False)):
+            page.locator("#tracks button.link", has_text=track).click()
+            page.wait_for_selector("dialog[open]")
+            assert page.locator("dialog button.play").is_enabled() is able
+            assert page.locator("dialog table.texts tbody tr").count() == 2
+            page.keyboard.press("Escape")
+            page.wait_for_selector("dialog", state="detached")
 
 
 class TestFilesThatChanged:

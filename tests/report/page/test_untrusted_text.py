@@ -98,6 +98,34 @@ def test_the_policy_refuses_what_is_not_of_the_page(hostile, browser):
     page.close()
 
 
+ODD = ("]]>", "a\u2028b\u2029c", "\u202eturned", "\u2066isolated", "\x1b[31mred", "\ufffe\uffff", "x" * 100_000)
+
+
+def test_odd_characters_and_endless_labels(tmp_path, visit):
+    lines = "".join(f"{place}.0\t{place + 1}.0\t{label}\n" for place, label in enumerate(ODD))
+    for track in ODD[:-2]:
+        for side in ("ref", "est/\u202esystem"):
+            (tmp_path / side).mkdir(parents=True, exist_ok=True)
+            (tmp_path / side / f"{track.replace('/', '')}.lab").write_text(lines)
+    (tmp_path / "p.yaml").write_text(
+        "name: odd\nevaluations:\n  - task: segment\n    reference: ref/{track}.lab\n"
+        f"    estimates: est/{{system}}/{{track}}.lab\nstore: {tmp_path / 's.zarr'}\n"
+    )
+    run(tmp_path / "p.yaml")
+    assert write_page(tmp_path / "s.zarr", tmp_path / "p.html").size < 300_000
+    page = visit(tmp_path / "p.html")
+    assert set(page.locator("#tracks tbody th").all_text_contents()) == set(ODD[:-2])
+    page.locator("#tracks button.link").first.click()
+    page.wait_for_selector("dialog[open]")
+    canvas = page.locator("dialog canvas")
+    said = set()
+    for place in range(len(ODD)):
+        width = canvas.bounding_box()["width"]
+        canvas.hover(position={"x": width * (place + 0.5) / len(ODD), "y": 60})
+        said.add(page.locator("dialog .lanename .value").first.text_content())
+    assert said == {*ODD[:-1], ODD[-1][:299] + "\N{HORIZONTAL ELLIPSIS}"}
+
+
 def test_json_cannot_end_a_script():
     text = to_json({"a": [CLOSING, "<!--", "]]>", "\u2028"], "b": np.float64("nan"), "__proto__": 1})
     assert not re.search(r"[<>&\u2028]", text)

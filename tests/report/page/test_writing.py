@@ -13,17 +13,18 @@ from click.testing import CliRunner
 
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.schema import KINDS
 from mirflow.cli import cli
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.report.page import write_page
 from mirflow.report.page.blocks import Blocks
 from mirflow.report.page.bundle import order_modules, read_asset, script
 from mirflow.report.page.contents import main_metrics
-from mirflow.report.page.encoding import encode, encode_evidence
+from mirflow.report.page.encoding import ITEMS, TIMELESS, encode, encode_evidence
 from mirflow.report.page.ordering import order_tracks
 from mirflow.report.page.vocabulary import Vocabulary
 from mirflow.running import run
-from tests.datasets import write_dataset
+from tests.datasets import write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
 from .reading import block_of, contents_of
@@ -136,6 +137,31 @@ class TestTimelines:
         assert told["evidence"][0][1][0] is not None
 
 
+class TestSize:
+    def test_a_track_that_is_too_large_is_left_out_and_the_others_are_not(self, stored, tmp_path, monkeypatch):
+        rng = np.random.default_rng(1)
+        for side in ("ref", "est/ada", "est/bob"):
+            write_lab(tmp_path / side / "t01.lab", rng, segments=2_000)
+        whole = write_page(stored, tmp_path / "whole.html", timelines="all")
+        monkeypatch.setattr("mirflow.report.page.writing.BYTES", 10_000)
+        report = write_page(stored, tmp_path / "p.html")
+        assert (whole.tracks, report.tracks) == (6, 5)
+        assert report.notes[-1] == "The timeline of 1 more track would make the page larger than it should be."
+        places = dict(contents_of(tmp_path / "p.html")["timelines"])
+        assert set(places) == {"t00", "t02", "t03", "t04", "t05"}
+        assert all(json.loads(block_of(tmp_path / "p.html", place))["annotations"] for place in places.values())
+        assert whole.size - report.size > 10_000
+
+
+def empty(kind: str) -> Annotation:
+    """An annotation of a kind without anything in it."""
+    schema = KINDS[kind]
+    columns = {one.name: np.zeros(0) for one in schema.variables if one.dtype == "float64"}
+    labels = [] if any(one.name == "label" for one in schema.variables) else None
+    inner = tuple(np.zeros(0, dtype=np.int64) for _ in schema.dims[1:])
+    return Annotation(kind, columns, labels, inner)
+
+
 class TestEncoding:
     def test_the_evidence_is_that_of_explain(self):
         from mirflow.metrics.base import get_task
@@ -192,6 +218,22 @@ class TestEncoding:
             "c": [[2, 0]],
             "p": [6900, 5700],
         }
+
+    def test_a_ranking_shows_its_first_items_and_says_how_many_more_there_are(self):
+        names = [f"item {place}" for place in range(ITEMS + 30)]
+        ranking = Annotation("ranking", {"value": np.linspace(1, 0, len(names))}, names)
+        found = encode(ranking, "retrieval", Vocabulary())
+        assert (len(found["l"]), len(found["v"]), found["o"]) == (ITEMS, ITEMS, 30)
+        assert "o" not in encode(Annotation("labels", {}, names[:3]), "tagging", Vocabulary())
+
+    def test_a_kind_without_a_drawing_of_its_own_is_drawn_as_moments(self):
+        notes = Annotation("following", {"time": np.array([0.5, 1.5]), "position": np.array([0.0, 1.0])})
+        assert encode(notes, "score_following", Vocabulary()) == {"k": "events", "t": [500, 1000]}
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_kind_has_a_place_in_the_page(self, kind):
+        found = encode(empty(kind), KINDS[kind].tasks[0], Vocabulary())
+        assert ("t" in found or "s" in found) == (kind not in TIMELESS)
 
     def test_keys_and_chords_sound_and_other_labels_do_not(self):
         vocabulary = Vocabulary()

@@ -43,6 +43,7 @@ export function unpackAnnotation(packed, vocabulary) {
   }
   if (packed.v) made.values = packed.v;
   if (packed.w) made.shares = packed.w;
+  if (packed.o) made.more = packed.o;
   if (made.kind === "hierarchy") made.row = spread(packed.c[0]);
   if (made.kind === "patterns") {
     const occurrences = spread(packed.c[0]);

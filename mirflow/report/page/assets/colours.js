@@ -35,6 +35,11 @@ export function chordColour(root, pitches) {
   return { fill: `oklch(${plain ? 0.88 : 0.78} ${plain ? 0.05 : 0.12} ${hue})`, ink: "#111111" };
 }
 
+/** A colour for small marks on the page's ground, dark or light: no yellow, nothing pale. */
+export function dotColour(number) {
+  return SET[number % (SET.length - 1)];
+}
+
 /** A colour for the label of a segment, by its number among those of a track. */
 export function labelColour(number) {
   const base = SET[number % SET.length];

@@ -37,7 +37,10 @@ function rangeOf(rows) {
     .flatMap((known) => [known[0], known[known.length - 1]]);
   if (!ends.length) return [0, 1];
   const [low, high] = [Math.min(...ends), Math.max(...ends)];
-  if (low >= 0 && high <= 1) return [Math.floor(low * 20) / 20, Math.max(Math.ceil(high * 20) / 20, Math.floor(low * 20) / 20 + 0.05)];
+  if (low >= 0 && high <= 1) {
+    const first = Math.min(Math.floor(low * 20) / 20, 0.95);
+    return [first, Math.max(Math.ceil(high * 20) / 20, first + 0.05)];
+  }
   return low === high ? [low - 1, high + 1] : [low, high];
 }
 

@@ -53,22 +53,35 @@ function map({ dims: [[down, rows], [across, columns]], score, unit }, values, s
   const value = (y, x) => values[from + y * columns.length + x];
   const totals = rows.map((_, y) => columns.reduce((sum, _column, x) => sum + (value(y, x) || 0), 0));
   const share = (y, x) => (score ? value(y, x) : value(y, x) / totals[y]);
-  const tone = (y, x) => (score ? share(y, x) : Math.sqrt(share(y, x)));
+  const [low, high] = score ? scaleOf(values) : [0, 1];
+  const tone = (y, x) => (score ? (share(y, x) - low) / (high - low) : Math.sqrt(share(y, x)));
+  const named = (dim) => dim.replaceAll("_", " ");
   const at = [0, 0];
   const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "matrix",
     "aria-label": `${rows.length} by ${columns.length} values; arrow keys move` });
-  const readout = el("p", { class: "readout", role: "status" }, `Rows: ${down}. Columns: ${across}. ` +
-    (score ? "" : "Colours are square roots of the shares of a row, so that the rare is seen."));
+  const readout = el("p", { class: "readout", role: "status" }, `Rows: ${named(down)}. Columns: ${named(across)}. ` +
+    (score ? `Colours from ${write(low)} to ${write(high)}.` : "Colours are square roots of the shares of a row, so that the rare is seen."));
   const layout = measure(rows, columns);
   const say = () => {
     const [y, x] = at;
     const part = !score && totals[y] > 0 ? ` (${(100 * share(y, x)).toFixed(1)} % of ${rows[y]})` : "";
-    readout.textContent = `${down} ${rows[y]}, ${across} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}${part}`;
+    readout.textContent = `${named(down)} ${rows[y]}, ${named(across)} ${columns[x]}: ${write(value(y, x))}${unit ? ` ${unit}` : ""}${part}`;
     paint(canvas, layout, rows, columns, tone, at);
   };
   listen(canvas, layout, rows.length, columns.length, at, say);
   paint(canvas, layout, rows, columns, tone, null);
   return el("div", {}, el("div", { class: rows.length > 40 ? "scroll tall" : "scroll" }, canvas), readout);
+}
+
+/** Colours are the same for all systems: from 0 to 1 for ratios, else between the ends. */
+function scaleOf(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const one of values) {
+    if (!Number.isFinite(one)) continue;
+    if (one < low) low = one;
+    if (one > high) high = one;
+  }
+  return low > high || (low >= 0 && high <= 1) ? [0, 1] : [low, high > low ? high : low + 1];
 }
 
 /** Sizes of a cell and of the labels' room. */

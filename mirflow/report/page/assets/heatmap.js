@@ -73,7 +73,8 @@ function scoreRange(score) {
     if (one > high) high = one;
   }
   if (low > high) return [0, 1];
-  return [low, high === low ? low + 1 : high];
+  if (low < high) return [low, high];
+  return low >= 0 && low <= 1 ? [0, 1] : [low - 1, low + 1];
 }
 
 function legend([low, high], write) {

@@ -1,7 +1,7 @@
 /** One annotation as a lane of the timeline, drawn by its kind. */
 
-import { leaning, noteKey } from "./annotations.js";
-import { chordColour, labelColour } from "./colours.js";
+import { lastBy, leaning, noteKey } from "./annotations.js";
+import { chordColour, dotColour, labelColour } from "./colours.js";
 
 const HEIGHTS = new Map([["intervals", 40], ["events", 40], ["notes", 92], ["series", 92], ["multipitch", 92], ["patterns", 92]]);
 const BAND = 8;
@@ -166,7 +166,7 @@ function drawBand(context, { start, end, verdict }, { top, height }, view) {
     const good = leaning(verdict[at]);
     context.fillStyle = view.ink.get(good);
     // Right fills the band, wrong its lower half, neither is a line.
-    const high = { good: BAND, bad: BAND / 2, none: 1 }[good];
+    const high = { good: BAND, bad: BAND / 2, none: 1.5 }[good];
     context.fillRect(left, low + BAND - high, wide, high);
   }
 }
@@ -193,21 +193,52 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
   const y = (midi) => top + 3 + room * (1 - (midi - low) / (high - low));
   const thick = Math.max(2, Math.min(7, room / (high - low)));
   context.fillStyle = view.ink.get(faint ? "faint" : "curve");
+  if (kind === "series" && view.x(annotation.hop) - view.x(0) < 0.75) {
+    drawDense(context, annotation, view, y, faint ? thick + 2 : thick, faint);
+    return;
+  }
   for (let at = 0; at < start.length; at++) {
     const until = end ? end[at] : start[at] + annotation.hop;
     if (until < view.from || start[at] > view.to || Number.isNaN(pitch[at])) continue;
     if (kind === "series" && !voiced[at] && faint) continue;
-    if (kind === "patterns" && !faint) context.fillStyle = labelColour(row[at]).fill;
+    if (kind === "patterns" && !faint) context.fillStyle = dotColour(row[at]);
     // A guess at the pitch of what is called unvoiced is a hairline.
     const guess = kind === "series" && !voiced[at];
+    let noted = "";
     if (annotation.verdict) context.fillStyle = view.ink.get(leaning(annotation.verdict[at]));
     if (notes) {
       const verdict = notes.get(noteKey(Math.round(start[at] * 1000), Math.round(pitch[at] * 100)));
-      context.fillStyle = view.ink.get(verdict === undefined ? "curve" : leaning(verdict));
+      noted = verdict === undefined ? "curve" : leaning(verdict);
+      context.fillStyle = view.ink.get(noted);
     }
     const left = view.x(start[at]);
     const wide = Math.max(kind === "series" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
-    const size = faint ? thick + 2 : guess ? 1 : thick;
+    // What is too much is thinner than what is hit: shapes tell what colours tell.
+    const judged = faint ? "" : annotation.verdict ? leaning(annotation.verdict[at]) : noted;
+    const size = faint ? thick + 2 : guess ? 1 : judged === "bad" ? Math.max(1, thick * 0.4) : judged === "good" ? Math.max(3.5, thick) : thick;
     context.fillRect(left, y(pitch[at]) - size / 2, wide, size);
   }
+}
+
+/** Frames that are closer than pixels: for each column of pixels all that lies in it, as one stroke. */
+function drawDense(context, { start, pitch, voiced, hop }, view, y, thick, faint) {
+  let [column, low, high, guess] = [NaN, 0, 0, false];
+  // Leaps stay leaps, unless there are so many frames in a column that nobody could tell.
+  const leap = view.x(hop) - view.x(0) > 0.02 ? thick + 4 : Infinity;
+  const flush = () => {
+    const size = guess ? 1 : thick;
+    if (!Number.isNaN(column)) context.fillRect(column, low - size / 2, 1, high - low + size);
+  };
+  for (let at = Math.max(0, lastBy(start, view.from)); at < start.length && start[at] <= view.to; at++) {
+    if (Number.isNaN(pitch[at]) || (faint && !voiced[at])) continue;
+    const [x, place] = [Math.floor(view.x(start[at])), y(pitch[at])];
+    if (x === column && guess === !voiced[at] && place > low - leap && place < high + leap) {
+      low = Math.min(low, place);
+      high = Math.max(high, place);
+      continue;
+    }
+    flush();
+    [column, low, high, guess] = [x, place, place, !voiced[at]];
+  }
+  flush();
 }

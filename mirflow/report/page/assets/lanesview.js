@@ -6,6 +6,8 @@ import { drawLane, laneHeight, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
 
 const AXIS = 26;
+/** Room beside the first and the last moment, so that marks there are whole. */
+const EDGE = 5;
 const INKS = ["ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
@@ -50,6 +52,7 @@ export class LanesView {
       this.width = box.clientWidth;
       this.laneHeight = height;
       this.node.style.setProperty("--lane", `${height}px`);
+      this.node.classList.toggle("roomy", height >= 64);
       if (first) this.startClose();
       this.draw();
     };
@@ -66,12 +69,17 @@ export class LanesView {
     if (most * 12 > this.width) this.show(0, (this.whole * this.width) / 12 / most);
   }
 
+  /** Pixels between the edges. */
+  get inner() {
+    return Math.max(1, this.width - 2 * EDGE);
+  }
+
   x(time) {
-    return ((time - this.from) / (this.to - this.from)) * this.width;
+    return EDGE + ((time - this.from) / (this.to - this.from)) * this.inner;
   }
 
   timeAt(x) {
-    return this.from + (x / this.width) * (this.to - this.from);
+    return this.from + ((x - EDGE) / this.inner) * (this.to - this.from);
   }
 
   show(from, to) {
@@ -159,7 +167,7 @@ export class LanesView {
       }
       const behind = lane.system >= 0 && reference ? reference.annotation : null;
       drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind, top, height: this.laneHeight },
-        { x: (time) => this.x(time), from: this.from, to: this.to, width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
+        { x: (time) => this.x(time), from: this.timeAt(0), to: this.timeAt(this.width), width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
     });
     context.fillStyle = this.ink.get("ink");
     context.fillRect(this.x(this.cursor) - 0.75, AXIS - 8, 1.5, height);
@@ -191,7 +199,7 @@ export class LanesView {
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) this.pan((sideways / this.width) * (this.to - this.from));
+      if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) this.pan((sideways / this.inner) * (this.to - this.from));
       else this.zoom(Math.exp(-event.deltaY / 400), at(event));
     }, { passive: false });
     let held = null;
@@ -204,7 +212,7 @@ export class LanesView {
       const by = event.clientX - held.x;
       held.moved = held.moved || Math.abs(by) > 3 || Math.abs(event.clientY - held.y) > 3;
       if (!held.moved) return;
-      const shift = (-by / this.width) * (held.to - held.from);
+      const shift = (-by / this.inner) * (held.to - held.from);
       this.show(held.from + shift, held.to + shift);
       this.node.scrollTop = held.scroll - (event.clientY - held.y);
     });

@@ -39,7 +39,7 @@ export async function drawLeaderboard(state) {
   const others = now.main.filter((metric) => metric !== state.metric);
   const columns = await Promise.all(others.map((metric) => figures(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = now.systems.map((name, system) => ({ name, system, ...rows[system],
-    low: standing ? standing.low[system] : null, high: standing ? standing.high[system] : null,
+    low: standing ? endOf(standing.low[system]) : null, high: standing ? endOf(standing.high[system]) : null,
     letters: standing && standing.letters.length ? standing.letters[system] : "", others: columns.map((one) => one[system].value) }));
   rank(entries, about.orientation);
   sortEntries(entries, about.orientation);
@@ -48,6 +48,9 @@ export async function drawLeaderboard(state) {
   return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
     explainFigures(state), ...parts, noteOf(state, standing));
 }
+
+/** The end of an interval: null where there is none, a word where it is infinite. */
+const endOf = (end) => (end === null ? null : Number(end));
 
 function noteOf(state, standing) {
   if (standing) return el("p", { class: "note" }, standing.how);
@@ -129,9 +132,11 @@ function axisOf([low, high], write) {
 }
 
 function bar(entry, [low, high]) {
-  const place = (value) => 4 + (192 * (value - low)) / (high - low || 1);
+  // What is infinite goes to the edge.
+  const place = (value) => Math.max(0, Math.min(200, 4 + (192 * (value - low)) / (high - low || 1)));
   if (!Number.isFinite(entry.value)) return null;
-  const lines = Number.isFinite(entry.low) ? [svg("line", { x1: place(entry.low), x2: place(entry.high), y1: 8, y2: 8, class: "whisker" }),
+  const known = entry.low !== null && !Number.isNaN(entry.low) && !Number.isNaN(entry.high);
+  const lines = known ? [svg("line", { x1: place(entry.low), x2: place(entry.high), y1: 8, y2: 8, class: "whisker" }),
     ...[entry.low, entry.high].map((end) => svg("line", { x1: place(end), x2: place(end), y1: 4, y2: 12, class: "whisker" }))] : [];
   return svg("svg", { viewBox: "0 0 200 16", "aria-hidden": "true", class: "dot" },
     svg("line", { x1: 0, x2: 200, y1: 8, y2: 8, class: "rail" }), ...lines, svg("circle", { cx: place(entry.value), cy: 8, r: 4 }));

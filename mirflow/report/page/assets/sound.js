@@ -5,7 +5,10 @@ import { lastBy } from "./annotations.js";
 const AHEAD = 0.35;
 const PENTATONIC = [0, 2, 4, 7, 9];
 
-/** @typedef {{time: number, length: number, pitches: number[], click: boolean}} Sound */
+/**
+ * @typedef {{time: number, length: number, pitches: number[], click: boolean, until?: number}} Sound
+ * `until`: what it tells of goes on so long; whoever begins to listen in the midst of it hears it at once.
+ */
 
 /** Semitones above the root that sound, as MIDI numbers: the chord around middle C, its bass an octave below. */
 function chordPitches({ root, pitches, bass }) {
@@ -50,7 +53,7 @@ export function soundsOf(annotation) {
       if (!numbers.has(text)) numbers.set(text, numbers.size);
       const number = numbers.get(text);
       const midi = 60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0);
-      return { time, length: Math.min(0.6, end[at] - time), pitches: [midi], click: false };
+      return { time, length: Math.min(0.6, end[at] - time), pitches: [midi], click: false, until: end[at] };
     });
   } else if (kind === "notes" || kind === "patterns") {
     made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), pitches: [pitch[at]], click: false }));
@@ -86,7 +89,8 @@ export class Player {
     out.connect(context.destination);
     const merger = context.createChannelMerger(2);
     merger.connect(out);
-    this.ears = ears.map((sounds, side) => {
+    this.ears = ears.map((all, side) => {
+      const sounds = withBegun(all, from);
       const gain = context.createGain();
       gain.gain.value = 0.5;
       gain.connect(merger, 0, side);
@@ -149,6 +153,12 @@ export class Player {
     if (this.context && this.context.state !== "closed") this.context.close();
     this.context = null;
   }
+}
+
+/** What was told of before and still goes on sounds at the beginning. */
+function withBegun(sounds, from) {
+  const begun = sounds.filter((one) => one.until > from && one.time + one.length <= from).map((one) => ({ ...one, time: from }));
+  return [...sounds, ...begun].sort((a, b) => a.time - b.time);
 }
 
 /** The first sound to look at; long ones that began before are found by going back a little. */

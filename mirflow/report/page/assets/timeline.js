@@ -7,7 +7,6 @@ import { Player, soundsOf } from "./sound.js";
 import { readJson, readScores } from "./data.js";
 import { LanesView } from "./lanesview.js";
 
-const TIMELESS = new Set(["tempo", "key", "labels", "ranking", "audio"]);
 const player = new Player();
 /** What stays as it was chosen from one track to the next. */
 const kept = { ear: 0, rule: 0, reference: 0 };
@@ -79,7 +78,7 @@ async function showTrack(state, track, dialog, content) {
   if (asked >= 0) kept.reference = asked;
   const scores = await scoresOf(state, track);
   const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
-  const drawable = first && !TIMELESS.has(first.annotation.kind);
+  const drawable = first && first.annotation.start !== null;
   dialog.classList.toggle("narrow", !drawable);
   const stage = { state, track, found, scores, content, head };
   if (drawable) drawLanes(stage);
@@ -111,8 +110,11 @@ async function scoresTable(state, track) {
 function toolbar(stage, redraw, view) {
   const { state, found } = stage;
   const { rules } = state.now.timeline;
-  const play = el("button", { type: "button", class: "play" }, "Play");
+  const sounding = [...found.references, ...found.estimates].some(({ annotation }) =>
+    typeof annotation !== "string" && soundsOf(annotation).length > 0);
+  const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
   const toggle = () => {
+    if (!sounding) return;
     if (player.playing) {
       player.stop();
       play.textContent = "Play";
@@ -141,7 +143,8 @@ function toolbar(stage, redraw, view) {
     [at, one.annotator || `reference ${at + 1}`]), Math.min(kept.reference, found.references.length - 1),
   (value) => { kept.reference = Number(value); stage.restart(); redraw(); }) : null;
   const rule = rules.length > 1 ? choice("Judged by", rules.map((name, at) => [at, name]), kept.rule,
-    (value) => { kept.rule = Number(value); redraw(); }) : el("span", { class: "note" }, rules.length ? `judged by ${rules[0]}` : "");
+    (value) => { kept.rule = Number(value); redraw(); }) :
+    rules.length ? el("span", { class: "note" }, `judged by ${rules[0]}`) : null;
   const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
     "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
   const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
@@ -152,9 +155,10 @@ function toolbar(stage, redraw, view) {
 function legendOf(found) {
   const evidence = found.estimates.flatMap((one) => one.evidence.flat()).find((one) => one);
   if (!evidence || evidence.rows || !evidence.verdict) return null;
+  const paired = evidence.verdict.some((one) => /^(hit|missed|extra)/.test(one));
   const marks = evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
-    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "▬ too many"], ["none", "▬ the reference"]] :
-      evidence.reference.concat(evidence.estimate).some(Number.isNaN) ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
+    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"], ["none", "▬ the reference"]] :
+      paired ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
         [["good", "| right"], ["bad", "× wrong"]];
   return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, text)));
 }
@@ -213,19 +217,26 @@ function chosen(evidence) {
   return own[Math.min(kept.rule, own.length - 1)] || null;
 }
 
+/** What an annotation without a time axis says: labels with their values, or values with their shares. */
+function textOf(annotation) {
+  if (typeof annotation === "string") return annotation;
+  const { labels, values, shares, more } = annotation;
+  const number = (at) => `${plain(values[at], 5)}${shares ? ` (${plain(shares[at], 3)})` : ""}`;
+  const items = labels ? labels.map(({ text }, at) => (values && values[at] !== null ? `${text} (${number(at)})` : text)) :
+    (values || []).map((_, at) => number(at));
+  return `${items.join(", ") || "nothing"}${more ? `, and ${more} more` : ""}`;
+}
+
 /** Annotations without a time axis: as text. */
 function drawTexts(stage) {
   const { state, found, scores, content, head } = stage;
-  const text = (annotation) => (typeof annotation === "string" ? annotation :
-    [...(annotation.labels || []).map((label) => label.text), ...(annotation.values || []).map((value, at) =>
-      `${plain(value, 5)}${annotation.shares ? ` (${plain(annotation.shares[at], 3)})` : ""}`)].join(", ") || "nothing");
   const verdict = (evidence) => {
     const rows = (chosen(evidence) || {}).rows || [];
-    return rows.map((row) => row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`)).join(" ")).join(", ");
+    return rows.map((row) => row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
   };
   const draw = () => {
-    const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", text(annotation), "", ""]),
-      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], text(annotation), verdict(evidence), scores[system]])];
+    const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
+      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores[system]])];
     const made = el("div", { class: "scroll" }, el("table", { class: "texts" }, el("thead", {}, el("tr", {}, ["", "Annotation", "Judged",
       state.metric < 0 ? "" : titleOf(state.about)].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", {}, cell)))))));

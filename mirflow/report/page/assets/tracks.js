@@ -32,14 +32,15 @@ export async function drawTracks(state, open) {
 
 function extremes(state, numbers, track, worst) {
   const { systems, tracks } = state.now;
-  let [low, high] = [-1, -1];
+  let [low, high, different] = [-1, -1, false];
   const value = (system) => worst * numbers.score[system * tracks.length + track];
   for (let system = 0; system < systems.length; system++) {
     if (Number.isNaN(value(system))) continue;
+    different ||= low >= 0 && value(system) !== value(low);
     if (low < 0 || value(system) < value(low)) low = system;
     if (high < 0 || value(system) > value(high)) high = system;
   }
-  return { low, high };
+  return { low, high, different };
 }
 
 function table(state, rows, worst, open, redraw) {
@@ -52,7 +53,7 @@ function table(state, rows, worst, open, redraw) {
     spread: () => byNumber(a.spread, b.spread, -1) })[shown.by]() || byName(a.name, b.name));
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
-  const side = (system) => (system < 0 ? "–" : systems[system]);
+  const side = (row, system) => (system < 0 ? "–" : row.different ? systems[system] : "all the same");
   const several = systems.length > 1;
   const head = el("tr", {}, el("th", { scope: "col" }, "Track"),
     (several ? ["Mean", "Spread"] : ["Score"]).map((text) => el("th", { scope: "col", class: "number" }, text)),
@@ -62,7 +63,7 @@ function table(state, rows, worst, open, redraw) {
       onclick: (event) => { event.stopPropagation(); open(row.track); },
       onkeydown: (event) => walk(event) }, row.name)),
     el("td", { class: "number" }, write(row.mean)), several ? [el("td", { class: "number" }, write(row.spread)),
-      el("td", {}, side(row.high)), el("td", {}, side(row.low))] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
+      el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);

@@ -1,0 +1,137 @@
+"""The classes or tags that there are, how they are related, and what an error between two of them is worth."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..errors import AnnotationError
+from ..ragged import Float
+
+Tree = Mapping[str, "Tree | Sequence[str] | None"]
+"""A class to what is below it: the names of classes, or a tree again."""
+Credit = tuple[str, str, float]
+"""The reference's class, the estimate's class, and what the error is worth: 0 to 1."""
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes or tags that there are.
+
+    Parameters
+    ----------
+    names : tuple of str
+        All of them, each once.
+    credits : tuple of (str, str, float)
+        What errors are worth; one that is not named is worth nothing.
+
+    Raises
+    ------
+    AnnotationError
+        If a name stands twice or is empty, or a credit is not between 0 and 1 or of a class that is not named.
+
+    Examples
+    --------
+    >>> genres = Classes.of(tree={"Jazz & Blues": ["Jazz", "Blues"], "Classical": None})
+    >>> genres.names
+    ('Jazz & Blues', 'Jazz', 'Blues', 'Classical')
+    >>> genres.table[genres.names.index("Jazz")].tolist()
+    [0.5, 1.0, 0.5, 0.0]
+    """
+
+    names: tuple[str, ...]
+    credits: tuple[Credit, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.names:
+            raise AnnotationError("names no class")
+        seen: set[str] = set()
+        for name in self.names:
+            if not name or name in seen:
+                raise AnnotationError(f"the class {name!r} stands twice" if name else "a class without a name")
+            seen.add(name)
+        told: set[tuple[str, str]] = set()
+        for reference, estimate, credit in self.credits:
+            pair = f"the credit for {estimate!r} where {reference!r} is right"
+            unknown = next((name for name in (reference, estimate) if name not in seen), None)
+            if unknown is not None:
+                raise AnnotationError(f"{pair}: there is no class {unknown!r}")
+            if reference == estimate:
+                raise AnnotationError(f"{pair}: that is no error, and worth 1")
+            if not 0 <= credit <= 1:  # NaN is not, either
+                raise AnnotationError(f"{pair} is not between 0 and 1: {credit}")
+            if (reference, estimate) in told:
+                raise AnnotationError(f"{pair} stands twice")
+            told.add((reference, estimate))
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str] = (),
+        tree: Tree | None = None,
+        credit: Mapping[str, Mapping[str, float]] | None = None,
+    ) -> Classes:
+        """Classes from names, a tree and a table of credits, any of which may be left out.
+
+        Parameters
+        ----------
+        names : sequence of str
+        tree : mapping
+            Classes with what is below them. An error is worth the levels that both classes have in common, over the
+            levels of the deeper one: siblings of the second level, and a class and what is right below it, half a
+            point, as in MIREX's genre hierarchy.
+        credit : mapping of str to mapping of str to float
+            Reference's class -> estimate's class -> credit, which overrides the tree's.
+        """
+        paths = dict(_paths(tree or {}, ()))
+        table = {(one, other): _shared(paths[one], paths[other]) for one in paths for other in paths if one != other}
+        for reference, others in (credit or {}).items():
+            table |= {(reference, estimate): float(value) for estimate, value in others.items()}
+        every = dict.fromkeys([*names, *paths, *(name for pair in table for name in pair)])
+        if len(set(names)) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise AnnotationError(f"the class {twice!r} stands twice")
+        return cls(tuple(every), tuple((*pair, value) for pair, value in table.items() if value))
+
+    @cached_property
+    def table(self) -> Float:
+        """What each estimate is worth: float64 (reference's class, estimate's class), 1 on the diagonal."""
+        place = {name: number for number, name in enumerate(self.names)}
+        worth = np.eye(len(self.names))
+        for reference, estimate, credit in self.credits:
+            worth[place[reference], place[estimate]] = credit
+        return worth
+
+    @property
+    def digest(self) -> str:
+        """A fingerprint of all that scores depend on: names and credits in whatever order."""
+        lines = [*sorted(self.names), "", *sorted(f"{one}\t{other}\t{value!r}" for one, other, value in self.credits)]
+        return hashlib.blake2b("\n".join(lines).encode(), digest_size=8).hexdigest()
+
+
+def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...]]]:
+    """Each class with the classes on the way to it, itself included."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for name, below in tree.items():
+        path = (*above, name)
+        found.append((name, path))
+        found += _paths(below if isinstance(below, Mapping) else dict.fromkeys(below or ()), path)
+    names = [name for name, _ in found]
+    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    if twice is not None:
+        raise AnnotationError(f"the class {twice!r} stands twice in the tree")
+    return found
+
+
+def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> float:
+    """The share of the levels that two paths have in common."""
+    common = 0
+    for here, there in zip(one, other, strict=False):
+        if here != there:
+            break
+        common += 1
+    return common / max(len(one), len(other))

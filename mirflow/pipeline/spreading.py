@@ -1,0 +1,90 @@
+"""Files that hold many tracks, spread into one source for each annotation in them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from ..errors import AnnotationError, MirflowError
+from ..readers.options import Reading
+from ..readers.patterns import Match
+from ..readers.tables import WHOLE, Key, TableSource, format_of, holds_tracks, spread_table
+from .model import Estimates
+from .resolve import Trouble
+
+Spread = tuple[TableSource, Mapping[str, str]]
+"""A source, and the values of placeholders and columns that led to it."""
+
+
+def is_table(side: Estimates, task: str) -> bool:
+    """Whether the files of one side hold many tracks each."""
+    try:
+        return holds_tracks(side.path, side.reading(task))
+    except MirflowError:  # told where names are resolved
+        return "track" in side.columns
+
+
+def spread(
+    side: Estimates,
+    key: str,
+    matches: Sequence[Match],
+    names: Sequence[str],
+    reading: Reading,
+    tracks: Sequence[str] | None,
+    troubles: list[Trouble],
+) -> list[Spread]:
+    """One source for each annotation in the files that a pattern found.
+
+    Parameters
+    ----------
+    side : Estimates
+    key : str
+        What the file calls the side.
+    matches : sequence of Match
+    names : sequence of str
+        The pattern's placeholders.
+    reading : Reading
+    tracks : sequence of str or None
+        What a file that cannot be opened is about: it then fails where it is scored. None: it is a trouble.
+    troubles : list
+        What is wrong is added.
+    """
+    twice = next((name for name in reading.keys if name in names), None)
+    if twice is not None:
+        troubles.append(
+            ((key, "columns"), f"names the column of {twice!r}, and the path has {{{twice}}}: leave one out")
+        )
+        return []
+    found: list[Spread] = []
+    for match in matches:
+        values = dict(zip(names, match.values, strict=True))
+        try:
+            sources = [source for source in spread_table(match, reading, tracks) if _wanted(source, side.annotator)]
+            if not sources and tracks and format_of(match.path, reading) in WHOLE:
+                asked = ", ".join(map(repr, tracks[:3]))
+                troubles.append(
+                    ((key, "path"), f"has no row of any query of the reference ({asked}, ...): {match.name!r}")
+                )
+                continue
+            if not sources:
+                raise AnnotationError("has no rows that name a track", path=match.name)
+        except AnnotationError as error:
+            if tracks is None:
+                troubles.append(((key, "path"), str(error)))
+                continue
+            sources = list(_unopened(match, reading, tracks))
+        found += [(source, {**values, **_told(source.key)}) for source in sources]
+    return found
+
+
+def _unopened(match: Match, reading: Reading, tracks: Sequence[str]) -> Iterator[TableSource]:
+    for track in tracks:
+        yield TableSource(match.path, Key(track), reading, match.name, (match.size, match.modified))
+
+
+def _wanted(source: TableSource, annotator: str | int | None) -> bool:
+    return annotator in (None, "all", "{annotator}", "{system}", source.key.annotator)
+
+
+def _told(key: Key) -> dict[str, str]:
+    """What a key says, without the names that the table has no column for."""
+    return {name: value for name, value in key._asdict().items() if value}

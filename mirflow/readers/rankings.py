@@ -1,0 +1,196 @@
+"""Rankings in delimited text: items with ranks or scores in rows, and lists of items that take one line a query."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Float, Int
+from .content import decode, digest_of
+from .delimited import SEPARATORS
+from .fields import parse_rows
+from .options import DelimitedOptions, Reading
+from .spans import SameLine, Spans, index_rows
+from .tables import Key
+
+
+def parse_ranking(data: bytes, format: str, options: DelimitedOptions, name: str | Path) -> Annotation:
+    """The ranking in a file that is about one query: an item a row, perhaps with rank and score.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not text.
+    InvalidAnnotationError
+        As `in_order`, and for a row with too few columns or a field that is not a number, with its line.
+
+    Examples
+    --------
+    >>> parse_ranking(b"item,score\\na,0.2\\nb,0.9\\n", "csv", DelimitedOptions(), "q1.csv").labels
+    ['b', 'a']
+    """
+    text = decode(data, name, options.encoding)
+    separator = options.separator or SEPARATORS.get(format)
+    return in_order(parse_rows(text, "ranking", separator, options, {"source": str(name)}, name), str(name))
+
+
+def in_order(annotation: Annotation, name: str) -> Annotation:
+    """Rows of a ranking in the order of rank: of their ranks, else of their scores, else as they stand.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For ranks that do not count from 1 (or 0) on by one, with the line.
+
+    Examples
+    --------
+    >>> in_order(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
+    ['b', 'a']
+    """
+    columns = dict(annotation.columns)
+    rank = columns.pop("rank", None)
+    if rank is not None:
+        order = np.argsort(rank, kind="stable")
+        _check_ranks(annotation, rank, order, name)
+    elif "value" in columns:
+        order = np.argsort(-columns["value"], kind="stable")
+    else:
+        return annotation
+    return reorder(annotation, {column: values[order] for column, values in columns.items()}, order.tolist())
+
+
+def reorder(annotation: Annotation, columns: dict[str, Float], order: Sequence[int]) -> Annotation:
+    """A ranking with its labels and lines in another order, and columns that are in it already."""
+    labels = [annotation.labels[item] for item in order] if annotation.labels is not None else None
+    lines = [annotation.line(item) or 0 for item in order]
+    return Annotation("ranking", columns, labels, lines=lines, attrs=annotation.attrs)
+
+
+def _check_ranks(annotation: Annotation, rank: Float, order: Int, name: str) -> None:
+    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
+    if not len(rank):
+        return
+    ranks = rank[order]
+    first = 0.0 if ranks[0] == 0 else 1.0
+    wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + first)
+    if not len(wrong):
+        return
+    place = int(wrong[0])
+    item = int(order[place])
+    line, text = annotation.line(item), f"{rank[item]:g}"
+    if place and ranks[place] == ranks[place - 1]:
+        message = f"rank {text} stands twice, first on line {annotation.line(int(order[place - 1]))}"
+    elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
+        message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
+    else:
+        message = f"not the first rank, or not a rank: {text}; ranks count from 1 (or 0) on"
+    raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)
+
+
+_NAMED = re.compile(r"(\S+):\s+(.*)")
+
+
+@dataclass(frozen=True)
+class ListTable:
+    """A file with a list of items for each query, one a line; see :class:`mirflow.readers.tables.Table`."""
+
+    spans: Spans
+    delimiter: str | None
+
+    @property
+    def keys(self) -> Collection[Key]:
+        """The queries."""
+        return self.spans.keys
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self.spans.held
+
+    def stamp(self, key: Key) -> tuple[int, int]:
+        """Size and fingerprint of a query's line."""
+        return self.spans.stamp(key)
+
+    def read(self, key: Key) -> tuple[Annotation, str]:
+        """The list of a query, and the digest of its line."""
+        data = self.spans.data(key)
+        rows = [(number, line) for number, line in self.spans.numbered(key, self.spans.text(data)) if line.strip()]
+        (line, text), others = rows[0], rows[1:]
+        if others:
+            message = f"query {key.track!r} stands twice, first on line {line}"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=others[0][0])
+        items = split_list(text, self.delimiter)[1:]
+        lines = SameLine(line, len(items))
+        return Annotation("ranking", {}, items, lines=lines, attrs={"source": self.spans.name}), digest_of(data)
+
+
+def open_lists(path: str, reading: Reading, name: str) -> ListTable:
+    """The table in a file of the format ``lists``: in each line a query and its items in the order of rank.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there or not text.
+    """
+    options = reading.delimited
+    delimiter = options.separator or SEPARATORS.get(path.rpartition(".")[2].lower())
+    comment = options.comment.encode()
+
+    def key_of(line: bytes, number: int) -> Key | None:
+        if not line.strip() or (comment and line.lstrip().startswith(comment)):
+            return None
+        try:
+            text = line.decode(options.encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            raise UnreadableError(f"line {number} is not {options.encoding}; declare its encoding", path=name) from None
+        return Key(split_list(text, delimiter)[0])
+
+    found = index_rows(path, name, key_of)
+    return ListTable(Spans(path, name, options.encoding, reading.max_bytes, found), delimiter)
+
+
+def split_list(line: str, delimiter: str | None) -> list[str]:
+    """A query and its items, by a delimiter or by what the line is like.
+
+    Without one, the query ends at a colon and a blank, at the only tab, or like an item. Items are separated by tabs,
+    else by commas, else by blanks.
+
+    Examples
+    --------
+    >>> split_list("q1.wav:\\ta b c", None), split_list("q1, a, b", None), split_list("q1\\tone song\\tb", None)
+    (['q1.wav', 'a', 'b', 'c'], ['q1', 'a', 'b'], ['q1', 'one song', 'b'])
+    """
+    line = line.strip()
+    named = _NAMED.fullmatch(line)
+    if delimiter is not None:
+        fields = _split(line, delimiter)
+    elif named is not None:
+        fields = [named[1], *_split(named[2], _separator(named[2]))]
+    elif line.count("\t") == 1:
+        query, items = line.split("\t")
+        fields = [query, *_split(items, _separator(items))]
+    else:
+        fields = _split(line, _separator(line))
+    return [fields[0].removesuffix(":").rstrip(), *fields[1:]]
+
+
+def _separator(text: str) -> str:
+    return next((one for one in "\t," if one in text), "whitespace")
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    fields = text.split() if delimiter == "whitespace" else [field.strip() for field in text.split(delimiter)]
+    return fields[: len(fields) - (len(fields) > 1 and not fields[-1])]

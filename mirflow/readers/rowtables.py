@@ -1,0 +1,172 @@
+"""Delimited text in which a column says which track each row is about."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from ..annotations.annotation import Annotation
+from ..errors import AnnotationError
+from .content import decode, digest_of, read_bytes
+from .delimited import SEPARATORS
+from .fields import Layout, as_annotation, find_layout, is_header, sniff
+from .matrixhead import name_items
+from .options import COLUMNS, KEYS, Reading
+from .tables import Key, demand, demand_key
+
+_CHECKS: Mapping[str, str] = MappingProxyType(
+    {
+        "judgements": "listed:check_listed",
+        "following": "listed:check_listed",
+        "labels": "tags:demand_numbers",
+        "ranking": "rankings:in_order",
+    }
+)
+"""Kind -> ``module:function`` that takes an annotation of one track and the file's name, and returns it or raises."""
+
+
+_QUOTED = re.compile(r'"[^"]*"')
+
+
+@dataclass(frozen=True)
+class RowTable:
+    """A delimited file, its rows grouped by what they are about.
+
+    Parameters
+    ----------
+    name : str
+        What to call the file in messages.
+    reading : Reading
+    layout : Layout
+    header : str
+        The line with the names of the columns; empty: there is none.
+    rows : mapping of Key to list of (int, str)
+        Lines with their numbers, counted from 1.
+    held : int
+    """
+
+    name: str
+    reading: Reading
+    layout: Layout
+    header: str
+    rows: Mapping[Key, Sequence[tuple[int, str]]]
+    held: int
+
+    @property
+    def keys(self) -> Collection[Key]:
+        """What rows are about, in the order of the file."""
+        return self.rows.keys()
+
+    def stamp(self, key: Key) -> tuple[int, int]:
+        """Size in bytes of the rows about a key, and a fingerprint of them and of the header."""
+        data = self._data(key)
+        return len(data), int(digest_of(data), 16) >> 1
+
+    def read(self, key: Key) -> tuple[Annotation, str]:
+        """The annotation that the rows about a key make, and the digest of them and of the header."""
+        rows = [(number, self.layout.split(line)) for number, line in self._lines(key)]
+        attrs = {"source": self.name}
+        options = self.reading.delimited
+        annotation = as_annotation(self.reading.kind, rows, self.layout, options, attrs, self.name)
+        if self.reading.kind in _CHECKS:
+            module, _, function = _CHECKS[self.reading.kind].partition(":")
+            annotation = getattr(importlib.import_module(f"{__package__}.{module}"), function)(annotation, self.name)
+        return annotation, digest_of(self._data(key))
+
+    def _lines(self, key: Key) -> Sequence[tuple[int, str]]:
+        demand(self, key, self.name)
+        return self.rows[key]
+
+    def _data(self, key: Key) -> bytes:
+        return "\n".join([self.header, *(line for _, line in self._lines(key))]).encode()
+
+
+def open_rows(path: str, reading: Reading, name: str) -> RowTable:
+    """The table in a delimited file.
+
+    Parameters
+    ----------
+    path : str
+    reading : Reading
+        Its columns are those of the kind, and ``track``, ``system`` and ``annotator``. Where none are declared and
+        there is no header, the track comes first.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there, too large or not text.
+    InvalidAnnotationError
+        If a column is not there, or a row names no track.
+    """
+    if reading.kind not in COLUMNS:
+        raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, not {reading.kind}", path=name)
+    options = reading.delimited
+    data = read_bytes(path, reading.max_bytes, name)
+    numbered = enumerate(decode(data, name, options.encoding).split("\n"), 1)
+    lines = [(number, line) for number, line in numbered if line.strip()]
+    if options.comment:
+        lines = [(number, line) for number, line in lines if not line.lstrip().startswith(options.comment)]
+    if not lines:
+        return RowTable(name, reading, Layout({}, "\t", -1), "", {}, 0)
+    number, first = lines[0]
+    separator = options.separator or SEPARATORS.get(reading.format_of(path.rpartition(".")[2]))
+    separator = separator or _separator(first, reading.kind)
+    layout, has_header = find_layout(first, reading.kind, separator, options, name, number, keyed=True)
+    rows = _without_folders(group_rows(lines[has_header:], layout, name))
+    # Text, its lines as objects, and the pairs and lists that hold them.
+    return RowTable(name, reading, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
+
+
+def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[Key, list[tuple[int, str]]]:
+    """Lines with their numbers by what they are about.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If a row names no track.
+
+    Examples
+    --------
+    >>> groups = group_rows([(1, "a,jazz"), (2, "b,rock")], Layout({"track": 0, "label": 1}, ",", 1), "genres.csv")
+    >>> [key.track for key in groups]
+    ['a', 'b']
+    """
+    places = [layout.places.get(name) for name in KEYS]
+    groups: dict[Key, list[tuple[int, str]]] = {}
+    for number, line in lines:
+        fields = layout.split(line)
+        key = Key(*("" if place is None or place >= len(fields) else fields[place] for place in places))
+        demand_key(key, name, number)
+        groups.setdefault(key, []).append((number, line))
+    return groups
+
+
+def _without_folders(rows: dict[Key, list[tuple[int, str]]]) -> dict[Key, list[tuple[int, str]]]:
+    """The same with the names of tracks for their paths, which MIREX's lists have; as it is where no name is a path.
+
+    Examples
+    --------
+    >>> list(_without_folders({Key("/audio/x.wav"): [(1, "/audio/x.wav\\tjazz")]}))
+    [Key(track='x', system='', annotator='')]
+    """
+    paths = list(dict.fromkeys(key.track for key in rows))
+    if not any("/" in path or "\\" in path for path in paths):
+        return rows
+    named = dict(zip(paths, name_items(paths), strict=True))
+    return {key._replace(track=named[key.track]): lines for key, lines in rows.items()}
+
+
+def _separator(first: str, kind: str) -> str:
+    """What separates the columns of a file whose suffix does not tell, by its first row."""
+    if "\t" in first:
+        return "\t"
+    bare = _QUOTED.sub("", first).strip()
+    for separator in (",", ";"):
+        if separator in bare and (" " not in bare or is_header(first.split(separator), kind, keyed=True)):
+            return separator
+    return sniff(first)

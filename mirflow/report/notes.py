@@ -1,0 +1,78 @@
+"""Lines below tables for people: what a column's counts, units and infinities mean."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..ragged import Float, Int
+
+
+def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
+    """How many scores count in each column, where a row shows only the fewest and the most of its columns.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        What stands above the columns.
+    counts : int64 (rows, columns)
+
+    Examples
+    --------
+    >>> count_notes(["Pop", "Rock"], np.array([[60, 22], [60, 22]]))
+    ('n by column: Pop: 60, Rock: 22',)
+    >>> count_notes(["Pop", "Rock"], np.array([[60, 60], [22, 22]]))
+    ()
+    """
+    if counts.size == 0 or not (counts != counts[:, :1]).any():
+        return ()
+    if (counts == counts[:1]).all():
+        told = (f"{head}: {count}" for head, count in zip(heads, counts[0].tolist(), strict=True))
+        return (f"n by column: {', '.join(told)}",)
+    return ("n: the fewest and the most of a row; --format csv or json says that of each figure",)
+
+
+def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
+    """What is no plain ratio or number.
+
+    Examples
+    --------
+    >>> unit_notes(["sdr", "sir"], ["dB", "dB"]), unit_notes(["seg", "deviation"], ["", "s"])
+    (('values in dB',), ('in s: deviation',))
+    """
+    told: dict[str, list[str]] = {}
+    for metric, unit in zip(metrics, units, strict=True):
+        told.setdefault(unit, []).append(metric)
+    if len(told) == 1 and any(told):
+        return (f"values in {units[0]}",)
+    return tuple(f"in {unit}: {', '.join(own)}" for unit, own in told.items() if unit)
+
+
+def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
+    """Why a figure is infinite.
+
+    Parameters
+    ----------
+    value : float64
+    aggregates : sequence of str
+
+    Examples
+    --------
+    >>> infinity_notes(np.array([1.0, np.inf]), ["mean"])
+    ('inf: some scores are infinite, and so is their mean; medians (aggregate: median) are moved little by a few',)
+    """
+    if not np.isinf(value).any():
+        return ()
+    if set(aggregates) == {"median"}:
+        return ("inf: half of the scores or more are infinite",)
+    hint = "medians (aggregate: median) are moved little by a few"
+    return (f"inf: some scores are infinite, and so is their mean; {hint}",)
+
+
+def nothing_notes(attrs: Mapping[str, str], tracks: int) -> tuple[str, ...]:
+    """Why there is no figure at all."""
+    if tracks:
+        return ()
+    narrowed = [name for name in ("where", "annotator") if attrs.get(name)]
+    return (f"no track is left{' by ' if narrowed else ''}{' and '.join(narrowed)}",)

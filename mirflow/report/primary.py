@@ -1,0 +1,58 @@
+"""The table of a campaign: one figure for each evaluation and system, as MIREX sums up its years."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..analysis.answer import Answer
+from ..analysis.names import AGGREGATES, MISSING
+from .layouts import Figures, group_labels, interval_note, mark_note, show_span
+from .tables import Entry, Table
+
+_TITLE = "the first metric of each evaluation"
+
+
+def primary_table(answers: Sequence[Answer], *, percent: bool = False, left_out: Sequence[str] = ()) -> Table:
+    """One row for each evaluation (and group of tracks), the systems of all of them across.
+
+    Parameters
+    ----------
+    answers : sequence of Answer
+        Of one metric each; grouped by the same coordinates.
+    percent : bool
+        Ratios as percentages.
+    left_out : sequence of str
+        Evaluations that have no such metric.
+    """
+    systems = list(dict.fromkeys(name for one in answers for name in one.systems))
+    groupings = tuple(answers[0].groupings) if answers else ()
+    lost = any(one.counts["n_missing"].any() for one in answers)
+    rows = [row for one in answers for row in _rows(one, systems, percent, lost)]
+    columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
+    notes = [
+        f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(kind for one in answers for kind in one.aggregates)
+    ]
+    for policy in dict.fromkeys(one.attrs["missing"] for one in answers):
+        notes.append(f"missing ({policy}): {MISSING[policy]}" if lost else f"missing ({policy}): none")
+    first = answers[0] if answers else None
+    if first is not None and first.ends:
+        notes.append(interval_note(first.attrs))
+    if first is not None and first.like_best is not None:
+        notes.append(mark_note(first.attrs))
+    if percent:
+        notes.append("ratios in percent")
+    if left_out:
+        notes.append(f"left out, without a metric that is one number a track: {', '.join(left_out)}")
+    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), f"{_TITLE.capitalize()}.")
+
+
+def _rows(one: Answer, systems: Sequence[str], percent: bool, lost: bool) -> list[tuple[Entry, ...]]:
+    figures, place = Figures(one, percent), {name: place for place, name in enumerate(one.systems)}
+    unit = f" [{one.units[0]}]" if one.units[0] else ""
+    rows: list[tuple[Entry, ...]] = []
+    for group in one.filled:
+        shown = (figures[place[name], 0, group] if name in place else None for name in systems)
+        counted = (show_span(one.counts[name][:, 0, group]) for name in ("n", *(["n_missing"] if lost else [])))
+        named = (one.attrs.get("group", ""), one.metrics[0] + unit, one.aggregates[0])
+        rows.append((*named, *group_labels(one, group), *shown, *counted))
+    return rows

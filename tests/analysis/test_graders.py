@@ -1,0 +1,163 @@
+"""Agreement of graders, fine within broad judgements, and the feasibility equation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from matplotlib.cbook import boxplot_stats
+from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+from mirflow.analysis.graders import Workload, fine_within_broad, grader_agreement
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.collection import Collection, collect
+from mirflow.cli import cli
+from mirflow.errors import AnnotationError, MetricError
+
+BROAD = np.array(["NS", "SS", "VS"])
+
+
+def random_judgements(
+    seed: int, queries: int = 8, candidates: int = 15, graders: int = 3
+) -> tuple[Collection, np.ndarray]:
+    """Judgements of all candidates by all graders, and their levels (pairs, graders)."""
+    rng = np.random.default_rng(seed)
+    level = np.clip(
+        rng.integers(0, 3, (queries, candidates, 1)) + rng.integers(-1, 2, (queries, candidates, graders)), 0, 2
+    )
+    fine = np.round(np.clip(4 * level + rng.normal(1, 2, level.shape), 0, 10), 1)
+    names = np.repeat([f"c{number}" for number in range(candidates)], graders).tolist()
+    who = np.tile([f"g{number}" for number in range(graders)], candidates)
+    annotations = {
+        f"q{query}": Annotation(
+            "judgements", {"grader": who, "broad": BROAD[level[query].ravel()], "value": fine[query].ravel()}, names
+        )
+        for query in range(queries)
+    }
+    return collect(annotations), level.reshape(-1, graders)
+
+
+class TestAgreement:
+    @pytest.mark.parametrize("seed", range(5))
+    def test_both_schemes_equal_statsmodels(self, seed: int) -> None:
+        judgements, level = random_judgements(seed)
+        found = grader_agreement(judgements)
+        for scheme, levels in (("3-level", level), ("2-level", np.minimum(level, 1))):
+            expected = fleiss_kappa(aggregate_raters(levels)[0])
+            assert abs(found.kappa.sel(scheme=scheme).item() - expected) < 1e-12
+        assert found.graded.values.tolist() == [120, 120]
+        assert (found.attrs["least_graders"], found.attrs["most_graders"]) == (3, 3)
+        unanimous = (level == level[:, :1]).all(axis=1).mean()
+        scattered = (np.sort(level, axis=1) == [0, 1, 2]).all(axis=1).mean()
+        assert found.unanimous.sel(scheme="3-level").item() == pytest.approx(unanimous)
+        assert found.scattered.values.tolist() == pytest.approx([scattered, 0.0])
+
+    def test_a_grader_who_judged_twice_is_named_with_the_query(self) -> None:
+        columns = {"grader": np.array(["g1", "g1"]), "broad": np.array(["NS", "VS"])}
+        with pytest.raises(AnnotationError, match="query 'q7': grader 'g1' judged 'a' twice"):
+            grader_agreement(collect({"q7": Annotation("judgements", columns, ["a", "a"])}))
+
+    def test_without_broad_judgements(self) -> None:
+        with pytest.raises(AnnotationError, match="there is no broad judgement"):
+            grader_agreement(collect({"q": Annotation("judgements", {"value": np.array([1.0])}, ["a"])}))
+
+    def test_of_something_else(self) -> None:
+        with pytest.raises(AnnotationError, match="needs judgements of candidates, not events"):
+            grader_agreement(collect({"q": Annotation("events", {"time": np.array([1.0])})}))
+
+
+class TestFineWithinBroad:
+    def test_equals_matplotlibs_box_plots(self) -> None:
+        judgements, _ = random_judgements(1)
+        found = fine_within_broad(judgements)
+        broad, fine = judgements.rows.columns["broad"], judgements.rows.columns["value"]
+        for name in BROAD.tolist():
+            (box,) = boxplot_stats(fine[broad == name])
+            one = found.sel(broad=name)
+            for ours, theirs in (("q1", "q1"), ("median", "med"), ("q3", "q3"), ("mean", "mean")):
+                assert one[ours].item() == pytest.approx(box[theirs], rel=1e-12)
+            assert (one.whisker_low.item(), one.whisker_high.item()) == (box["whislo"], box["whishi"])
+            assert one.outliers.item() == len(box["fliers"])
+            assert one.n.item() == (broad == name).sum()
+
+    def test_a_category_that_nobody_chose(self) -> None:
+        columns = {"broad": np.array(["NS"]), "value": np.array([1.0])}
+        found = fine_within_broad(collect({"q": Annotation("judgements", columns, ["a"])}))
+        assert found.n.values.tolist() == [1, 0, 0]
+        assert np.isnan(found["median"].sel(broad="VS").item())
+
+    def test_without_any(self) -> None:
+        with pytest.raises(AnnotationError, match="both a broad and a fine part"):
+            fine_within_broad(collect({"q": Annotation("judgements", {"broad": np.array(["NS"])}, ["a"])}))
+
+
+class TestWorkload:
+    """Table 5 of the chapter, with a minute for each judgement."""
+
+    @pytest.mark.parametrize(
+        ("algorithms", "queries", "candidates", "graders", "each", "minutes"),
+        [(7, 17, 10, 20, 3, 178.5), (6, 60, 5, 24, 3, 225.0), (12, 100, 5, 20, 1, 300.0)],
+    )
+    def test_equation_15(
+        self, algorithms: int, queries: int, candidates: int, graders: int, each: int, minutes: float
+    ) -> None:
+        work = Workload(algorithms, queries, candidates, graders, graders_per_pair=each)
+        assert work.minutes_per_grader == minutes
+        assert work.feasible == (minutes <= 240)
+
+    def test_what_would_be_possible_is_the_most_that_is_feasible(self) -> None:
+        work = Workload(6, 60, 5, 24, minutes=0.7, graders_per_pair=3)
+        for factor in ("algorithms", "queries", "candidates", "graders_per_pair"):
+            most = work.most(factor)
+            settings = {field: getattr(work, field) for field in work.__dataclass_fields__}
+            assert Workload(**{**settings, factor: most}).feasible
+            assert not Workload(**{**settings, factor: most + 1}).feasible
+        assert Workload(6, 60, 5, work.least_graders, 0.7, 3).feasible
+        assert not Workload(6, 60, 5, work.least_graders - 1, 0.7, 3).feasible
+
+    @pytest.mark.parametrize("value", [0, -1, float("nan"), float("inf")])
+    def test_factors_that_cannot_be(self, value: float) -> None:
+        with pytest.raises(MetricError, match="queries must be a number above 0"):
+            Workload(1, value, 1, 1)
+        with pytest.raises(MetricError, match="'graders' is not counted up"):
+            Workload(1, 1, 1, 1).most("graders")
+
+
+class TestCommands:
+    GRADES = "query,candidate,grader,broad,fine\nq,a,g1,VS,9\nq,a,g2,VS,8\nq,b,g1,NS,1\nq,b,g2,SS,4\n"
+
+    def test_graders(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text(self.GRADES)
+        shown = CliRunner().invoke(cli, ["graders", str(path)])
+        assert shown.exit_code == 0, shown.output
+        # 3-level: P = 1/2, Pe = (1 + 1 + 4) / 16; 2-level: P = 1/2, Pe = (1 + 9) / 16.
+        assert [line.split()[:2] for line in shown.output.splitlines() if "-level" in line] == [
+            ["3-level", "0.2000"],
+            ["2-level", "-0.3333"],
+        ]
+        assert "fine judgements within broad categories" in shown.output
+
+    def test_a_file_without_fine_judgements_has_one_table(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text("query,candidate,grader,broad\nq,a,g1,VS\nq,a,g2,VS\nq,b,g1,NS\n")
+        shown = CliRunner().invoke(cli, ["graders", str(path)])
+        assert shown.exit_code == 0, shown.output
+        assert "graders of a pair of a query and a candidate: 1-2" in shown.output
+        assert "fine judgements" not in shown.output
+
+    def test_a_grader_who_judged_twice(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text(self.GRADES + "q,a,g1,SS,5\n")
+        failed = CliRunner().invoke(cli, ["graders", str(path)])
+        assert failed.exit_code == 2
+        assert "query 'q': grader 'g1' judged 'a' twice" in failed.output
+
+    def test_workload(self) -> None:
+        shown = CliRunner().invoke(cli, ["workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv"])
+        assert shown.exit_code == 0, shown.output
+        rows = dict(line.split(",") for line in shown.output.splitlines())
+        assert (rows["minutes_per_grader"], rows["feasible"], rows["fewest graders"]) == ("300", "no", "25")
+        assert rows["most queries"] == "80"

@@ -1,0 +1,157 @@
+"""Fleiss's kappa against statsmodels, published examples, and its definition judgement by judgement."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
+
+from mirflow.errors import MetricError
+from mirflow.kernels.kappa import fleiss_kappa, merge_categories
+
+# A widely reprinted example: 10 subjects, 14 raters, 5 categories.
+REPRINTED = [
+    *([0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1]),
+    *([7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7]),
+]
+# Krippendorff's example, as Gwet uses it: 12 units, 4 raters of whom some are missing, 5 categories.
+RATINGS = ["123321412...", "1233224125.3", ".33323422 51.".replace(" ", ""), "12332441251."]
+
+
+def ratings_to_counts(ratings: list[str]) -> list[list[int]]:
+    return [
+        [unit.count(str(category)) for category in range(1, 6)] for unit in map("".join, zip(*ratings, strict=True))
+    ]
+
+
+def by_definition(table: list[list[int]]) -> tuple[float, float]:
+    """Observed and expected agreement, pair of graders by pair of graders, in exact arithmetic."""
+    observed, shares = [], []
+    for row in table:
+        chosen = [category for category, count in enumerate(row) for _ in range(count)]
+        if chosen:
+            shares.append([Fraction(count, len(chosen)) for count in row])
+        pairs = list(itertools.combinations(chosen, 2))
+        if pairs:
+            observed.append(Fraction(sum(one == other for one, other in pairs), len(pairs)))
+    expected = sum((sum(column) / len(shares)) ** 2 for column in zip(*shares, strict=True))
+    return float(sum(observed) / len(observed)), float(expected)
+
+
+equal = st.integers(2, 5).flatmap(
+    lambda categories: st.integers(2, 8).flatmap(
+        lambda graders: st.lists(
+            st.lists(st.integers(0, categories - 1), min_size=graders, max_size=graders).map(
+                lambda chosen: [chosen.count(category) for category in range(categories)]
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    )
+)
+unequal = st.integers(1, 5).flatmap(
+    lambda categories: st.lists(
+        st.lists(st.integers(0, 4), min_size=categories, max_size=categories), min_size=1, max_size=12
+    )
+)
+
+
+class TestAsManyGradersEverywhere:
+    @given(equal)
+    def test_equals_statsmodels(self, table: list[list[int]]) -> None:
+        found = fleiss_kappa(table)
+        if sum(any(row[category] for row in table) for category in range(len(table[0]))) == 1:
+            assert np.isnan(found.kappa)  # statsmodels divides 0 by 0
+            return
+        assert found.kappa == pytest.approx(statsmodels_kappa(np.array(table)), rel=1e-12, abs=1e-12)
+
+    def test_large_tables_equal_statsmodels(self) -> None:
+        rng = np.random.default_rng(1)
+        for graders, categories in ((3, 3), (3, 2), (7, 5), (50, 10)):
+            table = rng.multinomial(graders, rng.dirichlet(np.ones(categories)), size=2000)
+            assert abs(fleiss_kappa(table).kappa - statsmodels_kappa(table)) < 1e-12
+
+    def test_an_example_that_is_widely_reprinted(self) -> None:
+        found = fleiss_kappa(REPRINTED)
+        assert round(found.observed, 3) == 0.378
+        assert round(found.expected, 3) == 0.213
+        assert round(found.kappa, 3) == 0.21
+
+    def test_three_levels_and_two_by_hand(self) -> None:
+        """Three graders of four pairs: NS, SS, VS, and then SS and VS as one."""
+        table = [[3, 0, 0], [0, 2, 1], [1, 1, 1], [0, 0, 3]]
+        # P = (1 + 1/3 + 0 + 1) / 4; the categories were chosen 4, 3 and 5 times of 12.
+        observed, expected = Fraction(7, 12), Fraction(16 + 9 + 25, 144)
+        assert fleiss_kappa(table).kappa == pytest.approx(float((observed - expected) / (1 - expected)), rel=1e-15)
+        # P = (1 + 1 + 1/3 + 1) / 4; 4 and 8 of 12.
+        observed, expected = Fraction(10, 12), Fraction(16 + 64, 144)
+        merged = fleiss_kappa(merge_categories(table, [[0], [1, 2]]))
+        assert merged.kappa == pytest.approx(float((observed - expected) / (1 - expected)), rel=1e-15)
+        assert (merged.unanimous, merged.divided, merged.scattered) == (0.75, 0.25, 0.0)
+
+    def test_the_chapters_equation_16_is_misprinted(self) -> None:
+        found = fleiss_kappa(REPRINTED)
+        printed = (found.observed - found.expected) / (1 - found.observed)
+        assert found.kappa == pytest.approx(statsmodels_kappa(np.array(REPRINTED)), rel=1e-12)
+        assert abs(printed - found.kappa) > 0.05
+
+    def test_it_may_be_negative(self) -> None:
+        assert fleiss_kappa([[1, 1], [1, 1]]).kappa == -1
+        assert fleiss_kappa([[1, 1], [1, 1]]).strength == "poor"
+
+
+class TestUnequalNumbersOfGraders:
+    def test_gwets_example(self) -> None:
+        """The coefficient that irrCAC 0.4.4, by Gwet's formulas, gives to 15 digits."""
+        found = fleiss_kappa(ratings_to_counts(RATINGS))
+        assert found.kappa == pytest.approx(0.761169275422411, rel=1e-13)
+        assert (found.graded, found.compared) == (12, 11)
+
+    @given(unequal)
+    def test_is_its_definition_in_exact_arithmetic(self, table: list[list[int]]) -> None:
+        found = fleiss_kappa(table)
+        if not any(sum(row) > 1 for row in table):
+            assert np.isnan(found.kappa)
+            return
+        observed, expected = by_definition(table)
+        assert found.observed == pytest.approx(observed, rel=1e-12)
+        assert found.expected == pytest.approx(expected, rel=1e-12)
+        if expected < 1:
+            assert found.kappa == pytest.approx((observed - expected) / (1 - expected), rel=1e-9, abs=1e-12)
+
+    @given(unequal, st.randoms())
+    def test_order_and_items_without_graders_do_not_matter(self, table: list[list[int]], random: object) -> None:
+        shuffled = [[0] * len(table[0]), *table]
+        random.shuffle(shuffled)  # type: ignore[attr-defined]  # hypothesis types it as an object
+        one, other = fleiss_kappa(table).kappa, fleiss_kappa(shuffled).kappa
+        assert one == pytest.approx(other, rel=1e-9, abs=1e-12, nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([1, 2], "of shape"),
+        ([[1.5, 2]], r"not a number of graders: 1.5 \(item 0, category 0\)"),
+        ([[1, 2], [3, -1]], r"not a number of graders: -1 \(item 1, category 1\)"),
+        ([[np.nan, 1]], "not a number of graders: nan"),
+        ([[]], "of shape"),
+    ],
+)
+def test_what_is_no_table_of_graders(table: object, message: str) -> None:
+    with pytest.raises(MetricError, match=message):
+        fleiss_kappa(table)  # type: ignore[arg-type]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("kappa", "word"),
+    [(-0.1, "poor"), (0.0, "slight"), (0.2141, "fair"), (0.3664, "fair"), (0.5, "moderate"), (0.7, "substantial")],
+)
+def test_landis_and_koch(kappa: float, word: str) -> None:
+    from mirflow.kernels.kappa import Agreement
+
+    assert Agreement(kappa, 0, 0, 1, 1, 0, 0, 0).strength == word

@@ -1,0 +1,227 @@
+"""Rankings in rows, in lists of one line a query, and in TREC's files."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import mirflow
+from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from mirflow.readers import Reading
+from mirflow.readers.options import DelimitedOptions
+from mirflow.readers.tables import Key, TableSource, open_table
+
+
+def reading(**options) -> Reading:
+    columns = tuple(options.pop("columns", {}).items())
+    delimiter = options.pop("delimiter", None)
+    layout = DelimitedOptions(columns=columns, delimiter=delimiter)
+    return Reading.of(task="retrieval", delimited=layout, **options)
+
+
+def table(folder: Path, name: str, text: str, **options):
+    path = folder / name
+    path.write_text(text)
+    return open_table(str(path), reading(**options), name)
+
+
+def items(opened, track: str) -> list[str]:
+    return list(opened.read(Key(track))[0].labels)
+
+
+class TestRows:
+    def test_a_query_and_an_item_in_each_row(self, tmp_path):
+        opened = table(tmp_path, "x.csv", "q1,b\nq1,a\nq2,c\n")
+        assert [key.track for key in opened.keys] == ["q1", "q2"]
+        assert items(opened, "q1") == ["b", "a"]
+
+    @pytest.mark.parametrize(
+        ("header", "expected"),
+        [("query,item,rank", ["z", "y", "x"]), ("query,item,score", ["x", "y", "z"]), ("qid,docid,other", list("xyz"))],
+    )
+    def test_the_order_is_that_of_ranks_else_of_scores_else_of_rows(self, tmp_path, header, expected):
+        opened = table(tmp_path, "x.csv", f"{header}\nq,x,3\nq,y,2\nq,z,1\n")
+        assert items(opened, "q") == expected
+
+    def test_ranks_count_more_than_scores_and_both_may_be_declared(self, tmp_path):
+        columns = {"track": 0, "label": 1, "rank": 2, "value": 3}
+        found, _ = table(tmp_path, "x.csv", "q,x,2,0.9\nq,y,1,0.8\n", columns=columns).read(Key("q"))
+        assert (list(found.labels), found.columns["value"].tolist()) == (["y", "x"], [0.8, 0.9])
+        assert set(found.columns) == {"value"}
+        assert [found.line(item) for item in range(2)] == [2, 1]
+
+    def test_equal_scores_keep_the_order_of_the_rows(self, tmp_path):
+        opened = table(tmp_path, "x.csv", "query,item,score\nq,b,1\nq,c,2\nq,a,1\n")
+        assert items(opened, "q") == ["c", "b", "a"]
+
+    def test_a_candidate_that_is_called_track_is_the_item(self, tmp_path):
+        assert items(table(tmp_path, "x.csv", "track,query,score\na,q,1\nb,q,2\n"), "q") == ["b", "a"]
+
+    def test_ranks_may_count_from_zero(self, tmp_path):
+        assert items(table(tmp_path, "x.csv", "query,item,rank\nq,a,1\nq,b,0\n"), "q") == ["b", "a"]
+
+    @pytest.mark.parametrize(
+        ("ranks", "message"),
+        [
+            ("1 2 2", "x.csv:4: rank 2 stands twice, first on line 3"),
+            ("1 2 4", "x.csv:4: no rank 3: after 2 comes 4"),
+            ("2 3 4", "x.csv:2: not the first rank, or not a rank: 2"),
+            ("1 2 2.5", "x.csv:4: not the first rank, or not a rank: 2.5"),
+            ("nan 1 2", "x.csv:2: not the first rank, or not a rank: nan"),
+            ("-1 1 2", "x.csv:2: not the first rank, or not a rank: -1"),
+        ],
+    )
+    def test_ranks_that_are_none_spoil_their_query(self, tmp_path, ranks, message):
+        rows = "".join(f"q,i{number},{rank}\n" for number, rank in enumerate(ranks.split()))
+        opened = table(tmp_path, "x.csv", f"query,item,rank\n{rows}other,i,1\n")
+        with pytest.raises(InvalidAnnotationError, match=message):
+            opened.read(Key("q"))
+        assert items(opened, "other") == ["i"]
+
+    @pytest.mark.parametrize(("name", "row"), [("x.csv", "q,a,1"), ("x.txt", "q a 1"), ("x.tsv", "q\ta\t1")])
+    def test_a_third_column_without_a_name_is_not_guessed_at(self, tmp_path, name, row):
+        with pytest.raises(
+            InvalidAnnotationError, match="the rank, the score or the grade may be meant: declare columns"
+        ):
+            table(tmp_path, name, row + "\n")
+
+    def test_a_file_for_each_query(self, tmp_path):
+        (tmp_path / "q1.txt").write_text("a\nb\n")
+        (tmp_path / "q2.csv").write_text("item,rank\na,2\nb,1\n")
+        assert mirflow.load(tmp_path / "q1.txt", task="retrieval").label.values.tolist() == ["a", "b"]
+        assert mirflow.load(tmp_path / "q2.csv", task="retrieval").label.values.tolist() == ["b", "a"]
+
+
+class TestLists:
+    @pytest.mark.parametrize(
+        "text", ["q1: a b c\n", "q1\ta b c\n", "q1\ta\tb\tc\n", "q1,a,b,c\n", "q1: a, b, c\n", "\ufeffq1:\ta,b,c\r\n"]
+    )
+    def test_a_query_and_its_items(self, tmp_path, text):
+        assert items(table(tmp_path, "x.txt", text, format="lists"), "q1") == ["a", "b", "c"]
+
+    def test_names_with_blanks_stand_between_tabs(self, tmp_path):
+        opened = table(tmp_path, "x.txt", "a query\tone song\tanother\nq2\tone song\n", format="lists")
+        assert items(opened, "a query") == ["one song", "another"]
+        assert items(opened, "q2") == ["one", "song"]
+        assert items(table(tmp_path, "x.txt", "q2\tone song\n", format="lists", delimiter="tab"), "q2") == ["one song"]
+
+    def test_comments_blank_lines_and_queries_without_answers(self, tmp_path):
+        opened = table(tmp_path, "x.txt", "# top 3\n\nq1: a b\nq2:\n", format="lists")
+        assert [key.track for key in opened.keys] == ["q1", "q2"]
+        assert items(opened, "q2") == []
+        assert opened.read(Key("q1"))[0].line(1) == 3
+
+    def test_a_query_that_stands_twice_is_spoilt(self, tmp_path):
+        opened = table(tmp_path, "x.txt", "q1 a\nq2 b\nq1 c\n", format="lists")
+        with pytest.raises(InvalidAnnotationError, match=r"x\.txt:3: query 'q1' stands twice, first on line 1"):
+            opened.read(Key("q1"))
+        assert items(opened, "q2") == ["b"]
+
+    def test_what_is_no_text_names_its_line(self, tmp_path):
+        (tmp_path / "x.txt").write_bytes(b"q1 a\nq\xff b\n")
+        with pytest.raises(UnreadableError, match="line 2 is not utf-8"):
+            open_table(str(tmp_path / "x.txt"), reading(format="lists"), "x.txt")
+
+
+RUN = "q1 Q0 a 1 0.5 sys\nq1 Q0 b 2 0.9 sys\nq2 Q0 a 1 0.5 sys\nq2 Q0 c 2 0.5 sys\n"
+
+
+class TestTrec:
+    def test_a_run_is_in_the_order_of_its_scores_whatever_its_ranks(self, tmp_path):
+        opened = table(tmp_path, "x.run", RUN)
+        assert items(opened, "q1") == ["b", "a"]
+        assert items(opened, "q2") == ["c", "a"]
+        found, _ = opened.read(Key("q1"))
+        assert (found.columns["value"].tolist(), [found.line(0), found.line(1)]) == ([0.9, 0.5], [2, 1])
+
+    def test_judgements(self, tmp_path):
+        found, _ = table(tmp_path, "x.qrels", "q1 0 a 1\nq1 0 b 2\nq2\t0\tc\t0\n").read(Key("q1"))
+        assert (list(found.labels), found.columns["value"].tolist()) == (["a", "b"], [1.0, 2.0])
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "q1 Q0 a 1 0.5 s\nq2 Q0 a 1 0.5 s\nq1 Q0 b 2 0.9 s\n",
+            "q1 Q0 a 1 0.5\nq1 Q0 b 2 0.9\n",
+            "\nq1 Q0 a 1 0.5 s\n\n# comment\nq1 Q0 b 2 0.9 s\n\n",
+            "q1\tQ0\ta\t1\t0.5\ts\r\nq1   Q0 b 2 9e-1 s",
+        ],
+    )
+    def test_rows_may_be_scattered_short_or_spaced(self, tmp_path, text):
+        opened = table(tmp_path, "x.run", text)
+        found, _ = opened.read(Key("q1"))
+        assert (list(found.labels), found.columns["value"].tolist()) == (["b", "a"], [0.9, 0.5])
+        numbered = {number: line.split() for number, line in enumerate(text.split("\n"), 1)}
+        assert [numbered[found.line(item)][2] for item in range(2)] == ["b", "a"]
+
+    def test_lines_of_six_fields_on_the_whole_are_not_lines_of_six(self, tmp_path):
+        opened = table(tmp_path, "x.run", "q1 Q0 a 1 0.5\nq1 Q0 b 2 0.9 s extra\n")
+        found, _ = opened.read(Key("q1"))
+        assert (list(found.labels), found.columns["value"].tolist()) == (["b", "a"], [0.9, 0.5])
+
+    @pytest.mark.parametrize(
+        ("name", "text", "message"),
+        [
+            ("x.run", "q Q0 a 1 0.5 s\nq Q0 b 2 high s\n", "x.run:2: score is not a number: 'high'"),
+            ("x.run", "q Q0 a 1 0.5 s\nq Q0 b\n", "x.run:2: has 3 columns, needs query, item, score: 'q Q0 b'"),
+            ("x.qrels", "q 0 a\n", "x.qrels:1: has 3 columns, needs query, item, grade"),
+        ],
+    )
+    def test_rows_that_are_none_are_told_with_their_line(self, tmp_path, name, text, message):
+        with pytest.raises(InvalidAnnotationError, match=message):
+            table(tmp_path, name, text).read(Key("q"))
+
+    def test_a_large_query_is_refused_alone(self, tmp_path):
+        opened = table(tmp_path, "x.run", RUN + "q3 Q0 a 1 1 s\n", max_bytes=30)
+        with pytest.raises(UnreadableError, match="too large"):
+            opened.read(Key("q1"))
+        assert items(opened, "q3") == ["a"]
+
+
+class TestStamps:
+    @pytest.mark.parametrize(
+        ("name", "before", "after", "options"),
+        [
+            ("x.run", RUN, RUN.replace("b 2 0.9", "b 2 0.8"), {}),
+            ("x.txt", "q1: a b\nq2: a\n", "q1: b a\nq2: a\n", {"format": "lists"}),
+            ("x.csv", "q1,a\nq1,b\nq2,a\n", "q1,b\nq1,a\nq2,a\n", {}),
+        ],
+    )
+    def test_a_changed_row_concerns_its_query_only(self, tmp_path, name, before, after, options):
+        def facts():
+            opened = table(tmp_path, name, before, **options)
+            return {key.track: (opened.stamp(key), opened.read(key)[1]) for key in opened.keys}
+
+        first, before = facts(), after
+        second = facts()
+        assert first["q1"][0] != second["q1"][0]
+        assert first["q1"][1] != second["q1"][1]
+        assert first["q2"] == second["q2"]
+
+    def test_sources_travel(self, tmp_path):
+        (tmp_path / "x.run").write_text(RUN)
+        source = TableSource(str(tmp_path / "x.run"), Key("q2"), reading(), "x.run")
+        found, _ = pickle.loads(pickle.dumps(source)).read()
+        assert list(found.labels) == ["c", "a"]
+        assert source.label == "x.run [q2]"
+
+    def test_rows_that_have_gone_are_told(self, tmp_path):
+        opened = table(tmp_path, "x.run", RUN)
+        with pytest.raises(AnnotationError, match="has no rows of 'q9'"):
+            opened.read(Key("q9"))
+
+
+def test_one_file_of_many_queries_is_no_single_ranking(tmp_path):
+    (tmp_path / "x.run").write_text(RUN)
+    with pytest.raises(InvalidAnnotationError, match="run files hold many tracks: load_collection reads them"):
+        mirflow.load(tmp_path / "x.run", task="retrieval")
+
+
+def test_a_collection_of_all_queries(tmp_path):
+    (tmp_path / "x.run").write_text(RUN)
+    whole = mirflow.load_collection(tmp_path / "x.run", "retrieval")
+    assert whole.tracks == ("q1", "q2")
+    np.testing.assert_array_equal(whole.rows.counts[0], [2, 2])

@@ -1,0 +1,343 @@
+"""Classification and tagging from tables to queries, against scikit-learn; and what a changed row costs."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+from click.testing import CliRunner
+from sklearn.metrics import (
+    accuracy_score,
+    average_precision_score,
+    balanced_accuracy_score,
+    precision_recall_fscore_support,
+    recall_score,
+    roc_auc_score,
+)
+
+import mirflow
+from mirflow.cli import cli
+from mirflow.errors import PipelineError, QueryError, UnknownNameError
+from mirflow.ragged import Bool, Float
+from mirflow.status import Status
+
+CLASSES = ("blues", "classical", "jazz", "rock")
+TAGS = ("dance", "guitar", "loud", "piano", "sad", "slow")
+CLIPS = 60
+
+
+def write_classes(folder: Path, tracks: int = 90) -> dict[str, list[str]]:
+    """A table of references, one for each of two systems, and the folds; the classes by side."""
+    rng = np.random.default_rng(3)
+    told = rng.choice(CLASSES, tracks, p=[0.5, 0.3, 0.15, 0.05])
+    sides = {"reference": told.tolist()}
+    for system, share in (("ada", 0.8), ("bob", 0.5)):
+        sides[system] = np.where(rng.random(tracks) < share, told, rng.choice(CLASSES, tracks)).tolist()
+    for name, labels in sides.items():
+        rows = [f"t{number:03d}\t{label}" for number, label in enumerate(labels)]
+        (folder / f"{name}.tsv").write_text("\n".join(rows) + "\n")
+    folds = [f"t{number:03d},{number % 3}" for number in range(tracks)]
+    (folder / "folds.csv").write_text("\n".join(["track,fold", *folds]) + "\n")
+    return sides
+
+
+def write_pipeline(folder: Path, evaluation: str) -> Path:
+    path = folder / "pipeline.yaml"
+    path.write_text(f"name: labels\nstore: {folder / 'store.zarr'}\nevaluations:\n{evaluation}")
+    return path
+
+
+CLASSIFICATION = """  - task: classification
+    reference: reference.tsv
+    estimates: "{system}.tsv"
+    systems: [ada, bob]
+    tracks: folds.csv
+    classes:
+      tree: {roots: [blues, jazz], others: [classical, rock]}
+"""
+
+
+@pytest.fixture
+def classified(tmp_path: Path) -> tuple[Path, dict[str, list[str]]]:
+    sides = write_classes(tmp_path)
+    mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
+    return tmp_path, sides
+
+
+def query(folder: Path, *words: Any, **options: Any) -> xr.Dataset:
+    return mirflow.open_store(folder / "store.zarr").mirflow.query(*words, **options)
+
+
+def test_accuracy_and_its_kin_are_those_of_scikit_learn(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    told = sides["reference"]
+    for system in ("ada", "bob"):
+        guessed = sides[system]
+        accuracy = query(folder, "accuracy", system=system)["value"].item()
+        assert accuracy == pytest.approx(accuracy_score(told, guessed), abs=1e-12)
+        normalised = query(folder, "confusion", "recall", system=system, across={"class": "mean"})
+        assert normalised["value"].item() == pytest.approx(balanced_accuracy_score(told, guessed), abs=1e-12)
+        own = [str(name) for name in query(folder, "confusion", "recall", system=system)["class"].values]
+        expected = precision_recall_fscore_support(told, guessed, labels=own, zero_division=np.nan)
+        for kind, values in zip(("precision", "recall", "f_measure"), expected, strict=False):
+            found = query(folder, "confusion", kind, system=system)["value"].values.ravel()
+            np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
+
+
+def test_folds_have_a_mean_and_a_deviation(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    found = query(folder, "accuracy", by="fold", across={"fold": "mean,std"}, system="ada")
+    right = np.array([a == b for a, b in zip(sides["reference"], sides["ada"], strict=True)])
+    folds = [right[fold::3].mean() for fold in range(3)]
+    assert found.value.dims == ("system", "metric", "fold")
+    assert found["fold"].values.tolist() == ["mean", "std"]
+    np.testing.assert_allclose(found["value"].values.ravel(), [np.mean(folds), np.std(folds, ddof=1)], atol=1e-12)
+    assert found["n"].values.ravel().tolist() == [90, 90]
+    assert found.attrs["across"] == "fold=mean,std"
+
+
+def test_normalised_accuracy_of_the_folds(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    found = query(folder, "confusion", "recall", by="fold", across={"class": "mean", "fold": ["mean"]}, system="bob")
+    folds = []
+    for fold in range(3):
+        told, guessed = sides["reference"][fold::3], sides["bob"][fold::3]
+        # Not balanced_accuracy_score, which is the same but warns of classes that the fold's references lack.
+        folds.append(recall_score(told, guessed, labels=sorted(set(told)), average="macro"))
+    assert found["value"].item() == pytest.approx(np.mean(folds), abs=1e-12)
+
+
+def test_hierarchical_accuracy_follows_the_tree(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    group = {"blues": 0, "jazz": 0, "classical": 1, "rock": 1}
+    credit = [
+        1.0 if told == guessed else 0.5 if group[told] == group[guessed] else 0.0
+        for told, guessed in zip(sides["reference"], sides["bob"], strict=True)
+    ]
+    found = query(folder, "hierarchical_accuracy", system="bob")["value"].item()
+    assert found == pytest.approx(np.mean(credit), abs=1e-12)
+
+
+def test_a_changed_row_makes_its_track_stale_and_no_other(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, _ = classified
+    pipeline = folder / "pipeline.yaml"
+    rows = (folder / "ada.tsv").read_text().split("\n")
+    # One row changed, one moved to the end, one left out.
+    changed = [*rows[1:3], "t003\tclassical" if "classical" not in rows[3] else "t003\trock", *rows[4:-2], rows[0]]
+    (folder / "ada.tsv").write_text("\n".join(changed) + "\n")
+    report = mirflow.run(pipeline)
+    counts = {name: count for name, count in report.evaluations[0].counts.items() if count}
+    assert counts == {"changed": 2, "reused": 178}
+    assert report.evaluations[0].status == {Status.ok: 179, Status.missing_estimate: 1}
+    lines = (folder / "reference.tsv").read_text().replace("t007\t", "t007 \t").split("\n")
+    (folder / "reference.tsv").write_text("\n".join(lines))
+    counts = {name: count for name, count in mirflow.run(pipeline).evaluations[0].counts.items() if count}
+    assert counts == {"changed": 2, "reused": 178}
+
+
+def test_changed_classes_make_all_cells_stale(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, _ = classified
+    path = folder / "pipeline.yaml"
+    path.write_text(
+        path.read_text().replace(
+            "roots: [blues, jazz], others: [classical, rock]", "a: [blues], b: [jazz, classical, rock]"
+        )
+    )
+    counts = {name: count for name, count in mirflow.run(path).evaluations[0].counts.items() if count}
+    assert counts == {"changed": 180}
+
+
+def test_a_class_outside_of_the_tree_is_invalid_with_file_and_line(tmp_path: Path) -> None:
+    write_classes(tmp_path, 5)
+    (tmp_path / "ada.tsv").write_text("t000\tblues\nt001\tjaz\nt002\t\nt003\trock\nt003\tjazz\n")
+    report = mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
+    messages = "\n".join(report.evaluations[0].messages)
+    assert "ada.tsv [t001]:2: not a class here: 'jaz'; did you mean 'jazz'?" in messages
+    assert "ada.tsv [t002]:3: a class without a name" in messages
+    assert "ada.tsv [t003]:5: a track has one class, and this is another one: 'jazz'" in messages
+    assert report.evaluations[0].status[Status.invalid] == 3
+    assert report.evaluations[0].status[Status.missing_estimate] == 1
+
+
+def test_a_table_that_cannot_be_read_costs_its_system_and_no_other(tmp_path: Path) -> None:
+    write_classes(tmp_path, 5)
+    (tmp_path / "ada.tsv").write_bytes(b"t000\t\xff\xfe\n")
+    report = mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
+    assert report.evaluations[0].status == {Status.ok: 5, Status.unreadable: 5}
+    assert any("ada.tsv:1" in one or "ada.tsv: cannot be decoded" in one for one in report.evaluations[0].messages)
+    (tmp_path / "ada.tsv").write_text("")
+    report = mirflow.run(tmp_path / "pipeline.yaml")
+    assert any("ada.tsv: has no rows of 't000'" in one for one in report.evaluations[0].messages)
+    (tmp_path / "reference.tsv").write_bytes(b"t000\t\xff\xfe\n")
+    with pytest.raises(PipelineError, match="cannot be decoded"):
+        mirflow.run(tmp_path / "pipeline.yaml")
+
+
+def test_what_is_wrong_with_classes_is_told_before_anything_runs(tmp_path: Path) -> None:
+    write_classes(tmp_path, 5)
+    plain = CLASSIFICATION[: CLASSIFICATION.index("    classes")]
+    with pytest.raises(PipelineError, match="'jazz' stands twice in the tree"):
+        mirflow.run(write_pipeline(tmp_path, plain + "    classes: {tree: {a: [jazz], b: [jazz]}}\n"))
+    with pytest.raises(PipelineError, match=r"absent\.csv: cannot be read"):
+        mirflow.run(write_pipeline(tmp_path, plain + "    classes: absent.csv\n"))
+    with pytest.raises(PipelineError, match="hierarchical_accuracy needs to know what errors are worth"):
+        mirflow.run(write_pipeline(tmp_path, plain + "    metrics: [hierarchical_accuracy]\n"))
+    with pytest.raises(PipelineError, match=r"not between 0 and 1: 3\.0"):
+        mirflow.run(write_pipeline(tmp_path, plain + "    classes: {credit: {jazz: {blues: 3}}}\n"))
+
+
+def test_one_table_may_hold_all_systems(tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_text("track,genre\na,jazz\nb,rock\n")
+    (tmp_path / "e.csv").write_text("who,track,genre\nX,a,jazz\nX,b,jazz\nY,a,jazz\nY,b,rock\n")
+    path = write_pipeline(
+        tmp_path,
+        "  - task: classification\n    reference: r.csv\n"
+        "    estimates: {path: e.csv, columns: {system: who, track: track, label: genre}}\n",
+    )
+    mirflow.run(path)
+    assert query(tmp_path, "accuracy")["value"].values.ravel().tolist() == [0.5, 1.0]
+
+
+@pytest.fixture(scope="module")
+def tagged(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Bool, Float]:
+    """A store of 60 clips; which tags they have, and with which affinity: (clips, tags)."""
+    folder = tmp_path_factory.mktemp("tags")
+    rng = np.random.default_rng(11)
+    has = rng.random((CLIPS, len(TAGS))) < np.linspace(0.1, 0.6, len(TAGS))
+    affinity = np.round(0.5 * rng.random(has.shape) + 0.35 * has, 2)  # to two digits, so that there are ties
+    (folder / "reference.tsv").write_text(
+        "".join(f"c{clip:02d}\t{tag}\t{int(has[clip, at])}\n" for clip in range(CLIPS) for at, tag in enumerate(TAGS))
+    )
+    rows = [f"c{clip:02d},{tag},{affinity[clip, at]}" for clip in range(CLIPS) for at, tag in enumerate(TAGS)]
+    (folder / "ada.csv").write_text("\n".join(["clip,tag,affinity", *rows]) + "\n")
+    names = "[f_measure, precision, recall, accuracy, negative_accuracy, roc_auc, average_precision"
+    mirflow.run(
+        write_pipeline(
+            folder,
+            "  - task: tagging\n    reference: reference.tsv\n    estimates: '{system}.csv'\n"
+            f"    metrics: {names}, outcomes, affinities]\n    classes: [{', '.join(TAGS)}]\n",
+        )
+    )
+    return folder, has, affinity
+
+
+@pytest.mark.parametrize(
+    ("average", "how"), [("macro", {"across": {"tag": "mean"}}), ("micro", {"over": {"tag": "sum"}})]
+)
+def test_macro_and_micro_averages_are_those_of_scikit_learn(
+    tagged: tuple[Path, Bool, Float], average: str, how: dict[str, Any]
+) -> None:
+    folder, has, affinity = tagged
+    expected = precision_recall_fscore_support(has, affinity >= 0.5, average=average, zero_division=np.nan)
+    for kind, value in zip(("precision", "recall", "f_measure"), expected, strict=False):
+        assert query(folder, "outcomes", kind, **how)["value"].item() == pytest.approx(value, abs=1e-12)
+    negative = recall_score(~has, ~(affinity >= 0.5), average=average, zero_division=np.nan)
+    assert query(folder, "outcomes", "negative_accuracy", **how)["value"].item() == pytest.approx(negative, abs=1e-12)
+    accuracy = np.mean(has == (affinity >= 0.5))
+    assert query(folder, "outcomes", "accuracy", **how)["value"].item() == pytest.approx(accuracy, abs=1e-12)
+
+
+def test_every_tag_has_the_figures_of_scikit_learn(tagged: tuple[Path, Bool, Float]) -> None:
+    folder, has, affinity = tagged
+    expected = precision_recall_fscore_support(has, affinity >= 0.5, average=None, zero_division=np.nan)
+    for kind, values in zip(("precision", "recall", "f_measure"), expected, strict=False):
+        found = query(folder, "outcomes", kind)["value"]
+        assert found["tag"].values.tolist() == list(TAGS)
+        np.testing.assert_allclose(found.values.ravel(), values, rtol=0, atol=1e-12)
+    auc, precision = query(folder, "affinities", "roc_auc"), query(folder, "affinities", "average_precision")
+    np.testing.assert_allclose(auc["value"].values.ravel(), roc_auc_score(has, affinity, average=None), atol=1e-12)
+    single = average_precision_score(has, affinity, average=None)
+    np.testing.assert_allclose(precision["value"].values.ravel(), single, atol=1e-12)
+    macro = query(folder, "affinities", across={"tag": "mean"})["value"].item()
+    assert macro == pytest.approx(roc_auc_score(has, affinity, average="macro"), abs=1e-12)
+
+
+def test_clips_have_means_as_scikit_learns_averages_over_samples(tagged: tuple[Path, Bool, Float]) -> None:
+    folder, has, affinity = tagged
+    some = has.any(axis=1)
+    expected = average_precision_score(has[some], affinity[some], average="samples")
+    assert query(folder, "average_precision")["value"].item() == pytest.approx(expected, abs=1e-12)
+    found = query(folder, ["precision", "recall", "f_measure"])["value"].values.ravel()
+    values = precision_recall_fscore_support(has, affinity >= 0.5, average="samples", zero_division=0)
+    np.testing.assert_allclose(found, values[:3], rtol=0, atol=1e-12)
+
+
+def test_groups_of_clips_are_ordered_each_on_its_own(tagged: tuple[Path, Bool, Float]) -> None:
+    folder, has, affinity = tagged
+    found = query(folder, "affinities", "roc_auc", tracks="c0*")["value"].values.ravel()
+    np.testing.assert_allclose(found, [_auc(has[:10, at], affinity[:10, at]) for at in range(len(TAGS))], atol=1e-12)
+
+
+def _auc(has: Bool, affinity: Float) -> float:
+    return float(roc_auc_score(has, affinity)) if has.any() and not has.all() else math.nan
+
+
+def test_questions_that_make_no_sense_are_refused(tagged: tuple[Path, Bool, Float]) -> None:
+    folder, _, _ = tagged
+    with pytest.raises(QueryError, match="aggregate 'roc_auc' is not defined for metric 'outcomes'"):
+        query(folder, "outcomes", "roc_auc")
+    with pytest.raises(QueryError, match="aggregate 'recall' is not defined for metric 'f_measure'"):
+        query(folder, "f_measure", "recall")
+    with pytest.raises(QueryError, match="nothing can be reduced within them before"):
+        query(folder, "affinities", "roc_auc", over={"tag": "mean"})
+    with pytest.raises(UnknownNameError, match="did you mean 'tag'"):
+        query(folder, "outcomes", "recall", across={"tg": "mean"})
+    with pytest.raises(UnknownNameError, match="unknown reduction 'means'"):
+        query(folder, "outcomes", "recall", across={"tag": "means"})
+    with pytest.raises(QueryError, match="no groups and no classes; add by"):
+        query(folder, "f_measure", across={"fold": "mean"})
+
+
+def test_a_confusion_whose_classes_were_added_up_has_no_recall(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    with pytest.raises(QueryError, match="reduce none of its classes"):
+        query(classified[0], "confusion", "recall", over={"ref_class": "sum"})
+
+
+def invoke(*arguments: object) -> tuple[int, str]:
+    found = CliRunner().invoke(cli, [str(one) for one in arguments])
+    return found.exit_code, found.output
+
+
+def test_the_command_line_asks_the_same(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    store = folder / "store.zarr"
+    code, shown = invoke(
+        *("query", store, "-m", "confusion", "-a", "recall", "-s", "ada"),
+        *("--across", "class=mean", "--format", "csv"),
+    )
+    told, guessed = sides["reference"], sides["ada"]
+    assert code == 0
+    header, row = (line.split(",") for line in shown.strip().split("\n"))
+    assert float(row[header.index("value")]) == pytest.approx(balanced_accuracy_score(told, guessed), abs=1e-12)
+    assert row[header.index("class")] == "mean"
+    code, shown = invoke("query", store, "-m", "accuracy", "--by", "fold", "--across", "fold=mean,std")
+    assert code == 0
+    assert "none of 180 cells" in shown  # each track counts once, although it stands in two rows
+    for option in (["--ci"], ["--significance"], ["--worst", "3"]):
+        code, shown = invoke("query", store, "-m", "accuracy", "--across", "fold=mean", *option)
+        assert (code, "--across" in shown) == (2, True)
+
+
+def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) -> None:
+    sides = write_classes(tmp_path, 20)
+    (tmp_path / "classes.csv").write_text("class,parent\nblues,roots\njazz,roots\nclassical,others\nrock,others\n")
+    reference, estimate = tmp_path / "reference.tsv", tmp_path / "bob.tsv"
+    classes = tmp_path / "classes.csv"
+    code, shown = invoke(
+        "evaluate", reference, estimate, "--task", "classification", "--classes", classes, "-m", "accuracy"
+    )
+    assert code == 0
+    accuracy = accuracy_score(sides["reference"], sides["bob"])
+    assert f"{accuracy:.4f}" in shown
+    code, shown = invoke("evaluate", reference, estimate, "--task", "classification", "-m", "hierarchical_accuracy")
+    assert code == 2
+    assert "needs to know what errors are worth" in shown
+    assert invoke("check", reference, "--task", "classification")[0] == 0
+    reference.write_text("a\tjazz\nb\tjazz\nb\trock\n")
+    code, shown = invoke("check", reference, "--task", "classification")
+    assert code == 3
+    assert "reference.tsv [b]:3: error: a track has one class, and this is another one: 'rock'" in shown
