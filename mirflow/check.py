@@ -22,17 +22,20 @@ from .plan import Reference
 from .ragged import Ragged
 from .readers.held import HeldSource
 from .readers.namespaces import NAMESPACES
-from .readers.options import Reading
+from .readers.options import TABLES, Reading
 from .readers.read import make_reading, read_all
 from .readers.stems import SUFFIXES as SOUND
 from .readers.stems import sound_folders
-from .readers.tables import TableSource, holds_tracks, open_table
+from .readers.tables import TableSource, format_of, holds_tracks, open_table
 from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]
 PERFECT_TOLERANCE = 1e-9
 _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
 _TASKS |= dict.fromkeys(SOUND, "separation")
+
+_UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
+"""Tasks whose two sides say different things, so that an annotation against itself means nothing."""
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
@@ -119,11 +122,36 @@ def check_paths(
         if is_pack(path):
             yield from _check_pack(path, task, convention)
             continue
-        if task is not None and path in given and _is_table(path, task, options):
+        if task is None or not _is_table(path, task, options):
+            yield _check_whole(path, task, convention, schema, options)
+        elif path in given or format_of(path.name, _reading(task, options)) in TABLES:
             yield from _check_table(path, task, convention, options)
-            continue
-        found = sorted(_check_file(path, task, convention, schema, options), key=_line)
-        yield FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
+        else:
+            yield from _check_either(path, task, convention, schema, options)
+
+
+def _check_whole(
+    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> FileCheck:
+    """A file, or a folder of sound, as the annotation of one track."""
+    found = sorted(_check_file(path, task, convention, schema, options), key=_line)
+    return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
+
+
+def _check_either(
+    path: Path, task: str, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Sequence[FileCheck]:
+    """A file in a folder, which holds one track or many: what it is clean as, else what has fewer errors."""
+    whole = [_check_whole(path, task, convention, schema, options)]
+    if whole[0].worst not in ("error", "warning"):
+        return whole
+    rows = list(_check_table(path, task, convention, options))
+    return rows if rows and _gravity(rows) <= _gravity(whole) else whole
+
+
+def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
+    counts = count_by_severity(checks)
+    return counts["error"], counts["warning"]
 
 
 def _line(problem: Found) -> int:
@@ -268,7 +296,7 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
         yield Found("error", rule, message, annotation.line(item), annotator)
-    if not wrong and not flaws:
+    if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
 
 

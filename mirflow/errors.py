@@ -88,9 +88,18 @@ MOST_NAMES = 30
 
 
 def suggest(name: str, known: Iterable[str]) -> str:
-    """The nearest of the known names as a phrase, or all of them when none is near."""
+    """The nearest of the known names as a phrase, whatever their case, or all of them when none is near.
+
+    Examples
+    --------
+    >>> suggest("Jaz", ["blues", "jazz"])
+    "did you mean 'jazz'?"
+    """
     known = sorted(known)
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6)
+    if not near:
+        folded = {one.casefold(): one for one in reversed(known)}
+        near = [folded[one] for one in difflib.get_close_matches(name.casefold(), folded, n=1, cutoff=0.6)]
     if near:
         return f"did you mean {near[0]!r}?"
     if not known:

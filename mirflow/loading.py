@@ -173,6 +173,8 @@ def _spread(matcher: Pattern, root: str, reading: Reading) -> dict[str, Source]:
             both = f"{sources[source.key.track].label} and {source.label}"
             raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
         sources[source.key.track] = source
+    if not sources:
+        raise AnnotationError("has no rows that name a track", path=matches[0].path)
     return sources
 
 

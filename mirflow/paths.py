@@ -106,6 +106,8 @@ def evaluate_paths(
     chosen = rules.grid(grid)
     names = tuple(map(str, measures))
     tracks = list(_tracks(left, right, reading, annotators))
+    if not tracks:
+        raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     size = block_size(task)
     blocks = [tuple(tracks[start : start + size]) for start in range(0, len(tracks), size)]
     cells = concatenate_cells(

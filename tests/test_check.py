@@ -132,3 +132,41 @@ def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
         "not a key: 'H:minor'",
     ]
     assert {found.rule for found in check.problems if found.severity == "note"} == {"imperfect"}
+
+
+def told(folder: Path, task: str) -> list[tuple[str, str, str]]:
+    """What a folder's check says: of what, how bad, why."""
+    checks = list(check_paths([folder], task))
+    return [(Path(one.path).name, found.severity, found.message) for one in checks for found in one.problems]
+
+
+def test_tables_in_a_folder_are_checked_as_tables(tmp_path: Path) -> None:
+    write(tmp_path, "a\tblues\nb\tjazz\n", "gt.txt")
+    write(tmp_path, "track,label\na,blues\nb,jazz\n", "S1.csv")
+    assert told(tmp_path, "classification") == []
+    write(tmp_path, "a\tblues\nb\n", "S2.txt")
+    assert told(tmp_path, "classification") == [("S2.txt [b]", "error", "a class without a name")]
+
+
+def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
+    write(tmp_path, "blues\n", "a.txt")
+    assert [(one.what, one.problems) for one in check_paths([tmp_path], "classification")] == [("file", ())]
+
+
+def test_runs_in_a_folder_are_checked_query_by_query(tmp_path: Path) -> None:
+    write(tmp_path, "q1 Q0 a 1 0.5 s\nq2 Q0 a 1 high s\n", "S1.run")
+    write(tmp_path, "q1 0 a 1\nq2 0 b 0\n", "truth.qrels")
+    assert told(tmp_path, "retrieval") == [("S1.run [q2]", "error", "score is not a number: 'high'")]
+
+
+@pytest.mark.parametrize(
+    ("task", "text"),
+    [
+        ("similarity", "q,c,g1,VS,7\nq,d,g1,NS,1\n"),
+        ("tagging", "q\tslow\nq\tloud\n"),
+        ("score_following", "1000 1010 500 60\n2000 2010 1000 62\n"),
+    ],
+)
+def test_where_both_sides_differ_nothing_is_scored_against_itself(tmp_path: Path, task: str, text: str) -> None:
+    path = write(tmp_path, text, "a.csv" if task == "similarity" else "a.txt")
+    assert [found for one in check_paths([path], task) for found in one.problems] == []

@@ -171,7 +171,7 @@ def test_a_table_that_cannot_be_read_costs_its_system_and_no_other(tmp_path: Pat
     assert any("ada.tsv:1" in one or "ada.tsv: cannot be decoded" in one for one in report.evaluations[0].messages)
     (tmp_path / "ada.tsv").write_text("")
     report = mirflow.run(tmp_path / "pipeline.yaml")
-    assert any("ada.tsv: has no rows of 't000'" in one for one in report.evaluations[0].messages)
+    assert any("ada.tsv: the file has no rows" in one for one in report.evaluations[0].messages)
     (tmp_path / "reference.tsv").write_bytes(b"t000\t\xff\xfe\n")
     with pytest.raises(PipelineError, match="cannot be decoded"):
         mirflow.run(tmp_path / "pipeline.yaml")
@@ -320,6 +320,20 @@ def test_the_command_line_asks_the_same(classified: tuple[Path, dict[str, list[s
     for option in (["--ci"], ["--significance"], ["--worst", "3"]):
         code, shown = invoke("query", store, "-m", "accuracy", "--across", "fold=mean", *option)
         assert (code, "--across" in shown) == (2, True)
+
+
+def test_tables_of_which_nothing_can_be_used_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "genres.csv"
+    evaluate = ["evaluate", "-t", "classification", str(path), str(path)]
+    path.write_text("track,label\n")
+    empty = CliRunner().invoke(cli, evaluate)
+    assert (empty.exit_code, "genres.csv: has nothing to score" in empty.output) == (2, True)
+    path.write_text("track,label\na,\n")
+    nameless = CliRunner().invoke(cli, evaluate)
+    assert (nameless.exit_code, "a class without a name" in nameless.output) == (3, True)
+    path.write_text(f'track,label\n"{"x" * 200_000}",jazz\n')
+    vast = CliRunner().invoke(cli, evaluate)
+    assert (vast.exit_code, "a row cannot be split: field larger than field limit" in vast.output) == (2, True)
 
 
 def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) -> None:

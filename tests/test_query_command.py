@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
+from mirflow.analysis.query import aggregate
 from mirflow.cli import cli
 
 from .groups import make_group, random_group, write_store
@@ -191,6 +192,31 @@ class TestSeveralStores:
         assert "bob" in output
 
 
+CLASSES = {"task": "classification", "convention": "mirex"}
+
+
+class TestAcross:
+    def test_tracks_without_a_value_are_in_no_fold(self, tmp_path):
+        folds = ["1", "1", "2", "2", ""]
+        ds = make_group([[[1.0], [0.0], [1.0], [1.0], [0.0]]], track_meta={"fold": folds}, standard=["mean"])
+        path = write_store(tmp_path / "f.zarr", {"classification": ds})
+        asked = ("--by", "fold", "--across", "fold=mean,max")
+        assert [(row["fold"], row["value"], row["n"]) for row in rows(path, *asked)] == [
+            ("mean", 0.75, 4),
+            ("max", 1.0, 4),
+        ]
+        assert "1 track without a value of fold is in no fold" in invoke("query", path, *asked).stdout
+
+    def test_of_matrices_too(self, tmp_path):
+        ds = make_group(np.zeros((1, 4, 1)), track_meta={"fold": [1.0, 2.0, np.nan, np.nan]}, **CLASSES)
+        ds["confusion"] = (("system", "track", "ref_class", "est_class"), np.arange(16.0).reshape(1, 4, 2, 2))
+        ds = ds.assign_coords(ref_class=["a", "b"], est_class=["a", "b"])
+        answer = aggregate(ds, "confusion", by="fold", across={"fold": "mean"})
+        np.testing.assert_array_equal(answer["value"].values.ravel(), [2, 3, 4, 5])
+        assert answer.attrs["ungrouped"] == "2 tracks without a value of fold are in no fold"
+        assert answer["n_tracks"].values.tolist() == [2]
+
+
 class TestInfinity:
     @pytest.fixture
     def perfect(self, tmp_path):
@@ -244,6 +270,24 @@ class TestPrimary:
     def test_of_some_tracks_in_groups(self, campaign):
         lines = invoke("query", campaign, "--primary", "-g", "chord", "--by", "genre", "--where", "year > 1975").stdout
         assert [line.split()[3] for line in lines.splitlines()[3:5]] == ["Pop", "Rock"]
+
+    def test_evaluations_without_the_coordinate_are_left_out(self, campaign):
+        output = invoke("query", campaign, "--primary", "--by", "genre").stdout
+        assert output.splitlines()[-1] == "left out, without genre: beat"
+        assert (
+            "beat: left out, without genre"
+            in invoke("query", campaign, "--primary", "-b", "genre", "--format", "csv").stderr
+        )
+        assert (
+            "unknown track coordinate 'gerne'" in invoke("query", campaign, "--primary", "--by", "gerne", code=2).output
+        )
+
+    def test_compare_by_each_of_them(self, campaign):
+        output = invoke("compare", campaign, "--primary", "--friedman").stdout
+        assert "f_measure@0.02" in output
+        assert "majmin" in output
+        assert "takes no --metric" in invoke("compare", campaign, "--primary", "-m", "majmin", code=2).output
+        assert "say which metric to compare by" in invoke("compare", campaign, code=2).output
 
     def test_with_intervals_and_marks(self, campaign):
         output = invoke("query", campaign, "--primary", "--ci", "--significance").stdout

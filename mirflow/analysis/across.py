@@ -8,13 +8,17 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ..errors import QueryError, UnknownNameError
+from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
 from .answer import Answer
 from .extra import ExtraAnswer
 from .over import REDUCTIONS
 
 Across = Mapping[str, str | Sequence[str]]
+
+
+UNGROUPED = "ungrouped"
+"""The attribute that says which tracks are in no group."""
 
 
 def _deviation(values: Float) -> Float:
@@ -43,13 +47,17 @@ def across(answer: Answer | ExtraAnswer, asked: Across) -> Answer | ExtraAnswer:
     Returns
     -------
     Answer or ExtraAnswer
-        With those names in the place of the groups or classes.
+        With those names in the place of the groups or classes. Tracks without a value of a coordinate are in none of
+        its groups and do not count; the attribute ``ungrouped`` says how many these are.
 
     Raises
     ------
     UnknownNameError
         For a dim that the answer does not have, or a reduction that there is not.
     """
+    for dim in asked:
+        if dim in answer.groupings:
+            answer = _grouped(answer, dim)
     for dim, text in asked.items():
         names = _names(text)
         for name in names:
@@ -70,6 +78,27 @@ def across(answer: Answer | ExtraAnswer, asked: Across) -> Answer | ExtraAnswer:
 def repeats(attrs: Mapping[str, str]) -> int:
     """How often every track stands in the groups of an answer."""
     return int(attrs.get("repeats", 1))
+
+
+def _grouped(answer: Answer | ExtraAnswer, dim: str) -> Answer | ExtraAnswer:
+    """An answer without the tracks that have no value of a coordinate: these are no fold."""
+    values = answer.groupings[dim]
+    kept = np.array([value == value and value != "" for value in values.tolist()], dtype=bool)
+    if kept.all():
+        return answer
+    sizes = tuple(map(len, answer.groupings.values()))
+    groups = np.arange(int(np.prod(sizes))).reshape(sizes)
+    groups = groups.compress(kept, axis=list(answer.groupings).index(dim)).ravel()
+    lost = int(answer.n_tracks.sum() - answer.n_tracks[groups].sum())
+    said = f"{counted(lost, 'track')} without a value of {dim} {'is' if lost == 1 else 'are'} in no {dim}"
+    said = "; ".join(filter(None, (answer.attrs.get(UNGROUPED, ""), said)))
+    groupings, attrs = {**answer.groupings, dim: values[kept]}, {**answer.attrs, UNGROUPED: said}
+    answer = replace(answer, groupings=groupings, attrs=attrs, n_tracks=answer.n_tracks[groups])
+    if isinstance(answer, ExtraAnswer):
+        n, missing, number = answer.n[:, groups], answer.n_missing[:, groups], answer.n_values[:, groups]
+        return replace(answer, value=answer.value[:, groups], n=n, n_missing=missing, n_values=number)
+    counts = {name: own[..., groups] for name, own in answer.counts.items()}
+    return replace(answer, value=answer.value[..., groups], counts=counts)
 
 
 def _names(text: str | Sequence[str]) -> list[str]:

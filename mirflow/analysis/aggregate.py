@@ -18,6 +18,9 @@ _ORIGIN = ("task", "convention", "grid")
 STORES = "stores"
 """The attribute of an evaluation that was joined from several stores."""
 
+VALUELESS = "valueless"
+"""The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
+
 
 def ask(board: Scoreboard, question: Question | None = None, group: str = "") -> Answer:
     """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
@@ -59,6 +62,8 @@ def answer_of(part: Part, by: Names = None, group: str = "") -> Answer:
     grouping = Grouping.of(part.board, part.tracks, as_names(by) or [])
     value, counts, n_tracks = _compute(part, grouping)
     policies = {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    if part.valueless:
+        policies[VALUELESS] = part.valueless
     return Answer(
         part.system_names,
         part.metric_names,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -46,7 +47,7 @@ def choose_tracks(board: Scoreboard, question: Question) -> tuple[Scoreboard, li
         if question.missing == "zero":
             raise QueryError(
                 "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
-                "by annotator; choose missing: skip or common"
+                "by annotator; choose missing skip or common (--missing)"
             )
         board = by_annotator(board, tracks)
         tracks = list(range(len(board.tracks)))
@@ -77,7 +78,7 @@ def _holds(board: Scoreboard, expression: str) -> Bool:
                 raise QueryError(
                     f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
                 ) from None
-        if "did you mean" not in str(error):
+        if not difflib.get_close_matches(error.name, columns, n=1):
             raise QueryError(f"where: {error}; a text stands in quotes: {error.name!r}") from None
         raise
 

@@ -18,7 +18,7 @@ from .grouping import Grouping, filled_groups, group_values
 from .names import AGGREGATES, CLASS_AGGREGATES, ORDER_AGGREGATES, RATIO_AGGREGATES, TABLE_AGGREGATES, table_aggregates
 from .over import reduce_along, reduce_over
 from .part import list_missing, sort_systems
-from .policies import check_policies, find_gaps, included_scores
+from .policies import are_apart, check_policies, find_gaps, included_scores
 from .question import Names, Question
 from .ratios import SIDE, order, rate
 from .scoreboard import Array, Scoreboard, Sibling
@@ -145,7 +145,7 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
     board, tracks = choose_tracks(board, replace(question, param=None))
     if measure.metric.nominal and len(tracks) > 1 and "track" not in (as_names(question.by) or []):
         raise QueryError(refuse_nominal(measure))
-    missing = question.policy(len(systems))
+    missing = question.policy(len(systems), apart=are_apart(board.attrs, board.load(systems)[2][:, tracks]))
     check_policies(missing, question.undefined)
     included, lacking = _included(board, systems, tracks, missing)
     rated = kind in CLASS_AGGREGATES

@@ -60,3 +60,22 @@ UNDEFINED = {
     "keep": "scores with nothing to measure count as they are",
     "skip": "scores with nothing to measure are left out",
 }
+
+
+def say_undefined(policy: str, valueless: str = "") -> str:
+    """What is done about scores with nothing to measure, of which some or all may be NaN.
+
+    Parameters
+    ----------
+    policy : {"keep", "skip"}
+    valueless : {"", "some", "all"}
+        Which of them are NaN: these never count.
+
+    Examples
+    --------
+    >>> say_undefined("keep", "some")
+    'scores with nothing to measure count as they are, without a value not at all'
+    """
+    if policy == "keep" and valueless == "all":
+        return "scores with nothing to measure have no value and are left out"
+    return UNDEFINED[policy] + (", without a value not at all" if policy == "keep" and valueless else "")

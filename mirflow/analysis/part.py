@@ -14,7 +14,7 @@ from .choosing import choose_metrics, choose_tracks
 from .derived import derive
 from .names import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES
 from .over import check_over
-from .policies import Gaps, check_policies, find_gaps, included_scores
+from .policies import Gaps, are_apart, check_policies, find_gaps, included_scores
 from .question import Names, Question
 from .reduction import reduce
 from .scoreboard import Scoreboard, Status8
@@ -79,6 +79,12 @@ class Part:
         every = self.board.texts(name)
         return [every[place] for place in self.metrics]
 
+    @property
+    def valueless(self) -> str:
+        """Which scores with nothing to measure are NaN: ``some``, ``all``, or empty for none."""
+        known = ~np.isnan(self.score[self.gaps.undefined])
+        return "" if known.all() else "some" if known.any() else "all"
+
     def scores(self) -> tuple[Float, Bool]:
         """The scores to aggregate and which of them count, both (systems, tracks, metrics).
 
@@ -121,7 +127,6 @@ def select(board: Scoreboard, question: Question, *, single: bool = False) -> Pa
     question = replace(question, system=sort_systems(board, question), sort=None)
     board, question = derive(board, question)
     systems = find_labels(board, "system", question.system)
-    missing = question.policy(len(systems))
     board, tracks = choose_tracks(board, question)
     board, places = _metrics(board, question, single)
     if not over_sort:
@@ -130,6 +135,7 @@ def select(board: Scoreboard, question: Question, *, single: bool = False) -> Pa
     metrics = list(kinds)
     score, weight, status, duration = board.load(systems)
     score, weight, status, duration = score[:, tracks], weight[:, tracks], status[:, tracks], duration[tracks]
+    missing = question.policy(len(systems), apart=are_apart(board.attrs, status))
     # Whether a track has a reference shows in the weights of all metrics, not only those of the question.
     gaps = find_gaps(score, weight, status, duration)
     gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
@@ -208,13 +214,13 @@ def _check_missing(part: Part) -> None:
         if "stores" in part.board.attrs and (part.status == Status.not_computed).any():
             raise QueryError(
                 "some systems and tracks are in different stores, so that what a missing score would count for is not "
-                "known; choose missing: skip or common"
+                "known; choose missing skip or common (--missing)"
             )
         for column, orientation in enumerate(part.texts("orientation")):
             if orientation == "lower" and part.gaps.missing[..., column].any():
                 raise QueryError(
                     f"metric {part.metric_names[column]!r}: lower is better, so a missing score cannot count as 0; "
-                    "choose missing: skip or common"
+                    "choose missing skip or common (--missing)"
                 )
 
 
@@ -227,7 +233,6 @@ def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, s
     ]
     if len(cells) > _SHOWN:
         lines.append(f"  and {len(cells) - _SHOWN} more")
-    head = (
-        f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them or choose missing: zero, skip, common"
-    )
+    head = f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them"
+    head += " or choose missing zero, skip or common (--missing)"
     return "\n".join([head, *lines])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -84,6 +85,11 @@ def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undef
     if undefined == "skip":
         have &= weight != 0
     return score, have & ~np.isnan(score)
+
+
+def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
+    """Whether an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
+    return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
 
 
 def check_policies(missing: str, undefined: str) -> None:

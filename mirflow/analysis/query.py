@@ -13,6 +13,7 @@ from ..ragged import Int
 from ..status import Status
 from .across import across
 from .aggregate import ask
+from .annotators import ANNOTATOR
 from .answer import Answer
 from .choosing import has_parameters, show_parameters
 from .extra import ExtraAnswer, ask_extra
@@ -79,7 +80,7 @@ def choose_one(
     chosen = choose(boards, metric, group)
     if len(chosen) > 1:
         listed = ", ".join(f"{name!r} (convention {one.attrs.get('convention', '?')})" for name, one in chosen.items())
-        raise QueryError(f"several groups answer this: {listed}; say group=")
+        raise QueryError(f"several groups answer this: {listed}; say one (group, --group)")
     return next(iter(chosen.items()))
 
 
@@ -242,7 +243,7 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
 
 def primary_answers(
     boards: Mapping[str, Scoreboard], question: Question, ask_one: Callable[[Scoreboard, Question, str], Answer] = ask
-) -> tuple[list[Answer], list[str]]:
+) -> tuple[list[Answer], dict[str, str]]:
     """The figures of the first metric of each evaluation, the first one that its pipeline names.
 
     Parameters
@@ -256,15 +257,29 @@ def primary_answers(
     Returns
     -------
     answers : list of Answer
-    left_out : list of str
-        Evaluations without a metric that is one number a track.
+    left_out : dict of str to str
+        Evaluations that have no figure, and what they are without: a metric that is one number a track, or a
+        coordinate to group by that others have.
     """
-    found = [
-        ask_one(board, replace(question, metric=board.metrics[0], exact=True), name)
-        for name, board in boards.items()
-        if board.metrics
-    ]
-    return found, [name for name, board in boards.items() if not board.metrics]
+    known = {name: _groupings(board) for name, board in boards.items()}
+    # What no evaluation has is a mistake, and is told as one.
+    wanted = [one for one in as_names(question.by) or [] if any(one in names for names in known.values())]
+    found: list[Answer] = []
+    left_out: dict[str, str] = {}
+    for name, board in boards.items():
+        lacking = [one for one in wanted if one not in known[name]]
+        if not board.metrics:
+            left_out[name] = "a metric that is one number a track"
+        elif lacking:
+            left_out[name] = lacking[0]
+        else:
+            found.append(ask_one(board, replace(question, metric=board.metrics[0], exact=True), name))
+    return found, left_out
+
+
+def _groupings(board: Scoreboard) -> set[str]:
+    """What tracks can be grouped by, as far as it is known before the scores are looked at."""
+    return {"track", ANNOTATOR, *board.coords["track"]}
 
 
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")

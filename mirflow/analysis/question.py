@@ -34,7 +34,8 @@ class Question:
     missing : {"raise", "zero", "skip", "common"} or None
         What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
         (tracks without a usable reference are left out all the same); ``common`` takes only tracks that every system
-        of the question has. None: ``common`` where several systems are compared, else ``skip``.
+        of the question has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` where
+        systems of several stores have no track in common.
     undefined : {"keep", "skip"}
         Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
     where : str or None
@@ -76,9 +77,9 @@ class Question:
     across: Mapping[str, str | Sequence[str]] | None = None
     exact: bool = False
 
-    def policy(self, systems: int) -> str:
-        """What is done about cells without a score where so many systems are compared."""
-        return self.missing or ("common" if systems > 1 else "skip")
+    def policy(self, systems: int, *, apart: bool = False) -> str:
+        """What is done about cells without a score where so many systems are compared, perhaps on different tracks."""
+        return self.missing or ("common" if systems > 1 and not apart else "skip")
 
 
 class Options(TypedDict, total=False):

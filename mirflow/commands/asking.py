@@ -138,8 +138,8 @@ def _primary(
     found, bare = primary_answers(boards, question, lambda board, asked, name: _numbers(board, asked, name, options))
     if for_people(style):
         return [primary_table(found, percent=options["percent"], left_out=bare)]
-    for name in bare:
-        click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+    for name, lacking in bare.items():
+        click.echo(f"{name}: left out, without {lacking}", err=True)
     return [table for answer in found for table in tables_of(answer, style)]
 
 

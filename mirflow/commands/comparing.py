@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from .output import choose_format, emit, for_people, output_options
 
 @click.command("compare", short_help="Say which systems differ, and by how much.")
 @stores_argument
-@click.option("--metric", "-m", "metrics", multiple=True, required=True, help="Repeat for several.")
+@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several.")
+@click.option("--primary", is_flag=True, help="The first metric of each evaluation, one after the other.")
 @click.option(
     "--aggregate",
     "-a",
@@ -58,6 +60,7 @@ from .output import choose_format, emit, for_people, output_options
 def compare_command(
     stores: tuple[Path, ...],
     metrics: tuple[str, ...],
+    primary: bool,
     aggregate: str | None,
     systems: tuple[str, ...],
     tracks: tuple[str, ...],
@@ -101,11 +104,17 @@ def compare_command(
     how = {name: value for name, value in given.items() if value is not None}
     if by_ranks and how:
         raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
+    _check_metrics(metrics, primary, param, over)
     chosen = systems or None, tracks or None
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None}
     question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found = []
-    for name, board in choose(open_boards(stores, labels), question.metric, group).items():
+    for name, board in choose(open_boards(stores, labels), None if primary else metrics, group).items():
+        if primary and not board.metrics:
+            click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+            continue
+        if primary:
+            question = replace(question, metric=board.metrics[0], exact=True)
         if by_ranks:
             ranks = friedman(board, question, unit=unit, level=level, group=name)
             found += tables.friedman_tables(ranks) if for_people(style) else [tables.friedman_long_table(ranks)]
@@ -114,3 +123,12 @@ def compare_command(
             long = [] if for_people(style) else [tables.comparison_long_table(pairs)]
             found += long or tables.comparison_tables(pairs, percent=percent)
     emit(found, style, output)
+
+
+def _check_metrics(metrics: tuple[str, ...], primary: bool, param: dict[str, str], over: dict[str, str]) -> None:
+    """Refuse a comparison of nothing, or of two things."""
+    if not metrics and not primary:
+        raise click.UsageError("say which metric to compare by: --metric NAME, or --primary")
+    for name, given in (("metric", metrics), ("param", param), ("over", over)):
+        if primary and given:
+            raise click.UsageError(f"--primary compares by the first metric of each evaluation and takes no --{name}")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ..errors import AnnotationError
 from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -38,10 +39,13 @@ def graders_command(path: Path, style: str | None, output: Path | None) -> None:
     style = choose_format(style, output)
     people = for_people(style)
     judgements = read_judgements(path)
-    agreement = grader_agreement(judgements)
+    try:
+        agreement = grader_agreement(judgements)
+        fine = fine_within_broad(judgements) if "value" in judgements.rows.columns else None
+    except AnnotationError as error:  # of a collection, which does not know its file
+        raise type(error)(error.message, path=path, line=error.line) from None
     tables = [_table(agreement, "agreement of graders", people, _graders(agreement))]
-    if "value" in judgements.rows.columns:
-        fine = fine_within_broad(judgements)
+    if fine is not None:
         tables.append(_table(fine, "fine judgements within broad categories", people))
     emit(tables, style, output)
 
@@ -76,6 +80,13 @@ def _entry(value: Any, people: bool) -> Entry:
     if isinstance(value, float) and people:
         return None if value != value else f"{value:.4f}"
     return value  # type: ignore[no-any-return]  # text or a number, as datasets hold them
+
+
+def _plain(value: float, people: bool) -> Entry:
+    """A number as it is written, or as it is; whole ones without a point."""
+    if people:
+        return f"{value:.10g}"
+    return int(value) if value == int(value) else value
 
 
 def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -121,12 +132,13 @@ def workload_command(style: str | None, output: Path | None, **factors: float) -
 
     work = Workload(**factors)
     style = choose_format(style, output)
+    people = for_people(style)
     known = ("algorithms", "queries", "candidates", "graders_per_pair")
     rows: list[tuple[Entry, ...]] = [
-        ("minutes_per_grader", f"{work.minutes_per_grader:g}"),
-        ("limit", f"{work.limit:g}"),
+        ("minutes_per_grader", _plain(work.minutes_per_grader, people)),
+        ("limit", _plain(work.limit, people)),
         ("feasible", "yes" if work.feasible else "no"),
-        ("judgements", f"{work.judgements:g}"),
+        ("judgements", _plain(work.judgements, people)),
         ("fewest graders", work.least_graders),
         *((f"most {name}", work.most(name)) for name in known),
     ]

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import AnnotationError, MirflowError, suggest
+from ..errors import AnnotationError, MirflowError
 from ..plan import Reference
 from ..readers.jams import annotators_of
 from ..readers.levels import gather_levels, has_levels
@@ -16,6 +16,7 @@ from ..readers.patterns import Match, Pattern
 from ..readers.sources import FileSource, Source, as_asked
 from ..readers.stems import gather_stems
 from ..readers.tables import holds_tracks
+from .entrants import SYSTEM, Entrants
 from .model import Estimates, Evaluation
 from .resolve import Resolved, Trouble
 from .spreading import is_table, spread
@@ -65,7 +66,8 @@ def discover(
     """The tracks, systems, references and estimates of an evaluation; what is wrong is added to `troubles`."""
     lists_all = evaluation.reference.annotator in ("all", "{annotator}")
     by_system = evaluation.estimates.annotator == "{system}"
-    search = _Search(root, open_pack, is_lone(evaluation), troubles)
+    entrants = Entrants(evaluation, root)
+    search = _Search(root, open_pack, is_lone(evaluation), entrants, troubles)
     references = search.side(evaluation.reference, "reference", resolved.reference, lists_all)
     known = list(dict.fromkeys(one.values["track"] for one in references if "track" in one.values))
     estimates = search.side(evaluation.estimates, "estimates", resolved.estimates, by_system, known)
@@ -77,8 +79,8 @@ def discover(
     discovery = Discovery()
     _place_references(discovery, references, troubles)
     _place_estimates(discovery, estimates, shared, troubles)
+    discovery.systems = _chosen(evaluation, discovery, entrants, troubles)
     discovery.tracks = sorted({*discovery.references, *(track for _, track in discovery.estimates)})
-    discovery.systems = _chosen(evaluation, discovery, troubles)
     several = any(len(one) > 1 for one in discovery.references.values())
     if several and evaluation.reference.combine is None:
         troubles.append((("reference", "combine"), "tracks have several references: say mean, max or each"))
@@ -140,6 +142,7 @@ class _Search:
     root: str
     open_pack: OpenPack | None
     lone: bool
+    entrants: Entrants
     troubles: list[Trouble]
 
     def side(
@@ -148,7 +151,8 @@ class _Search:
         """Everything that one side's pattern finds; `tracks` are those that the other side has."""
         pattern = Pattern(side.path)
         tabular = holds_tracks(side.path, reading)
-        matches = find_matches(side, key, self.root, self.lone or tabular, self.troubles)
+        everything = find_matches(side, key, self.root, self.lone or tabular, self.troubles)
+        matches = self.entrants.choose(key, pattern, everything)
         if pattern.is_pack:
             found = _packed(pattern, matches, key, reading, self.open_pack, self.troubles) if matches else []
             return [replace(one, source=as_asked(one.source, reading)) for one in found]
@@ -303,17 +307,24 @@ def _name_lone(evaluation: Evaluation, discovery: Discovery) -> list[str]:
     return [name]
 
 
-def _chosen(evaluation: Evaluation, discovery: Discovery, troubles: list[Trouble]) -> list[str]:
-    """The systems to score: those that the file names, in its order, or all that were found."""
+def _chosen(evaluation: Evaluation, discovery: Discovery, entrants: Entrants, troubles: list[Trouble]) -> list[str]:
+    """The systems to score: those that the file names, in its order, or all that were found.
+
+    What was found of others is left out.
+    """
+    entrants.warn()
     found = sorted({system for system, _ in discovery.estimates})
     if evaluation.systems is None:
+        if not found and entrants.reference_systems:
+            troubles.append((("estimates", "path"), f"finds the reference only: {evaluation.estimates.path!r}"))
         return list(found)
-    if found == [LONE_SYSTEM] and len(evaluation.systems) == 1:
+    named = SYSTEM in Pattern(evaluation.estimates.path).names
+    if found == [LONE_SYSTEM] and len(evaluation.systems) == 1 and not named:
         return _name_lone(evaluation, discovery)
-    for name in evaluation.systems:
-        if name not in found and found:
-            troubles.append((("systems", name), f"no estimates of this system; {suggest(name, found)}"))
-    return list(evaluation.systems)
+    troubles += entrants.troubles(found)
+    listed = evaluation.systems
+    discovery.estimates = {key: source for key, source in discovery.estimates.items() if key[0] in listed}
+    return list(listed)
 
 
 def absolute(folder: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import AnnotationError, MirflowError
+from ..readers.matrixhead import name_items
 from ..readers.options import Reading
 from ..readers.patterns import Match
 from ..readers.tables import WHOLE, Key, TableSource, format_of, holds_tracks, spread_table
@@ -44,7 +45,8 @@ def spread(
         The pattern's placeholders.
     reading : Reading
     tracks : sequence of str or None
-        What a file that cannot be opened is about: it then fails where it is scored. None: it is a trouble.
+        What a file that cannot be opened is about: it then fails where it is scored. None: it is a trouble, as it is
+        where a column of the file says which system a row is of.
     troubles : list
         What is wrong is added.
     """
@@ -68,12 +70,29 @@ def spread(
             if not sources:
                 raise AnnotationError("has no rows that name a track", path=match.name)
         except AnnotationError as error:
-            if tracks is None:
+            # Which systems a file holds, nobody knows that cannot open it: a made-up one would replace them all.
+            if tracks is None or "system" in reading.keys or side.annotator == "{system}":
                 troubles.append(((key, "path"), str(error)))
                 continue
             sources = list(_unopened(match, reading, tracks))
-        found += [(source, {**values, **_told(source.key)}) for source in sources]
+        called = _called([source.key.track for source in sources], tracks or ())
+        found += [(source, {**values, **_told(source.key), "track": called[source.key.track]}) for source in sources]
     return found
+
+
+def _called(own: Sequence[str], others: Sequence[str]) -> dict[str, str]:
+    """What the other side calls the tracks of a file: where it has none of them, paths and names of files may meet.
+
+    Examples
+    --------
+    >>> _called(["/q/q00.wav", "/q/q01.wav"], ["q00", "q02"])
+    {'/q/q00.wav': 'q00', '/q/q01.wav': 'q01'}
+    """
+    own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
+    short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
+    if not set(own).isdisjoint(others) or theirs.keys().isdisjoint(short):
+        return dict(zip(own, own, strict=True))
+    return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
 
 
 def _unopened(match: Match, reading: Reading, tracks: Sequence[str]) -> Iterator[TableSource]:

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError, UnreadableError
 from .content import decode, digest_of, read_bytes
-from .matrix import Ranker
 from .options import Reading
+from .ranker import Ranker
 from .tables import Key, demand, name_files
 
 
@@ -69,6 +69,9 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
         distances = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
+    if not isinstance(distances, np.ndarray):
+        distances.close()
+        raise UnreadableError("is an archive of arrays, not one array; save the matrix with numpy.save", path=name)
     if distances.dtype.kind not in "fiu":
         raise UnreadableError(f"is an array of {distances.dtype}, not of numbers", path=name)
     own, common = name_files(path)
@@ -80,7 +83,7 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     text = decode(read_bytes(beside[0], reading.max_bytes, listed), listed, reading.delimited.encoding)
     items = tuple(filter(None, map(str.strip, text.split("\n"))))
     if distances.shape != (len(items), len(items)):
-        shape = " x ".join(map(str, distances.shape))
+        shape = " x ".join(map(str, distances.shape)) or "one number"
         raise InvalidAnnotationError(f"is {shape}, and {listed} names {len(items)} items", path=name)
     places = {Key(item): place for place, item in enumerate(items)}
     if len(places) < len(items):

@@ -14,6 +14,8 @@ from .options import MAX_BYTES
 
 _FORMS = "class; class,parent; or from,to,credit"
 _Row = tuple[int, list[str]]
+_DEEPEST = 100
+"""Levels of a tree."""
 
 
 def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
@@ -98,13 +100,15 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
 
 
 def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
-    """Refuse a class that stands below itself."""
+    """Refuse a class that stands below itself, or deeper than any tree of classes goes."""
     passed = {one}
     while parents.get(one):
         one = parents[one]
         if one in passed:
             raise InvalidAnnotationError(f"the class {one!r} stands below itself", path=name)
         passed.add(one)
+        if len(passed) > _DEEPEST:
+            raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {one!r}", path=name)
 
 
 def _branch(top: str, below: Mapping[str, Sequence[str]]) -> Tree:

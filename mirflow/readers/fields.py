@@ -16,6 +16,9 @@ from ..ragged import Column, Float
 from .hertz import to_hertz
 from .options import COLUMNS, KEYS, DelimitedOptions, Last
 
+_SHOWN = 60
+"""Characters of a row that a message shows."""
+
 # Names of columns met in headers of public data sets, in the order of preference.
 _HEADINGS = {
     "time": ("time", "t", "seconds", "onset", "start", "beat", "timestamp", "time_s", "onset_time"),
@@ -117,9 +120,11 @@ class Layout:
             # Blanks may belong to a label, tabs do not: what follows one is a further column.
             return [field.partition("\t")[0].strip() for field in fields]
         if '"' in line:
-            return [
-                field.strip() for field in next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
-            ]
+            try:
+                fields = next(csv.reader([line], delimiter=self.separator, skipinitialspace=True))
+            except csv.Error as error:
+                raise InvalidAnnotationError(f"a row cannot be split: {error}: {line[:_SHOWN]!r}...") from None
+            return [field.strip() for field in fields]
         return [field.strip() for field in line.split(self.separator, self.splits)]
 
 

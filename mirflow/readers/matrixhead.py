@@ -10,6 +10,7 @@ from io import BufferedReader
 from ..errors import InvalidAnnotationError
 from .content import decode
 from .options import Reading
+from .spans import demand_line_ends
 
 _CORNER = "q/r"
 _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
@@ -65,6 +66,7 @@ class Head:
                 return None
             self.line += 1
             self.stop += len(data)
+            demand_line_ends(data, self.name, self.line)
             if data.strip():
                 return decode(data, self.name, self.reading.delimited.encoding)
 

@@ -18,6 +18,7 @@ from .fields import parse_rows
 from .options import DelimitedOptions, Reading
 from .spans import SameLine, Spans, index_rows
 from .tables import Key
+from .tags import demand_numbers
 
 
 def parse_ranking(data: bytes, format: str, options: DelimitedOptions, name: str | Path) -> Annotation:
@@ -53,14 +54,14 @@ def in_order(annotation: Annotation, name: str) -> Annotation:
     Raises
     ------
     InvalidAnnotationError
-        For ranks that do not count from 1 (or 0) on by one, with the line.
+        For ranks that do not count from 1 (or 0) on by one, and a score or grade that is NaN, with the line.
 
     Examples
     --------
     >>> in_order(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
     ['b', 'a']
     """
-    columns = dict(annotation.columns)
+    columns = dict(demand_numbers(annotation, name).columns)
     rank = columns.pop("rank", None)
     if rank is not None:
         order = np.argsort(rank, kind="stable")

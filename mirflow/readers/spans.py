@@ -139,6 +139,26 @@ def _read(file: RawIOBase, span: Span) -> bytes:
     return file.read(span.stop - span.start) or b""
 
 
+def demand_line_ends(line: bytes, name: str, number: int) -> None:
+    """Raise if a line holds others, whose ends are carriage returns alone: only its first would be found.
+
+    Raises
+    ------
+    UnreadableError
+
+    Examples
+    --------
+    >>> demand_line_ends(b"q1: a\\rq2: b\\r", "a.txt", 1)
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.UnreadableError: a.txt:1: lines end with a carriage return alone; convert ...
+    """
+    at = line.find(b"\r")
+    if at >= 0 and line[at:].strip():
+        message = "lines end with a carriage return alone; convert them to end with a line feed"
+        raise UnreadableError(message, path=name, line=number)
+
+
 def index_rows(
     path: str, name: str, key_of: Callable[[bytes, int], Key | None], start: int = 0, line: int = 1
 ) -> dict[Key, list[Span]]:
@@ -166,6 +186,7 @@ def index_rows(
             file.seek(start)
             for number, text in enumerate(file, line):
                 before, end = end, end + len(text)
+                demand_line_ends(text, name, number)
                 key = key_of(text, number)
                 if key is None:
                     continue

@@ -252,6 +252,8 @@ def demand(table: Keyed, key: Key, name: str) -> None:
     ------
     UnreadableError
     """
+    if not table.keys:
+        raise UnreadableError("the file has no rows", path=name)
     if key not in table.keys:
         raise UnreadableError(f"has no rows of {', '.join(filter(None, key))!r}", path=name)
 

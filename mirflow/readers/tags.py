@@ -1,4 +1,4 @@
-"""What files of labels must obey: a number that stands beside a label is one."""
+"""What files of labels and of rankings must obey: a number that stands beside a name is one."""
 
 from __future__ import annotations
 

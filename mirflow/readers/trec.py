@@ -15,6 +15,7 @@ from .options import Reading
 from .rankings import reorder
 from .spans import Spans, index_rows
 from .tables import Key
+from .tags import demand_numbers
 
 
 @dataclass(frozen=True)
@@ -52,6 +53,7 @@ class TrecTable:
         items, values, lines = self._plain(key, text) or self._by_row(key, text)
         attrs = {"source": self.spans.name}
         found = Annotation("ranking", {"value": np.array(values, dtype=np.float64)}, items, lines=lines, attrs=attrs)
+        demand_numbers(found, self.spans.name)
         return by_score(found) if "score" in self.columns else found, digest_of(data)
 
     def _plain(self, key: Key, text: str) -> tuple[list[str], list[float], Sequence[int]] | None:

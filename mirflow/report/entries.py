@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 
-from ..analysis.across import repeats
+from ..analysis.across import UNGROUPED, repeats
 from ..analysis.extra import ExtraAnswer
 from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES
 from ..errors import counted
@@ -106,4 +106,5 @@ def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
         notes.append("ratios in percent")
     told = f"{lost or 'none'} of {counted(cells, 'cell')}" + (f"; {MISSING[missing]}" if lost else "")
     nothing = nothing_notes(answer.attrs, tracks)
+    nothing += (answer.attrs[UNGROUPED],) if UNGROUPED in answer.attrs else ()
     return (*notes, f"missing ({missing}): {told}", *nothing, "n: tracks with a value")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ..errors import counted
 from ..ragged import Float, Int
 from .answers import plain_entry, told_of, track_columns
 from .entries import is_whole, scores_table
-from .layouts import group_labels, title_of
+from .layouts import group_labels, show_figure, title_of
 from .tables import Entry, Table, full_width
 
 REST = "(rest)"
@@ -63,27 +64,44 @@ def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = Fals
     width : int
         Columns of the terminal. What does not fit is added up as ``(rest)``, the largest labels stay.
     percent : bool
-        Scores that are ratios as percentages.
+        Scores that are ratios as percentages, and counts as shares of their rows: of what the reference says.
     """
     if answer.is_score or len(answer.labels) < 2:
         return [scores_table(answer, width=width, percent=percent)]
-    return [_matrix(answer, system, group, width) for system in range(len(answer.systems)) for group in answer.filled]
+    places = product(range(len(answer.systems)), answer.filled)
+    return [_matrix(answer, system, group, width, percent) for system, group in places]
 
 
-def _matrix(answer: ExtraAnswer, system: int, group: int, width: int) -> Table:
-    own, names = answer.value[system, group], list(answer.labels)
-    values = own.reshape(-1, own.shape[-1]) if own.ndim != 1 else own[np.newaxis]
+def _matrix(answer: ExtraAnswer, system: int, group: int, width: int, percent: bool) -> Table:
+    values, names = _flat(answer, system, group), list(answer.labels)
     down = _joined([answer.labels[name] for name in names[:-1]])
     across = answer.labels[names[-1]]
     same = down == across
     head = " / ".join(names[:-1]) + (" \\ " if names[1:] else "") + names[-1]
-    many = max(len(down), len(across))
+    many = max(len(down), len(across), 1)
+    style = "percent" if percent else _style(answer)
     for most in range(many, 0, -1):
         rows, columns = choose_labels(values, most, same)
-        table = _fold(values, rows, columns, down, across, head, is_whole(answer))
+        table = _fold(values, rows, columns, down, across, head, style)
         if full_width(table) <= width:
             break
-    return Table(table.columns, table.rows, _title(answer, system, group), _notes(answer, system, group, rows, columns))
+    notes = _notes(answer, system, group, rows, columns)
+    if percent:
+        notes = (*notes, f"in percent of what each row ({' / '.join(names[:-1])}) adds up to")
+    return Table(table.columns, table.rows, _title(answer, system, group, percent), notes)
+
+
+def _style(answer: ExtraAnswer) -> str:
+    """How all entries of a matrix are written."""
+    if answer.aggregate != "sum":
+        return "figures"
+    return "counts" if is_whole(answer) else "seconds"
+
+
+def _flat(answer: ExtraAnswer, system: int, group: int) -> Float:
+    """What is known of a system and a group: the last dim across, all others down."""
+    own: Float = answer.value[system, group]
+    return own.reshape(int(np.prod(own.shape[:-1])), own.shape[-1])  # which may hold nothing
 
 
 def _joined(labels: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
@@ -108,7 +126,7 @@ def _largest(total: Float, most: int) -> Int:
 
 
 def _fold(
-    values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str, whole: bool
+    values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str, style: str
 ) -> Table:
     """The chosen rows and columns, and the sums of the others where these are not 0."""
     shown = with_others(with_others(values, columns).T, rows).T
@@ -116,7 +134,10 @@ def _fold(
     heads = [*(across[column] for column in columns.tolist()), REST]
     kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
     used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
-    body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), whole) for column in used)) for row in kept)
+    if style == "percent":
+        whole = np.nansum(shown, axis=1, keepdims=True)
+        shown = np.divide(shown, whole, out=np.full_like(shown, np.nan), where=whole > 0)
+    body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), style) for column in used)) for row in kept)
     return Table((head, *(heads[place] for place in used)), body)
 
 
@@ -126,17 +147,17 @@ def with_others(values: Float, columns: Int) -> Float:
     return np.concatenate([values[:, columns], rest], axis=1)
 
 
-def _show(value: float, whole: bool) -> str:
-    if np.isnan(value):
-        return "-"
-    return f"{value:.0f}" if whole or not value else f"{value:.1f}"
+def _show(value: float, style: str) -> str:
+    if style in ("figures", "percent") or np.isnan(value):
+        return show_figure(value, style == "percent")
+    return f"{value:.0f}" if style == "counts" else f"{value:.1f}"
 
 
-def _title(answer: ExtraAnswer, system: int, group: int) -> str:
+def _title(answer: ExtraAnswer, system: int, group: int, percent: bool) -> str:
     made = ", ".join(
         f"{name} {value}" for name, value in zip(answer.groupings, group_labels(answer, group), strict=True)
     )
-    unit = f" [{answer.unit}]" if answer.unit else ""
+    unit = f" [{answer.unit}]" if answer.unit and not percent else ""
     whose = f"system {answer.systems[system]}" + (f", {made}" if made else "")
     return f"{title_of(answer.attrs)}, {answer.metric}{unit}, {whose}"
 
@@ -146,7 +167,7 @@ def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int
     tracks = f"{answer.n[system, group]} of {counted(int(answer.n_tracks[group]), 'track')}"
     notes = [f"{answer.aggregate}: {TABLE_AGGREGATES[answer.aggregate]}; {tracks}"]
     notes.append(f"missing ({missing}): " + (f"{counted(lost, 'cell')}; {MISSING[missing]}" if lost else "none"))
-    values = np.nan_to_num(answer.value[system, group]).reshape(-1, answer.value.shape[-1])
+    values = np.nan_to_num(_flat(answer, system, group))
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
     return tuple(notes)

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from ..analysis.aggregate import VALUELESS
 from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
-from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from ..analysis.names import AGGREGATES, MISSING, say_undefined
 from ..ragged import Int
 from .answers import NARROWED, ORIGIN, resampled
 from .layouts import show_figure, show_interval, title_of, together
@@ -92,7 +93,7 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
     drawn = f"bootstrap, {attrs['method']}, {attrs['replicates']} replicates"
-    undefined = f"; undefined ({attrs['undefined']}): {UNDEFINED[attrs['undefined']]}"
+    undefined = f"; undefined ({attrs['undefined']}): {say_undefined(attrs['undefined'], attrs.get(VALUELESS, ''))}"
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
     return (
         *_nothing(counts),

@@ -7,9 +7,10 @@ from typing import Protocol
 
 import numpy as np
 
-from ..analysis.across import repeats
+from ..analysis.across import UNGROUPED, repeats
+from ..analysis.aggregate import VALUELESS
 from ..analysis.answer import COUNTS, Answer
-from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from ..analysis.names import AGGREGATES, MISSING, say_undefined
 from ..errors import QueryError, counted
 from ..metrics.base import get_task, tasks
 from ..ragged import Int
@@ -243,15 +244,16 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     cells = tracks * len(one.systems)
     lost, nothing = (_most(one, name) // repeats(one.attrs) for name in ("n_missing", "n_undefined"))
     notes.append(f"missing ({missing}): {_of(lost, cells)}" + (f"; {MISSING[missing]}" if lost else ""))
-    valued = ", without a value not at all" if "over" in one.attrs else ""
-    told = f"; {UNDEFINED[undefined]}{valued}" if nothing else ""
+    told = f"; {say_undefined(undefined, one.attrs.get(VALUELESS, ''))}" if nothing else ""
     notes.append(f"undefined ({undefined}): {_of(nothing, cells)}{told}")
     bare = [name for name, least in zip(one.systems, _least_missing(one), strict=True) if least == one.n_tracks.sum()]
     if bare and missing == "common" and len(bare) < len(one.systems):
-        notes.append(f"no score at all: {', '.join(bare)}; leave it out with its name, or choose missing: skip")
+        notes.append(f"no score at all: {', '.join(bare)}; name the others, or choose missing skip (--missing)")
     if missing == "common" and len(one.systems) > 1 and lost and not one.counts["n"].any() and not bare:
-        notes.append("no track has a score of every system; name fewer systems, or choose missing: skip")
+        notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
     notes += nothing_notes(one.attrs, tracks)
+    if UNGROUPED in one.attrs:
+        notes.append(one.attrs[UNGROUPED])
     if one.attrs["left_out"]:
         notes.append(f"not defined for: {one.attrs['left_out']}")
     return tuple(notes)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from ..analysis.answer import Answer
 from ..analysis.names import AGGREGATES, MISSING
@@ -12,7 +13,9 @@ from .tables import Entry, Table
 _TITLE = "the first metric of each evaluation"
 
 
-def primary_table(answers: Sequence[Answer], *, percent: bool = False, left_out: Sequence[str] = ()) -> Table:
+def primary_table(
+    answers: Sequence[Answer], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
+) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
     Parameters
@@ -21,8 +24,8 @@ def primary_table(answers: Sequence[Answer], *, percent: bool = False, left_out:
         Of one metric each; grouped by the same coordinates.
     percent : bool
         Ratios as percentages.
-    left_out : sequence of str
-        Evaluations that have no such metric.
+    left_out : mapping of str to str
+        Evaluations that have no figure, and what they are without.
     """
     systems = list(dict.fromkeys(name for one in answers for name in one.systems))
     groupings = tuple(answers[0].groupings) if answers else ()
@@ -41,8 +44,9 @@ def primary_table(answers: Sequence[Answer], *, percent: bool = False, left_out:
         notes.append(mark_note(first.attrs))
     if percent:
         notes.append("ratios in percent")
-    if left_out:
-        notes.append(f"left out, without a metric that is one number a track: {', '.join(left_out)}")
+    for lacking in dict.fromkeys(left_out.values()):
+        names = ", ".join(name for name, one in left_out.items() if one == lacking)
+        notes.append(f"left out, without {lacking}: {names}")
     return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), f"{_TITLE.capitalize()}.")
 
 

@@ -124,6 +124,14 @@ class TestWorkload:
         with pytest.raises(MetricError, match="'graders' is not counted up"):
             Workload(1, 1, 1, 1).most("graders")
 
+    @pytest.mark.parametrize("factors", [(1e300, 1e300, 1, 1), (1e-300, 1e-300, 1, 1), (1e-300, 1, 1, 1e300)])
+    def test_products_beyond_all_numbers(self, factors: tuple[float, float, float, float]) -> None:
+        with pytest.raises(MetricError, match="too large or too small to be multiplied"):
+            Workload(*factors)
+
+    def test_somebody_has_to_judge(self) -> None:
+        assert Workload(1e-12, 1, 1, 1).least_graders == 1
+
 
 class TestCommands:
     GRADES = "query,candidate,grader,broad,fine\nq,a,g1,VS,9\nq,a,g2,VS,8\nq,b,g1,NS,1\nq,b,g2,SS,4\n"
@@ -153,7 +161,14 @@ class TestCommands:
         path.write_text(self.GRADES + "q,a,g1,SS,5\n")
         failed = CliRunner().invoke(cli, ["graders", str(path)])
         assert failed.exit_code == 2
-        assert "query 'q': grader 'g1' judged 'a' twice" in failed.output
+        assert "grades.csv: query 'q': grader 'g1' judged 'a' twice" in failed.output
+
+    def test_a_file_without_rows(self, tmp_path: Path) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text("query,candidate,grader,broad,fine\n")
+        failed = CliRunner().invoke(cli, ["graders", str(path)])
+        assert failed.exit_code == 2
+        assert "grades.csv: has no rows that name a track" in failed.output
 
     def test_workload(self) -> None:
         shown = CliRunner().invoke(cli, ["workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv"])
@@ -161,3 +176,7 @@ class TestCommands:
         rows = dict(line.split(",") for line in shown.output.splitlines())
         assert (rows["minutes_per_grader"], rows["feasible"], rows["fewest graders"]) == ("300", "no", "25")
         assert rows["most queries"] == "80"
+
+    def test_a_large_workload_is_written_out(self) -> None:
+        shown = CliRunner().invoke(cli, ["workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24"])
+        assert "370370100" in shown.output

@@ -9,9 +9,14 @@ import pytest
 import xarray as xr
 
 import mirflow
+from mirflow.analysis.aggregate import ask
+from mirflow.analysis.inference import friedman
 from mirflow.analysis.query import boards_of
+from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import read_store
 from mirflow.errors import MirflowWarning, QueryError
+from mirflow.report.inference import friedman_tables
+from mirflow.report.layouts import readable_table
 from mirflow.status import Status
 
 from ..groups import make_group, random_group, write_store
@@ -95,13 +100,30 @@ class TestTracksOfSeveralStores:
             tree.mirflow.query("majmin", missing="zero")
 
     def test_nothing_in_common_is_said(self, tmp_path, whole):
-        from mirflow.analysis.aggregate import ask
-        from mirflow.report.layouts import readable_table
-
         parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[1, 2], track=[3, 4, 5])]
         paths = [write_store(tmp_path / f"{number}.zarr", {"chord": ds}) for number, ds in enumerate(parts)]
-        table = readable_table(ask(boards_of(quiet_open(paths))["chord"]))
+        board = boards_of(quiet_open(paths))["chord"]
+        table = readable_table(ask(board, Question(missing="common")))
         assert table.notes[-1].startswith("no track has a score of every system")
+        assert table.notes[-1].endswith("or choose missing skip (--missing)")
+
+    def test_without_a_common_track_each_store_has_its_figures(self, tmp_path, whole):
+        parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[2, 3], track=[3, 4, 5])]
+        paths = [write_store(tmp_path / f"{number}.zarr", {"chord": ds}) for number, ds in enumerate(parts)]
+        answer = quiet_open(paths).mirflow.query("majmin", by="store")
+        assert answer.attrs["missing"] == "skip"
+        for name, ds in zip("01", parts, strict=True):
+            own = answer["value"].sel(store=name, metric="majmin")
+            expected = ds["score"].weighted(ds["weight"]).mean("track").values[:, 0]
+            np.testing.assert_array_equal(own.sel(system=ds["system"].values).values, expected)
+            assert np.isnan(own.values).sum() == 2
+
+    def test_ranks_need_common_tracks_all_the_same(self, tmp_path, whole):
+        parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[2, 3], track=[3, 4, 5])]
+        paths = [write_store(tmp_path / f"{number}.zarr", {"chord": ds}) for number, ds in enumerate(parts)]
+        found = friedman(boards_of(quiet_open(paths))["chord"], Question("majmin"))
+        assert found.attrs["missing"] == "common"
+        assert friedman_tables(found)[0].notes[0].startswith("no track has a score of every system")
 
 
 class TestTheSameCellTwice:

@@ -40,7 +40,9 @@ class TestGroups:
         xr.testing.assert_equal(answer, aggregate(groups["chord_mirex2013"], "only"))
 
     def test_a_metric_of_several_needs_a_choice(self, tree):
-        expected = r"several groups answer this: 'chord' \(convention mir_eval\), 'chord_mirex2013' .*; say group="
+        expected = (
+            r"several groups answer this: 'chord' \(convention mir_eval\), 'chord_mirex.*; say one \(group, --group\)"
+        )
         with pytest.raises(QueryError, match=expected):
             query(tree, "majmin")
         assert query(tree, "majmin", group="chord").attrs["convention"] == "mir_eval"

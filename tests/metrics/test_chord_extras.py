@@ -121,6 +121,26 @@ class TestFrames:
 
 
 class TestOverlap2008:
+    def test_on_the_25_classes_it_is_mir_evals_majmin(self) -> None:
+        rng = np.random.default_rng(2008)
+        names = np.array(
+            [*(f"{root}:{mode}" for root in "CDEFGAB" for mode in ("maj", "min")), "Db:maj", "C#:maj", "N"]
+        )
+        for _ in range(20):
+            sides = []
+            for size in (12, 17):
+                cuts = np.array([0.0, *np.sort(rng.uniform(0, 60, size - 1)).round(3), 60.0])
+                sides += [
+                    np.column_stack([cuts[:-1], cuts[1:]]),
+                    rng.choice(names[:: rng.integers(4, 9)], size).tolist(),
+                ]
+            expected = mir_eval.chord.evaluate(*sides)["majmin"]
+            pair = (
+                chords(*((*times, label) for times, label in zip(spans.tolist(), labels, strict=True)))
+                for spans, labels in (sides[:2], sides[2:])
+            )
+            assert one("overlap_2008", *pair)[0] == pytest.approx(expected, abs=1e-12)
+
     @given(reference_sequence, sequence)
     @settings(max_examples=60, deadline=None)
     def test_is_the_time_in_the_same_of_25_classes(self, reference, estimate) -> None:

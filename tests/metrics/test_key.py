@@ -143,9 +143,11 @@ def test_giantsteps_keys_in_both_notations_are_the_same(shared_data: Path) -> No
 def test_giantsteps_keys_against_those_of_the_next_track(shared_data: Path) -> None:
     names = [path.read_text() for path in sorted((shared_data / "giantsteps-key" / "key").glob("*.key"))]
     pairs = [(one, other) for one, other in itertools.product(names, repeat=2)]
-    found = score_pairs(TASK.convention(), [(annotation(one), annotation(other)) for one, other in pairs])
     expected = {pair: mir_eval.key.weighted_score(*pair) for pair in set(pairs)}
-    assert found.score[:, 0].tolist() == [expected[pair] for pair in pairs]
+    for convention in ("mir_eval", "mirex2005"):
+        rules = TASK.convention(convention)
+        found = score_pairs(rules, [(annotation(one), annotation(other)) for one, other in pairs])
+        assert found.score[:, 0].tolist() == [expected[pair] for pair in pairs]
 
 
 # -- conventions and classes -------------------------------------------------------------------------------------------

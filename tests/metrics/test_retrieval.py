@@ -277,6 +277,13 @@ class TestBadInput:
         rows = TREC.clean(to_ragged([ranking("xy", [-np.inf, 1.0])])).rows
         assert rows.columns["label"].tolist() == [1, 0]
 
+    def test_gains_beyond_all_numbers_cost_their_metric_and_no_other(self):
+        relevant = [ranking("x", [5000.0]), ranking("x", [1.0])]
+        found = score_all(relevant, [ranking("x")] * 2, ["ndcg(gain=exp2)", "average_precision"])
+        np.testing.assert_array_equal(found.score, [[np.nan, 1.0], [1.0, 1.0]])
+        assert found.weight.tolist() == [[0.0, 1.0], [1.0, 1.0]]
+        assert list(found.partly) == [0]
+
     def test_ranks_have_no_grid(self):
         rows = MIREX.clean(to_ragged([ranking("x")])).rows
         with pytest.raises(MetricError, match="rankings are not scored on grid"):
@@ -320,6 +327,10 @@ class TestPairFunctions:
             retrieval.recall("xy", ["x"])
         with pytest.raises(TypeError, match="did you mean 'level'"):
             retrieval.evaluate(["x"], ["x"], levl=2)
+        with pytest.raises(ValueError, match="relevant: value of item 'x' is no number: nan"):
+            retrieval.recall({"x": np.nan}, ["x"])
+        with pytest.raises(ValueError, match="relevant: the gains of the grades are beyond all numbers"):
+            retrieval.ndcg({"x": 5000.0}, ["x"], gain="exp2")
         with pytest.raises(MetricError, match="'k' must be at least 1"):
             retrieval.hit_rate(["x"], ["x"], k=0)
 

@@ -178,14 +178,16 @@ class TestTable4:
         taken = names[:n] if n else names
         known = [[row for row in rows if row[0] == name] for name in taken]
         places = n or len(taken)
-        if unjudged == "skip":
+        nothing = 0.0
+        if unjudged == "skip" and not all(known):
             places -= sum(not own for own in known)
+            nothing = np.nan  # every place was left out
         total = sum(sum(Fraction(row[3]) for row in own) / len(own) / 10 for own in known if own)
-        assert found[0] == pytest.approx(float(total / places) if places else 0, rel=1e-13)
+        assert found[0] == pytest.approx(float(total / places) if places else nothing, rel=1e-13, nan_ok=True)
         for value, weights in zip(found[1:], WEIGHTS.values(), strict=True):
             worth = [[Fraction(weights[LEVELS[row[2]]], max(weights)) for row in own] for own in known if own]
             total = sum((sum(own) / len(own) for own in worth), Fraction(0))
-            assert value == pytest.approx(float(total / places) if places else 0, rel=1e-13)
+            assert value == pytest.approx(float(total / places) if places else nothing, rel=1e-13, nan_ok=True)
 
     def test_places_that_a_list_does_not_fill_count_nothing(self) -> None:
         assert one(self.ROWS, ["a"], "fine@5", "fine@0") == pytest.approx([0.8 / 5, 0.8], rel=1e-15)
@@ -220,6 +222,11 @@ class TestWhatIsNotJudged:
         assert one(rows, ["x", "a"], "fine@2(unjudged=zero)", "fine@2(unjudged=skip)") == [0.45, 0.9]
         scores = scored([(judgements(rows), listed("x", "a"))], AMS.select(["fine@2(unjudged=skip)"]))
         assert (scores.weight.tolist(), scores.repairs.tolist()) == ([[1.0]], [1])
+
+    def test_where_every_place_is_left_out_there_is_no_score(self) -> None:
+        scores = scored([(judgements([("a", "g", "VS", 9)]), listed("x", "y"))], AMS.select(["psum@2(unjudged=skip)"]))
+        assert np.isnan(scores.score[0, 0])
+        assert scores.weight[0, 0] == 0
 
     def test_beyond_the_first_places_it_does_not_matter(self) -> None:
         assert one([("a", "g", "VS", 9)], ["a", "x"], "fine@1") == [0.9]

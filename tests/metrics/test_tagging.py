@@ -136,6 +136,10 @@ def test_figures_of_one_clip_refuse_misspelt_arguments_and_bad_tags() -> None:
         tagging.evaluate(["slow"], ["slow"], treshold=0.5)
     with pytest.raises(ValueError, match="estimate: not a tag here: 'slw'"):
         tagging.evaluate(["slow"], ["slw"], ["slow"])
+    with pytest.raises(ValueError, match="reference: tags, not one text: 'slow'"):
+        tagging.evaluate("slow", ["slow"])
+    with pytest.raises(ValueError, match="estimate: the number of 'slow' is NaN"):
+        tagging.evaluate(["slow"], {"slow": math.nan})
 
 
 def test_evidence_shows_what_became_of_each_tag() -> None:

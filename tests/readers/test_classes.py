@@ -78,6 +78,12 @@ def test_a_broken_table_is_unreadable(tmp_path: Path) -> None:
     assert read_classes(path).names == ("b", "a")
 
 
+def test_a_tree_without_end_is_refused() -> None:
+    chain = "".join(f"a{level},a{level + 1}\n" for level in range(2000))
+    with pytest.raises(AnnotationError, match=r"a\.csv: has more than 100 levels"):
+        parse_classes(f"class,parent\n{chain}", "a.csv")
+
+
 names = st.lists(st.sampled_from("abcdefgh"), min_size=1, unique=True)
 
 

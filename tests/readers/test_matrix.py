@@ -132,6 +132,11 @@ def test_a_changed_row_concerns_its_query_only_and_a_changed_name_all(tmp_path):
     assert all(one[0] != two[0] and one[1] != two[1] for one, two in zip(first, renamed, strict=True))
 
 
+def test_lines_that_end_with_a_carriage_return_alone_are_refused(tmp_path):
+    with pytest.raises(UnreadableError, match=r"m\.txt:1: lines end with a carriage return alone"):
+        matrix(tmp_path, MIREX.replace("\n", "\r"))
+
+
 class TestArrays:
     def write(self, folder, distances, names=("x", "y", "z"), beside="m.txt"):
         np.save(folder / "m.npy", distances)
@@ -160,6 +165,12 @@ class TestArrays:
             self.write(tmp_path, self.DISTANCES > 1)
         with pytest.raises(UnreadableError, match="no array that can be read"):
             self.write(tmp_path, self.DISTANCES.astype(object))
+        with (tmp_path / "m.npy").open("wb") as file:
+            np.savez(file, self.DISTANCES)
+        with pytest.raises(UnreadableError, match="is an archive of arrays, not one array"):
+            open_table(str(tmp_path / "m.npy"), Reading.of(task="retrieval"), "m.npy")
+        with pytest.raises(InvalidAnnotationError, match=r"is one number, and m\.txt names 3 items"):
+            self.write(tmp_path, np.array(1.0))
 
     def test_a_distance_that_is_not_finite(self, tmp_path):
         opened = self.write(tmp_path, np.where(self.DISTANCES == 1.241, np.nan, self.DISTANCES))

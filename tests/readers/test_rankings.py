@@ -168,11 +168,20 @@ class TestTrec:
             ("x.run", "q Q0 a 1 0.5 s\nq Q0 b 2 high s\n", "x.run:2: score is not a number: 'high'"),
             ("x.run", "q Q0 a 1 0.5 s\nq Q0 b\n", "x.run:2: has 3 columns, needs query, item, score: 'q Q0 b'"),
             ("x.qrels", "q 0 a\n", "x.qrels:1: has 3 columns, needs query, item, grade"),
+            ("x.qrels", "q 0 a nan\n", "x.qrels:1: the number of 'a' is NaN"),
+            ("x.run", "q Q0 a 1 nan s\n", "x.run:1: the number of 'a' is NaN"),
+            ("x.csv", "query,item,score\nq,a,nan\n", "x.csv:2: the number of 'a' is NaN"),
         ],
     )
     def test_rows_that_are_none_are_told_with_their_line(self, tmp_path, name, text, message):
         with pytest.raises(InvalidAnnotationError, match=message):
             table(tmp_path, name, text).read(Key("q"))
+
+    @pytest.mark.parametrize(("name", "text"), [("x.run", RUN), ("x.qrels", "q 0 a 1\nr 0 b 1\n")])
+    def test_lines_that_end_with_a_carriage_return_alone_are_refused(self, tmp_path, name, text):
+        with pytest.raises(UnreadableError, match=f"{name}:1: lines end with a carriage return alone"):
+            table(tmp_path, name, text.replace("\n", "\r"))
+        table(tmp_path, name, text.replace("\n", "\r\n"))
 
     def test_a_large_query_is_refused_alone(self, tmp_path):
         opened = table(tmp_path, "x.run", RUN + "q3 Q0 a 1 1 s\n", max_bytes=30)

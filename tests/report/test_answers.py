@@ -111,6 +111,17 @@ class TestReadable:
         assert "missing (common): 1 of 6 cells; only the tracks that every system has" in table.notes
         assert "undefined (keep): 2 of 6 cells; scores with nothing to measure count as they are" in table.notes
 
+    @pytest.mark.parametrize(
+        ("score", "told"),
+        [
+            (NAN, "scores with nothing to measure have no value and are left out"),
+            (0.0, "scores with nothing to measure count as they are, without a value not at all"),
+        ],
+    )
+    def test_what_has_no_value_does_not_count_and_that_is_said(self, score, told):
+        ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
+        assert f"undefined (keep): 2 of 3 cells; {told}" in readable_table(answer_to(ds)).notes
+
     def test_that_nothing_was_missing_is_said_too(self):
         notes = readable_table(answer_to(random_group(2, 3, 1))).notes
         assert notes[1:] == ("missing (common): none of 6 cells", "undefined (keep): none of 6 cells")

@@ -34,6 +34,21 @@ class TestForPeople:
         assert table.title.endswith("grid union, confusion [s], system S0")
         assert table.notes == ("sum: added up over the tracks; 2 of 2 tracks", "missing (skip): none")
 
+    def test_means_are_figures_all_of_one_format(self):
+        (table,) = matrix_tables(answer([[4.0, 0.0], [1.0, 2.0]], ["C", "N"], aggregate="mean"))
+        assert table.rows == (("C", "2.0000", "0.0000"), ("N", "0.5000", "1.0000"))
+
+    def test_percentages_are_shares_of_what_the_reference_says(self):
+        values = [[4.0, 0.0, 0.5], [0.0, 0.0, 0.0], [1.0, 0.5, 2.5]]
+        (table,) = matrix_tables(answer(values, ["C", "D", "N"]), percent=True)
+        assert table.rows == (
+            ("C", "88.89", "0.00", "11.11"),
+            ("D", "-", "-", "-"),
+            ("N", "25.00", "12.50", "62.50"),
+        )
+        assert "[s]" not in table.title
+        assert table.notes[-1] == "in percent of what each row (ref_class) adds up to"
+
     def test_one_table_a_group_of_tracks(self):
         first, second = matrix_tables(answer(SMALL, ["C", "D", "N"], by="genre"))
         assert first.title.endswith("system S0, genre a")
@@ -52,8 +67,9 @@ class TestForPeople:
         np.testing.assert_allclose(np.sum(shown), values.sum(), rtol=1e-3)
         assert table.notes[-1].startswith("(rest): the sum of what does not fit")
 
-    def test_nothing_at_all(self):
-        (table,) = matrix_tables(answer(np.zeros((2, 2)), ["C", "N"]))
+    @pytest.mark.parametrize("labels", [["C", "N"], []])
+    def test_nothing_at_all(self, labels):
+        (table,) = matrix_tables(answer(np.zeros((len(labels), len(labels))), labels))
         assert table.rows == ()
 
 

@@ -38,7 +38,7 @@ class Workload:
     Raises
     ------
     MetricError
-        For a factor that is not a number above 0.
+        For a factor that is not a number above 0, and a product beyond all numbers.
 
     References
     ----------
@@ -68,6 +68,9 @@ class Workload:
             value = getattr(self, field.name)
             if not (math.isfinite(value) and value > 0):
                 raise MetricError(f"{field.name} must be a number above 0, not {value!r}")
+        most = self.limit * max(self.algorithms, self.queries, self.candidates, self.graders_per_pair)
+        if not (0 < self.minutes_per_grader < math.inf and most / self.minutes_per_grader < math.inf):
+            raise MetricError("the factors are too large or too small to be multiplied")
 
     @cached_property
     def judgements(self) -> float:
@@ -87,7 +90,7 @@ class Workload:
     @property
     def least_graders(self) -> int:
         """The fewest graders with whom it would hold."""
-        return math.ceil(round(self.judgements * self.minutes / self.limit, _DIGITS))
+        return max(math.ceil(round(self.judgements * self.minutes / self.limit, _DIGITS)), 1)
 
     def most(self, factor: str) -> int:
         """The largest whole number of algorithms, queries, candidates or graders_per_pair for which it would hold.

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Bool, Float, Int
-from ..aggregate import origin_of
+from ..aggregate import VALUELESS, origin_of
 from ..part import Part
 from ..question import Question
 from ..reduction import reduce
@@ -189,6 +189,8 @@ def compare(
     attrs = {**origin_of(part.board, group), **how.attrs(), "correction": correction}
     attrs |= {"test": test, "unit_of_comparison": unit, "cluster": cluster or ""}
     attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    if part.valueless:
+        attrs[VALUELESS] = part.valueless
     along = [
         {name: values[places] for name, values in part.board.coords[dim].items()}
         for dim, places in (("system", part.systems), ("metric", part.metrics))

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Bool, Float
-from ..aggregate import origin_of
+from ..aggregate import VALUELESS, origin_of
 from ..question import Question
 from ..scoreboard import Array, Scoreboard
 from .comparisons import comparable
@@ -174,8 +174,8 @@ def friedman(
     question = question or Question()
     check_level(level)
     if question.missing == "skip":
-        raise QueryError("ranks need every system on a unit; choose missing: common or zero")
-    part = comparable(board, question)
+        raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
+    part = comparable(board, replace(question, missing=question.missing or "common"))
     signs = signs_of(part.metric_names, part.texts("orientation"))
     sample = sample_of(part, unit)
     if sample.repeats:
@@ -184,6 +184,8 @@ def friedman(
     ranks = rank_systems(-signs * sample.score, complete, level)
     attrs = {**origin_of(part.board, group), "level": f"{level:.15g}", "unit_of_comparison": unit}
     attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    if part.valueless:
+        attrs[VALUELESS] = part.valueless
     along = [
         {name: values[places] for name, values in part.board.coords[dim].items()}
         for dim, places in (("system", part.systems), ("metric", part.metrics))

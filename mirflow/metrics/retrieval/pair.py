@@ -255,6 +255,8 @@ def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[fl
     only = np.zeros(1, dtype=np.int64)
     bounded = [MIREX.select([str(measure)])[0] for measure in measures]  # refuses values that are out of bounds
     found = score(_side(relevant, "relevant"), _side(ranking, "ranking"), only, only, bounded)
+    for message in found.partly.values():
+        raise ValueError(f"relevant: {message}")
     return [float(one) for one in found.score[0]]
 
 
@@ -262,6 +264,8 @@ def _side(items: Items, name: str) -> Ragged:
     if isinstance(items, str):
         raise ValueError(f"{name}: names of items, not one text: {items!r}")
     columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
+    for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
+        raise ValueError(f"{name}: value of item {list(items)[item]!r} is no number: nan")
     cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
     for flaw in cleaned.flaws.values():
         raise ValueError(f"{name}: {flaw.message}")

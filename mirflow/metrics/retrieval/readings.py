@@ -110,8 +110,9 @@ def _rank_of_first(judged: Judged, measure: Measure) -> Reading:
 def _ndcg(judged: Judged, measure: Measure) -> Reading:
     k, exponential = int(measure["k"]), measure["gain"] == "exp2"
     owner, place = judged.wanted_place
-    best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
-    return _ratio(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
+    with np.errstate(over="ignore", invalid="ignore"):  # a gain beyond all numbers is refused by its weight
+        best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
+        return _ratio(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
 
 
 def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponential: bool) -> Float:

@@ -39,7 +39,8 @@ def score(
     Returns
     -------
     Scores
-        0 with weight 0 for a query without any relevant item.
+        0 with weight 0 for a query without any relevant item. NaN with weight 0 and a message in `partly` where
+        the gains of the grades add up to infinity.
 
     Raises
     ------
@@ -65,4 +66,7 @@ def score(
     weights = np.zeros_like(scores)
     for column, measure in enumerate(measures):
         scores[:, column], weights[:, column] = READINGS[measure.metric.name](judged, measure)
-    return Scores(scores, weights)
+    vast = np.isinf(weights)
+    scores[vast], weights[vast] = np.nan, 0.0
+    partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades are beyond all numbers")
+    return Scores(scores, weights, partly=partly)

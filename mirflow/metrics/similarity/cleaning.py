@@ -94,7 +94,8 @@ def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
     graders, who = np.unique(grader, return_inverse=True)
     names = [*rows.labels, ""]
     key: Int = (label + 1) * max(len(graders), 1) + who
-    again, first = repeated(key, rows.counts[0])
+    # Numbers without gaps, as where each has to do with a table of them all.
+    again, first = repeated(np.unique(key, return_inverse=True)[1].astype(np.int64), rows.counts[0])
     before = np.full(size, -1, dtype=np.int64)
     before[again] = first
     twice = (before >= 0) & (label >= 0)

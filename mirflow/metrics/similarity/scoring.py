@@ -132,10 +132,12 @@ def _tally(met: Met, worth: Float, known: Bool, listed: Int, measure: Measure) -
     counted = known[met.judged] & (met.place < taken[met.pair])
     missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
     places = np.full_like(listed, most) if most else listed
+    nothing = np.zeros(len(listed))
     if measure["unjudged"] == "skip":
         places = places - missing
+        nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
     total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
-    return _Tally(np.divide(total, places, out=np.zeros(len(listed)), where=places > 0), places, missing)
+    return _Tally(np.divide(total, places, out=nothing, where=places > 0), places, missing)
 
 
 def _dynamic_recall(judged: Judged, met: Met, reference_row: Int, measure: Measure) -> tuple[Float, Float]:

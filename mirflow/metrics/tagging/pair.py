@@ -50,7 +50,7 @@ def evaluate(
     TypeError
         For any other keyword argument.
     ValueError
-        For a tag without a name, or one that is not among `tags`.
+        For a tag without a name, one that is not among `tags`, one whose number is NaN, and one text for tags.
 
     Examples
     --------
@@ -73,7 +73,12 @@ def evaluate(
 
 
 def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
+    if isinstance(tags, str):
+        raise AnnotationError(f"{side}: tags, not one text: {tags!r}")
     numbers = dict(tags) if isinstance(tags, Mapping) else None
+    for tag, number in (numbers or {}).items():
+        if number != number:
+            raise AnnotationError(f"{side}: the number of {tag!r} is NaN")
     labels = list(tags if numbers is None else numbers)
     columns = {} if numbers is None else {"value": np.array(list(numbers.values()), dtype=np.float64)}
     cleaned = rules.clean(to_ragged([Annotation("labels", columns, labels)]))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.extra import ExtraAnswer, ask_extra
+from ...analysis.ratios import CONFUSED
 from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError
@@ -27,12 +28,12 @@ def confusion(
     most: int = 26,
     **options: Unpack[Options],
 ) -> Axes:
-    """How the time of each class of the reference is shared out among the classes of one system's estimates.
+    """How the time, or the tracks, of each class of the reference are shared out among those of a system's estimates.
 
     Parameters
     ----------
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
-        With a confusion matrix, such as chord's ``confusion@majmin``.
+        With a confusion matrix, such as chord's ``confusion@majmin`` or classification's ``confusion``.
     metric : str or None
         None: the only one that there is.
     most : int
@@ -59,9 +60,9 @@ def confusion(
     options["system"] = system
     answer = ask_extra(board, variable, question_of(options, None), group)
     names = list(answer.labels)
-    if len(names) != 2 or answer.labels[names[0]] != answer.labels[names[1]]:
+    if tuple(names) != CONFUSED:
         raise FigureError(f"{answer.metric} is no confusion of classes: it lies along {', '.join(names)}")
-    values, labels = _fold(answer, most)
+    values, labels = _fold(*_square(answer), most)
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.8) as page:
         _draw(page, values, labels)
@@ -92,13 +93,22 @@ def _only_system(board: Scoreboard, options: Options) -> str:
     return names[0]
 
 
-def _fold(answer: ExtraAnswer, most: int) -> tuple[Float, list[str]]:
+def _square(answer: ExtraAnswer) -> tuple[Float, list[str]]:
+    """All classes on both sides: estimates may have some that no reference has, such as no class at all."""
+    down, across = answer.labels.values()
+    labels = list(dict.fromkeys([*down, *across]))
+    place = {name: at for at, name in enumerate(labels)}
+    values: Float = np.zeros((len(labels), len(labels)))
+    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = answer.value[0, 0]
+    return np.nan_to_num(values), labels
+
+
+def _fold(values: Float, every: list[str], most: int) -> tuple[Float, list[str]]:
     """The largest classes in their own order, and the sum of the others."""
-    values = np.nan_to_num(answer.value[0, 0])
     rows, _ = choose_labels(values, most, True)
     if not len(rows):
         raise FigureError("the matrix is empty: no track counts")
-    labels = [next(iter(answer.labels.values()))[row] or "-" for row in rows.tolist()]
+    labels = [every[row] or "-" for row in rows.tolist()]
     folded: Float = with_others(with_others(values, rows).T, rows).T
     if not folded[-1].any() and not folded[:, -1].any():
         return folded[:-1, :-1], labels
@@ -140,4 +150,5 @@ def _describe(answer: ExtraAnswer, rest: bool) -> str:
     n, whole = int(answer.n[0, 0]), int(answer.n_tracks[0])
     over = f"{answer.aggregate} over {'' if n == whole else f'{n} of '}{plural(whole, 'track')}"
     rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
-    return f"{title_of(answer.attrs)}; {over} [{answer.unit}]; {missing}; {rows}"
+    unit = f" [{answer.unit}]" if answer.unit else ""
+    return f"{title_of(answer.attrs)}; {over}{unit}; {missing}; {rows}"

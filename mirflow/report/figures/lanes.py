@@ -34,7 +34,8 @@ class Lanes:
     points : float
         Width of what is shown on paper.
     pitches : (float, float)
-        The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the annotations have them).
+        The lowest and the highest pitch of all lanes, as logarithms to base 2 of Hz (or as the annotations have them);
+        where a score is followed, positions in it.
     names : mapping of str to int
         Places of the labels, in order of appearance.
     chords : bool
@@ -172,6 +173,14 @@ def _draw_multipitch(lanes: Lanes, one: Annotation, at: float) -> None:
     lanes.ax.scatter(time[chosen], y, s=0.8, color=BLUE, linewidths=0, rasterized=many)
 
 
+def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
+    """Notes by when they are played and, upwards, where they stand in the score: a good follower climbs steadily."""
+    time = one.columns["time"]
+    inside = lanes.inside(time)
+    y = lanes.height(one.columns["position"][inside], at)
+    lanes.ax.scatter(time[inside], y, s=2, color=BLUE, linewidths=0, rasterized=int(inside.sum()) > 3000)
+
+
 def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
     """Notes, coloured by pattern."""
     occurrence = np.repeat(np.arange(len(one.inner_counts[1])), one.inner_counts[1])
@@ -201,4 +210,5 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "series": _draw_series,
     "multipitch": _draw_multipitch,
     "patterns": _draw_patterns,
+    "following": _draw_following,
 }

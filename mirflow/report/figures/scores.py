@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ...analysis.aggregate import ask
+from ...analysis.aggregate import VALUELESS, ask
 from ...analysis.answer import Answer
-from ...analysis.names import MISSING, UNDEFINED
+from ...analysis.names import MISSING, say_undefined
 from ...analysis.part import select
 from ...analysis.query import boards_of, choose_one
 from ...analysis.question import Names, Question, Reductions
@@ -245,11 +245,13 @@ def describe(answer: Answer, *, notes: Sequence[str] = (), aggregated: bool = Tr
     over = plural(whole, "track") if (n == whole).all() else f"{_span(n)} of {plural(whole, 'track')}"
     parts.append(f"{', '.join(dict.fromkeys(answer.aggregates))} over {over}" if aggregated else over)
     cells = int(answer.n_tracks.sum()) * len(answer.systems)
-    for name, policy, meanings in (("n_missing", "missing", MISSING), ("n_undefined", "undefined", UNDEFINED)):
+    nothing = say_undefined(answer.attrs["undefined"], answer.attrs.get(VALUELESS, ""))
+    meant = {"missing": MISSING[answer.attrs["missing"]], "undefined": nothing}
+    for name, policy in (("n_missing", "missing"), ("n_undefined", "undefined")):
         count = int(answer.counts[name].sum(axis=(0, 2)).max(initial=0))
         kind = answer.attrs[policy]
         if count or policy == "missing":
-            parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meanings[kind]}" if count else "none"))
+            parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meant[policy]}" if count else "none"))
     return "; ".join([part for part in (*parts, *notes) if part])
 
 

@@ -34,8 +34,20 @@ _LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
 _POLYPHONIC = ("notes", "multipitch")
 _PAGE = 9.0
 """Inches up to which lanes of several pitches are so high."""
-_PITCHED = {"notes": "pitch", "series": "frequency", "multipitch": "frequency", "patterns": "pitch"}
-_ENDS = {"events": "time", "series": "time", "multipitch": "time", "patterns": "onset"}
+_HEIGHTS = {
+    "notes": "pitch",
+    "series": "frequency",
+    "multipitch": "frequency",
+    "patterns": "pitch",
+    "following": "position",
+}
+"""What stands high or low in a lane."""
+_LINEAR = ("patterns", "following")
+"""Kinds whose heights are no frequencies."""
+_ENDS = {"events": "time", "series": "time", "multipitch": "time", "patterns": "onset", "following": "time"}
+_WORDS = ("tempo", "key", "labels")
+"""Kinds without times that are so short that a lane says them in words."""
+_LISTS = ("ranking", "judgements")
 
 
 @dataclass(frozen=True)
@@ -82,7 +94,7 @@ def timeline(
     Raises
     ------
     FigureError
-        If the annotations are gone, or have nothing to draw.
+        If the annotations are gone, have nothing to draw, or are sounds or lists of items.
     QueryError, UnknownNameError
         As for any question.
     """
@@ -111,7 +123,7 @@ def _height(kind: str, lanes: int) -> float:
     """Inches of a lane."""
     if kind in _POLYPHONIC:
         return min(_DENSE, max(_TALL, _PAGE / lanes))
-    return _TALL if kind in _PITCHED else _LANE
+    return _TALL if kind in _HEIGHTS else _LANE
 
 
 def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> EvaluationPlan:
@@ -126,6 +138,9 @@ def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> Evaluati
     plan = found.plans[group] if group in found.plans else fitting[0]
     if plan.task == "separation":
         raise FigureError("sound has no timeline")
+    if kind_of(plan.task).name in _LISTS:
+        hint = "`mirflow report` writes a page that shows them item by item"
+        raise FigureError(f"{group}: {plan.task} compares lists, which have no time and so no timeline; {hint}")
     return plan
 
 
@@ -224,7 +239,7 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
     ax.spines["left"].set_visible(False)
     ax.set_xlim(first, last)
     ax.set_ylim(len(rows) - 0.5, -0.55)
-    if read[0].kind in ("tempo", "key", "labels"):
+    if read[0].kind in _WORDS:
         ax.set_xticks([])
         ax.spines["bottom"].set_visible(False)
     else:
@@ -246,10 +261,10 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
     """Between which pitches nearly all of what is shown of every annotation lies: slips must not press the rest."""
     found = []
     for one in read:
-        if one.kind in _PITCHED:
-            pitch = np.abs(one.columns[_PITCHED[one.kind]][_shown(one, first, last)])
-            pitch = pitch[np.isfinite(pitch) & (pitch > 0)]
-            pitch = pitch if one.kind == "patterns" else np.log2(pitch)
+        if one.kind in _HEIGHTS:
+            pitch = np.abs(one.columns[_HEIGHTS[one.kind]][_shown(one, first, last)])
+            linear = one.kind in _LINEAR
+            pitch = pitch[np.isfinite(pitch)] if linear else np.log2(pitch[np.isfinite(pitch) & (pitch > 0)])
             found.append(np.quantile(pitch, (0.01, 0.99)) if len(pitch) else pitch)
     values = np.concatenate(found) if found else np.empty(0)
     room = 0.0 if not len(values) else 0.03 * float(values.max() - values.min())

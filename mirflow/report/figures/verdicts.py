@@ -8,19 +8,20 @@ from typing import Any
 import numpy as np
 
 from ...ragged import Bool, Column
+from ..leanings import BAD, GOOD, HALF
 from .canvas import label
 from .lanes import BOTTOM, Lanes
 from .palette import BLUE, GREY, ORANGE, PURPLE, RED
 
 BAND = (BOTTOM + 0.02, 0.14)
 """Where verdicts stand: from so far below the middle of a lane, and how high."""
-GOOD = ("right", "hit")
-HALF = ("octave",)
-BAD = ("wrong", "extra", "missed", "false alarm")
+MISSED = ("missed",)
+TOO_MUCH = tuple(word for word in BAD if word not in MISSED)
 _MEANINGS = {
     "band": "right (blue), wrong (orange, hatched), thin where nothing is judged",
     "octaves": "right (blue), wrong (orange, hatched), an octave off (purple, dotted), thin where nothing is judged",
     "marks": "hits (blue), extra (vermilion crosses), missed (vermilion circles)",
+    "reports": "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles); upwards: the score",
     "notes": "hits (blue), extra (vermilion), missed (grey, dotted)",
     "pitches": "hits (blue), extra (vermilion), missed (grey)",
     "words": "",
@@ -50,6 +51,8 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
     form = form_of(kind, evidence)
     if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
         form = "octaves"
+    if form == "marks" and kind == "following":
+        form = "reports"
     return _MEANINGS[form]
 
 
@@ -97,8 +100,8 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     middle = at + BAND[0] + BAND[1] / 2
     shown: tuple[tuple[tuple[str, ...], str, str, str], ...] = (
         (GOOD, "estimate", BLUE, "|"),
-        (("extra", "wrong"), "estimate", RED, "x"),
-        (("missed",), "reference", RED, "o"),
+        (TOO_MUCH, "estimate", RED, "x"),
+        (MISSED, "reference", RED, "o"),
     )
     for names, side, colour, marker in shown:
         time = evidence[side][_is(evidence, names)]
@@ -110,8 +113,8 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
 def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Notes over those of the estimate, and the missed ones where the reference has them."""
     for names, side, colour, style in (
-        (("missed",), "reference", GREY, (0, (1, 0.7))),
-        (("extra", "wrong"), "estimate", RED, "-"),
+        (MISSED, "reference", GREY, (0, (1, 0.7))),
+        (TOO_MUCH, "estimate", RED, "-"),
         (GOOD, "estimate", BLUE, "-"),
     ):
         start, end = evidence[side], evidence[f"{side}_end"]
@@ -125,8 +128,8 @@ def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Pitches of frames over those of the estimate, and the missed ones where the reference has them."""
     time = evidence["start"]
     for names, side, colour in (
-        (("missed",), "reference", GREY),
-        (("extra",), "estimate", RED),
+        (MISSED, "reference", GREY),
+        (TOO_MUCH, "estimate", RED),
         (GOOD, "estimate", BLUE),
     ):
         frequency = evidence[f"{side}_frequency"]

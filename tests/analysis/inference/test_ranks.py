@@ -131,7 +131,7 @@ class TestFriedman:
         assert found.ranks.n.tolist() == [8]
         assert found.ranks.statistic == pytest.approx(kept.ranks.statistic)
         assert friedman(board_of(score), Question(missing="zero")).ranks.n.tolist() == [10]
-        with pytest.raises(QueryError, match="ranks need every system on a unit; choose missing: common or zero"):
+        with pytest.raises(QueryError, match="ranks need every system on a unit; choose missing common or zero"):
             friedman(board_of(score), Question(missing="skip"))
 
     def test_units_are_aggregated_before_they_are_ranked(self):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+import yaml
 from click.testing import CliRunner, Result
 from matplotlib.collections import PolyCollection
 
@@ -56,6 +57,18 @@ class TestConfusion:
         whole = part.sum(axis=1, keepdims=True)
         np.testing.assert_allclose(image.filled(-1), np.where(whole > 0, part / np.where(whole > 0, whole, 1), -1))
         assert "sum over 3 tracks [s]; missing (skip): none; rows add up to 100 %" in words(ax)
+
+    def test_tracks_are_counted_where_classes_are_names(self, tree: xr.DataTree) -> None:
+        ds = tree.chord.to_dataset()[["score", "weight", "status", "duration"]]
+        counts = np.zeros((*ds["status"].shape, 2, 3))
+        counts[..., 0, 0] = counts[..., 1, 2] = 1
+        ds["confusion"] = (("system", "track", "ref_class", "est_class"), counts)
+        ds = ds.assign_coords(ref_class=["jazz", "rock"], est_class=["jazz", "rock", "(none)"])
+        ds.attrs |= {"task": "classification", "convention": "mirex"}
+        ax = figures.confusion(ds, system="ada")
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["jazz", "rock", "(none)"]
+        np.testing.assert_array_equal(ax.images[0].get_array().filled(-1), [[1, 0, 0], [0, 0, 1], [-1, -1, -1]])
+        assert "sum over 3 tracks; missing" in words(ax)
 
     def test_small_classes_are_put_together(self, tree: xr.DataTree) -> None:
         ax = figures.confusion(tree, "confusion@majmin", system="ada", most=3)
@@ -141,6 +154,53 @@ class TestTimeline:
         assert len(ax.get_children()) > before or not len(annotation)
 
 
+MIREX = Path(__file__).parents[3] / "pipelines" / "mirex-demo.yaml"
+LISTS = {"AMS": "similarity", "SMS": "similarity", "QBSH": "retrieval"}
+WORDS = ("AMC", "ATC", "AKF", "ATE")
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What has no figure of its own elsewhere, of the miniature of a campaign."""
+    folder = tmp_path_factory.mktemp("campaign")
+    whole = yaml.safe_load(MIREX.read_text())
+    chosen = [one for one in whole["evaluations"] if one["name"] in ("SF", *LISTS, *WORDS)]
+    (folder / "some.yaml").write_text(yaml.safe_dump({**whole, "evaluations": chosen}))
+    mirflow.run(folder / "some.yaml", root=MIREX.with_suffix(""), store=folder / "store.zarr", scheduler="serial")
+    return folder / "store.zarr"
+
+
+class TestTimelinesOfMirex:
+    def test_a_followed_score_is_drawn_by_time_and_position(self, campaign: Path) -> None:
+        ax = figures.timeline(campaign, "piece2", group="SF", system="alder")
+        played, reported = (one.get_offsets() for one in ax.collections)
+        assert len(played) > 50
+        assert len(reported) > 50
+        assert 30 < played[:, 0].max() <= ax.get_xlim()[1] < 40  # the axis ends with the music
+        assert (np.diff(played[:, 1]) <= 0).all()  # the y-axis points down: later in the score is higher
+
+    def test_an_aligned_note_is_no_error(self, campaign: Path) -> None:
+        ax = figures.timeline(campaign, "piece2", "overall_precision", group="SF", system="alder")
+        marks = {line.get_marker(): line.get_xdata() for line in ax.lines}
+        score = mirflow.open_store(campaign).SF.score.sel(track="piece2", system="alder", metric="overall_precision")
+        notes = len(marks["|"]) + len(marks["x"]) + len(marks["o"])
+        assert notes == len(ax.collections[0].get_offsets())
+        assert len(marks["|"]) / notes == pytest.approx(score.item(), abs=1e-3)
+        assert "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles)" in words(ax)
+
+    @pytest.mark.parametrize(("group", "task"), LISTS.items())
+    def test_lists_have_no_time(self, group: str, task: str, campaign: Path) -> None:
+        message = f"{group}: {task} compares lists, which have no time and so no timeline; `mirflow report` writes"
+        with pytest.raises(FigureError, match=message):
+            figures.timeline(campaign, group=group)
+
+    @pytest.mark.parametrize("group", WORDS)
+    def test_what_is_said_in_words_has_no_axis(self, group: str, campaign: Path) -> None:
+        ax = figures.timeline(campaign, group=group)
+        assert ax.get_xticks().tolist() == []
+        assert ax.get_xlabel() == ""
+
+
 class TestVerdicts:
     def evidence(self, **columns: Any) -> dict[str, np.ndarray]:
         return {name: np.asarray(values) for name, values in columns.items()}
@@ -174,6 +234,20 @@ class TestVerdicts:
         before = len(ax.get_children())
         draw_verdicts(Lanes(ax, 0.0, 500.0, 300.0, (5.0, 10.0), {}, False), kind, columns, 0.0)
         assert (len(ax.get_children()) > before) == (form != "nothing")
+
+    def test_marks_tell_aligned_from_misaligned_and_leave_out_what_nobody_knows(self) -> None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure().add_subplot()
+        nan = np.nan
+        columns = self.evidence(
+            reference=[1.0, 2.0, 3.0, nan, 5.0],
+            estimate=[1.1, 2.9, nan, 4.0, 5.0],
+            verdict=["aligned", "misaligned", "missed", "extra", "a word of tomorrow"],
+        )
+        draw_verdicts(Lanes(ax, 0.0, 9.0, 300.0, (0.0, 1.0), {}, False), "following", columns, 0.0)
+        shown = {line.get_marker(): line.get_xdata().tolist() for line in ax.lines}
+        assert shown == {"|": [1.1], "x": [2.9, 4.0], "o": [3.0]}
 
     def test_neighbours_with_one_verdict_are_one_stretch(self) -> None:
         from matplotlib import pyplot

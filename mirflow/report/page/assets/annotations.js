@@ -94,10 +94,16 @@ export function noteKey(time, cents) {
   return `${time} ${cents}`;
 }
 
-/** Whether a verdict is good, bad, or none. */
+/** As mirflow/report/leanings.py has them; what is half right is not right. */
+const LEANINGS = {
+  "good": ["right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"],
+  "bad": ["octave", "near", "wrong", "extra", "missed", "misaligned", "false alarm"]
+};
+const LEANING = new Map(Object.entries(LEANINGS).flatMap(([leaning, words]) => words.map((word) => [word, leaning])));
+
+/** Whether a verdict is good, bad, or none: a word that nobody told the page is no error. */
 export function leaning(verdict) {
-  if (/^(right|hit|correct|same|match)/.test(verdict)) return "good";
-  return verdict === "" || /^(not |nothing|left|ignored|undefined)/.test(verdict) ? "none" : "bad";
+  return LEANING.get(verdict) || "none";
 }
 
 /** The last item that starts by a time, or -1; starts are in order. */

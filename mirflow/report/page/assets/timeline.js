@@ -155,10 +155,11 @@ function toolbar(stage, redraw, view) {
 function legendOf(found) {
   const evidence = found.estimates.flatMap((one) => one.evidence.flat()).find((one) => one);
   if (!evidence || evidence.rows || !evidence.verdict) return null;
-  const paired = evidence.verdict.some((one) => /^(hit|missed|extra)/.test(one));
+  const says = (...words) => evidence.verdict.some((one) => words.includes(one));
   const marks = evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
     evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"], ["none", "▬ the reference"]] :
-      paired ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
+      says("aligned", "misaligned") ? [["good", "| aligned"], ["bad", "○ missed"], ["bad", "× misaligned or of no note"]] :
+      says("hit", "missed", "extra") ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
         [["good", "| right"], ["bad", "× wrong"]];
   return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, text)));
 }

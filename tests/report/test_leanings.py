@@ -1,0 +1,90 @@
+"""Every verdict of every room means the same to the figures and to the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.schema import TASK_KINDS
+from mirflow.errors import MirflowError
+from mirflow.metrics.base import Convention, get_task, tasks
+from mirflow.report.figures import verdicts
+from mirflow.report.leanings import LEANINGS
+from mirflow.report.page.bundle import read_asset
+
+from ..samples import sample
+
+WORDS = {word: leaning for leaning, words in LEANINGS.items() for word in words}
+EXPLAINED = [
+    (task, name)
+    for task in tasks()
+    for name, rules in get_task(task).conventions.items()
+    if rules.explain is not None and TASK_KINDS[task] != "audio"
+]
+
+
+def pairs_of(task: str) -> Iterator[tuple[Annotation, Annotation]]:
+    """A few annotations, each against itself and against another."""
+    rng = np.random.default_rng(3)
+    for _ in range(4):
+        reference = sample(task, rng)
+        yield reference, reference
+        yield reference, sample(task, rng)
+
+
+def verdicts_of(rules: Convention, task: str) -> set[str]:
+    """What the evidence for every metric that has any says of them."""
+    found: set[str] = set()
+    assert rules.explain is not None
+    for metric in rules.metrics:
+        (measure,) = rules.select([metric.name])
+        for reference, estimate in pairs_of(task):
+            try:
+                columns = rules.explain(reference, estimate, measure)
+            except MirflowError:  # this metric judges no items, or the pair has none in common
+                continue
+            found |= set(map(str, columns.get("verdict", np.empty(0, dtype=str)).tolist()))
+    return found
+
+
+@pytest.mark.parametrize(("task", "convention"), EXPLAINED)
+def test_every_verdict_is_known(task: str, convention: str) -> None:
+    said = verdicts_of(get_task(task).conventions[convention], task)
+    assert said <= set(WORDS)
+    if task != "key":  # whose evidence is a relation
+        assert said
+
+
+@pytest.mark.parametrize(("task", "convention"), EXPLAINED)
+def test_what_is_compared_with_itself_is_no_error(task: str, convention: str) -> None:
+    rules = get_task(task).conventions[convention]
+    assert rules.explain is not None
+    for reference, estimate in pairs_of(task):
+        if reference is not estimate:
+            continue
+        for metric in rules.metrics:
+            try:
+                columns = rules.explain(reference, estimate, *rules.select([metric.name]))
+            except MirflowError:  # as above
+                continue
+            said = columns.get("verdict", np.empty(0, dtype=str)).tolist()
+            assert {WORDS[word] for word in said} <= {"good", "none"}
+
+
+def test_every_verdict_means_one_thing() -> None:
+    assert sum(map(len, LEANINGS.values())) == len(WORDS)
+    assert set(verdicts.TOO_MUCH) | set(verdicts.MISSED) == set(LEANINGS["bad"])
+
+
+def test_the_page_knows_the_same_verdicts() -> None:
+    found = re.search(r"const LEANINGS = (\{.*?\});", read_asset("annotations.js"), re.DOTALL)
+    assert found is not None
+    page = json.loads(found[1])
+    assert sorted(page["good"]) == sorted(LEANINGS["good"])
+    assert sorted(page["bad"]) == sorted([*LEANINGS["half"], *LEANINGS["bad"]])
+    assert set(page) == {"good", "bad"}  # any other word is neither
