@@ -1,8 +1,8 @@
 """Melody scores beside mir_eval's: the same pairs, the numbers compared first, both sides in one process.
 
 There is one system for the 20 tracks of ADC 2004, so a larger collection is made of it: the same estimate out of tune
-by a few cents, as if of ten systems. Run it with the folder of real annotations: ``python benchmarks/melody.py DATA``
-(or set MIRFLOW_DATA).
+by a few cents, as if of ten systems, against the same 20 references. Run it with the folder of real annotations:
+``python benchmarks/melody.py DATA`` (or set MIRFLOW_DATA).
 """
 
 from __future__ import annotations
@@ -41,12 +41,19 @@ def examples(data: Path) -> list[Pair]:
 
 
 def out_of_tune(pairs: list[Pair], systems: int) -> list[Pair]:
-    """Every estimate again and again, each time a few cents higher."""
+    """Every estimate again and again, each time a few cents higher; the references are the same objects."""
     return [
         (reference, estimate * [1.0, 2.0 ** (5 * number / 1200)])
         for number in range(systems)
         for reference, estimate in pairs
     ]
+
+
+def to_rows(side: list[np.ndarray]) -> tuple[Ragged, np.ndarray]:
+    """Each array once, and the row of each pair."""
+    once = {id(one): one for one in side}
+    place = {identity: number for number, identity in enumerate(once)}
+    return to_ragged(list(once.values())), np.array([place[id(one)] for one in side])
 
 
 def to_ragged(side: list[np.ndarray]) -> Ragged:
@@ -57,15 +64,15 @@ def to_ragged(side: list[np.ndarray]) -> Ragged:
 
 def compare(title: str, pairs: list[Pair], kind: str = "linear", hop: float | None = None) -> None:
     """All five metrics of all pairs."""
-    convention, row = get_task("melody").convention(), np.arange(len(pairs))
+    convention = get_task("melody").convention()
     resampling = KINDS[kind]
     pitched = (f"{name}(resampling={resampling})" for name in ("raw_pitch_accuracy", "raw_chroma_accuracy", "OA"))
     measures = convention.select([f"{name}@{resampling}" for name in ("voicing_recall", "VFA")] + list(pitched))
-    references, estimates = (to_ragged(list(side)) for side in zip(*pairs, strict=True))
+    (references, reference_row), (estimates, row) = (to_rows(list(side)) for side in zip(*pairs, strict=True))
     options = {"kind": kind, "hop": hop}
     race(
         f"{title}, {kind}, {'grid of the reference' if hop is None else f'frames of {hop} s'}: {len(pairs)} pairs",
-        lambda: convention.score(references, estimates, row, row, measures, hop or "reference").score,
+        lambda: convention.score(references, estimates, reference_row, row, measures, hop or "reference").score,
         lambda: np.array(
             [list(mir_eval.melody.evaluate(*one.T, *other.T, **options).values()) for one, other in pairs]
         ),

@@ -20,6 +20,7 @@ from .metrics.base import Convention, Measure, get_task, tasks
 from .paths import annotation_files, is_pack, pack_sources
 from .plan import Reference
 from .ragged import Ragged
+from .readers.content import is_listed_file
 from .readers.held import HeldSource
 from .readers.namespaces import NAMESPACES
 from .readers.options import TABLES, Reading
@@ -210,7 +211,7 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
             yield from sound_folders(given)
         elif given.is_dir():
             yield from annotation_files(given)
-        elif given.exists():
+        elif is_listed_file(given):
             yield given
         else:
             raise AnnotationError("no such file or folder", path=given)

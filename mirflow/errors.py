@@ -7,6 +7,7 @@ of the command line never needs a traceback.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,24 @@ class MirflowError(Exception):
 
 class MirflowWarning(UserWarning):
     """Base of all warnings that mirflow emits on purpose."""
+
+
+# The first bracket after a suffix: names of tracks may hold anything, those of files hardly a suffix and a bracket.
+_PART = re.compile(r"(.*?\.\w+) (\[.*\])", re.DOTALL)
+
+
+def place_of(path: str, line: int | None) -> str:
+    """A file and a line in the form that editors jump to; what is meant of a file of many tracks stands behind it.
+
+    Examples
+    --------
+    >>> place_of("a.lab", 3), place_of("genres.tsv [t01]", 3), place_of("genres.tsv [t01]", None)
+    ('a.lab:3', 'genres.tsv:3 [t01]', 'genres.tsv [t01]')
+    """
+    if line is None:
+        return path
+    found = _PART.fullmatch(path)
+    return f"{path}:{line}" if found is None else f"{found[1]}:{line} {found[2]}"
 
 
 class AnnotationError(MirflowError, ValueError):
@@ -47,8 +66,7 @@ class AnnotationError(MirflowError, ValueError):
     def _located(self) -> str:
         if self.path is None:
             return self.message if self.line is None else f"line {self.line}: {self.message}"
-        place = self.path if self.line is None else f"{self.path}:{self.line}"
-        return f"{place}: {self.message}"
+        return f"{place_of(self.path, self.line)}: {self.message}"
 
     def __reduce__(self) -> tuple[object, ...]:
         # The default reduction calls the class with `args`, which would lose the keywords on the way from a worker.

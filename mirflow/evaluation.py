@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from .annotations.annotation import Annotation, from_dataset
@@ -12,7 +14,7 @@ from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.schema import KINDS, kind_of
 from .cells import CELL_ATTRS, Cells, concatenate_cells
-from .errors import AnnotationError, InvalidAnnotationError, MetricError
+from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
 from .flow.block import score_block
 from .flow.graph import to_arrays
 from .flow.work import BlockWork, TrackWork, block_size
@@ -20,6 +22,7 @@ from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .plan import Reference
 from .readers.held import HeldSource
 from .readers.jams_objects import is_jams
+from .readers.meeting import NAMED, RenamedSource, Truths, call_alike
 from .readers.read import read
 from .status import Status
 
@@ -91,7 +94,10 @@ def evaluate(
     references, estimates = _named(left), _named(right)
     if single:  # whatever the two are called
         estimates = dict(zip(references, estimates.values(), strict=True))
-    works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes)
+    elif left.kind in NAMED:
+        called = call_alike(estimates, references)
+        estimates = {called[track]: annotation for track, annotation in estimates.items()}
+    works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes, single=single)
     cells = concatenate_cells(map(score_block, works))
     if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
         raise InvalidAnnotationError(cells.message[0])
@@ -152,6 +158,8 @@ def _works(
     references: Mapping[str, Annotation],
     estimates: Mapping[str, Annotation],
     classes: Classes | None,
+    *,
+    single: bool,
 ) -> list[BlockWork]:
     tracks = []
     for track in dict.fromkeys([*references, *estimates]):
@@ -160,10 +168,35 @@ def _works(
         held = None if other is None else HeldSource(other, _label(other, "estimate", track))
         tracks.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
     names, size = tuple(map(str, measures)), block_size(task)
+    met = with_met_names(tracks, task, classes, single=single)
     return [
-        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(tracks[start : start + size]), classes=classes)
-        for start in range(0, len(tracks), size)
+        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(met[start : start + size]), classes=classes)
+        for start in range(0, len(met), size)
     ]
+
+
+def with_met_names(
+    tracks: Sequence[TrackWork], task: str, classes: Classes | None, *, single: bool
+) -> Sequence[TrackWork]:
+    """The tracks of one system with its items called as in the references, where none would meet else.
+
+    Warns of names that meet nowhere. A single pair keeps its names, and is scored as it would be among others: that a
+    list holds nothing relevant says little, unless files have other folders or suffixes in the reference.
+    """
+    kind = kind_of(task).name
+    if kind not in NAMED or classes is not None or not tracks:
+        return tracks
+    truths = Truths(kind, {track.track: [one.source for one in track.references] for track in tracks})
+    estimates = {track.track: source for track in tracks for source in track.estimates if source is not None}
+    met, warning = truths.meet(estimates, tracks[0].systems[0])
+    renamed = [source.names[0] for source in met.values() if isinstance(source, RenamedSource)]
+    if single:
+        warning = "".join(
+            f"no name meets: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in renamed
+        )
+    if warning:
+        warnings.warn(warning, MirflowWarning, stacklevel=3)
+    return tracks if single else [replace(one, estimates=(met.get(one.track),)) for one in tracks]
 
 
 def _label(annotation: Annotation, side: str, track: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,8 +15,8 @@ from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
 from .annotations.schema import kind_of
-from .errors import AnnotationError
-from .flow.lazy import LazyCollection, align_lazily
+from .errors import AnnotationError, counted
+from .flow.lazy import LazyCollection, align_lazily, read_source
 from .flow.work import BLOCK
 from .readers.levels import gather_levels, has_levels
 from .readers.options import Format, Reading
@@ -24,7 +24,7 @@ from .readers.patterns import Pattern
 from .readers.read import make_reading, read, read_all
 from .readers.sources import FileSource, Source, as_asked
 from .readers.stems import gather_stems, has_sources
-from .readers.tables import holds_tracks, spread_table
+from .readers.tables import TableSource, holds_tracks, spread_table
 from .store.pack_writing import write_pack
 from .store.packs import open_pack
 
@@ -128,13 +128,41 @@ def load_collection(
     Raises
     ------
     AnnotationError
-        If the pattern matches nothing, or a file cannot be read.
+        If the pattern matches nothing, or files cannot be read: all of them are told.
     """
     reading = make_reading(task, namespace=namespace, format=format, **options)
     sources = _sources(pattern, reading, annotator)
     register()
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
-    return collection if lazy else collection.compute(scheduler="synchronous")
+    return collection if lazy else _read(collection)
+
+
+def _read(collection: LazyCollection) -> Collection:
+    """A collection read now; if that fails, everything that is wrong with any of its files is told."""
+    try:
+        return collection.compute(scheduler="synchronous")
+    except AnnotationError as first:
+        problems = _problems(collection.sources)
+        if len(problems) < 2:
+            raise
+        raise _together(problems) from first
+
+
+def _problems(sources: Iterable[Source]) -> list[AnnotationError]:
+    """Why sources cannot be read; none of those that can."""
+    problems = []
+    for source in sources:
+        try:
+            read_source(source)
+        except AnnotationError as error:
+            problems.append(error)
+    return problems
+
+
+def _together(problems: Sequence[AnnotationError]) -> AnnotationError:
+    """Several problems as one error with a line for each."""
+    told = list(dict.fromkeys(map(str, problems)))
+    return AnnotationError("\n".join([counted(len(told), "problem"), *(f"  {one}" for one in told)]))
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
@@ -167,8 +195,18 @@ def _spread(matcher: Pattern, root: str, reading: Reading) -> dict[str, Source]:
     matches = [replace(match, name=match.path) for match in matcher.find(root)]
     if not matches:
         raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
+    tables: list[TableSource] = []
+    problems: list[AnnotationError] = []
+    for match in matches:
+        try:
+            tables += spread_table(match, reading)
+        except AnnotationError as error:
+            problems.append(error)
+    if problems:
+        problems += _problems(tables)
+        raise problems[0] if len(problems) == 1 else _together(problems)
     sources: dict[str, Source] = {}
-    for source in (source for match in matches for source in spread_table(match, reading)):
+    for source in tables:
         if source.key.track in sources:
             both = f"{sources[source.key.track].label} and {source.label}"
             raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
@@ -248,6 +286,11 @@ def pack(
     -------
     int
         Number of tracks.
+
+    Raises
+    ------
+    AnnotationError
+        As `load_collection`; nothing is written then.
     """
     if kind_of(task).name == "audio":
         raise AnnotationError("sound stays in its files: it cannot be packed, and pipelines read it where it is")

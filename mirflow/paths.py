@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 from .annotations.classes import Classes
 from .cells import concatenate_cells
 from .errors import AnnotationError
-from .evaluation import to_dataset
+from .evaluation import to_dataset, with_met_names
 from .flow.block import score_block
 from .flow.work import BlockWork, TrackWork, block_size
 from .metrics.base import Grid, get_task
 from .plan import Reference
+from .readers.content import dangling, is_listed_file
 from .readers.levels import LevelsSource, has_levels, levels_at
+from .readers.meeting import call_alike
 from .readers.options import SUFFIXES, Reading
 from .readers.read import make_reading
 from .readers.sources import FileSource, Source, as_asked
@@ -33,14 +35,14 @@ _Source = FileSource | LevelsSource | StemsSource | TableSource
 
 
 def annotation_files(folder: Path) -> list[Path]:
-    """The annotation files in a folder and the folders in it, sorted.
+    """The annotation files in a folder and the folders in it, sorted; links that lead nowhere are among them.
 
     Raises
     ------
     AnnotationError
         If there is none.
     """
-    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file())
+    found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         sound = any(path.suffix.lower() in SOUND for path in folder.rglob("*"))
         hint = "; of its sound files say --task separation" if sound else ""
@@ -97,7 +99,7 @@ def evaluate_paths(
     reading = make_reading(task, **options)
     for path in (left, right):
         if not path.exists() and not has_levels(str(path), reading) and not has_sources(str(path), reading):
-            raise AnnotationError("no such file or folder", path=path)
+            raise AnnotationError(dangling(path) or "no such file or folder", path=path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
     rules = get_task(task).convention(convention, classes)
@@ -108,6 +110,8 @@ def evaluate_paths(
     tracks = list(_tracks(left, right, reading, annotators))
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
+    single = not left.is_dir() and not _are_tables(left, right, reading)
+    tracks = list(with_met_names(tracks, task, classes, single=single))
     size = block_size(task)
     blocks = [tuple(tracks[start : start + size]) for start in range(0, len(tracks), size)]
     cells = concatenate_cells(
@@ -119,8 +123,10 @@ def evaluate_paths(
 
 def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annotators) -> Iterator[TrackWork]:
     system = (estimate.name if estimate.is_dir() else _name(estimate),)
-    if not reference.is_dir() and all(holds_tracks(path.name, reading) for path in (reference, estimate)):
-        own_rows, other_rows = (_rows(path, reading) for path in (reference, estimate))
+    if not reference.is_dir() and _are_tables(reference, estimate, reading):
+        own_rows, other_rows = _rows(reference, reading), _rows(estimate, reading)
+        called = call_alike(other_rows, own_rows)
+        other_rows = {called[track]: source for track, source in other_rows.items()}
         for track in dict.fromkeys([*own_rows, *other_rows]):
             told, guessed = own_rows.get(track), other_rows.get(track)
             yield TrackWork(track, () if told is None else (Reference(told),), system, (guessed,), (0,))
@@ -138,6 +144,11 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
         one = references.get(track)
         name = reference.name if track == "." else track  # sound in the folder itself
         yield TrackWork(name, () if one is None else (Reference(one),), system, (estimates.get(track),), (0,))
+
+
+def _are_tables(reference: Path, estimate: Path, reading: Reading) -> bool:
+    """Whether both are files of many tracks."""
+    return all(holds_tracks(path.name, reading) for path in (reference, estimate))
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:

@@ -95,7 +95,9 @@ class RunReport:
 
 
 def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
-    """What a pipeline compares: files are listed, none is read but those whose annotators count.
+    """What a pipeline compares: files are listed, and few are read.
+
+    Those are read whose annotators count, and of rankings and labels as many as show that the two sides meet by name.
 
     Parameters
     ----------

@@ -93,7 +93,7 @@ def _content(name: str, ds: xr.Dataset) -> GroupContent:
         ds["status"].values.reshape(count),
         ds["repairs"].values.reshape(count),
         tuple(map(str, ds["message"].values.reshape(count).tolist())),
-        ("",) * count,
+        tuple(map(str, ds["digest"].values.reshape(count).tolist())) if "digest" in ds else ("",) * count,
         np.zeros(count, dtype=np.int64),
         np.tile(ds["duration"].values, len(systems)),
     )

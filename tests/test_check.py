@@ -170,3 +170,37 @@ def test_runs_in_a_folder_are_checked_query_by_query(tmp_path: Path) -> None:
 def test_where_both_sides_differ_nothing_is_scored_against_itself(tmp_path: Path, task: str, text: str) -> None:
     path = write(tmp_path, text, "a.csv" if task == "similarity" else "a.txt")
     assert [found for one in check_paths([path], task) for found in one.problems] == []
+
+
+class TestLinksThatLeadNowhere:
+    """A folder lists them as files, so they are not left out in silence."""
+
+    @pytest.fixture
+    def folder(self, tmp_path: Path) -> Path:
+        write(tmp_path, "0 1 C\n", "b.lab")
+        (tmp_path / "a.lab").symlink_to("../gone.lab")
+        return tmp_path
+
+    def test_are_errors_that_say_what_is_gone(self, folder: Path) -> None:
+        for path in (folder, folder / "a.lab"):
+            shown = CliRunner().invoke(cli, ["check", str(path)])
+            assert shown.exit_code == 3
+            told = f"{folder / 'a.lab'}: error: is a link to '../gone.lab', which is not there [unreadable]"
+            assert told in shown.output
+
+    @pytest.mark.parametrize(
+        ("name", "task"), [("a.wav", "separation"), ("a.jams", "chord"), ("a.matrix", "retrieval")]
+    )
+    def test_of_every_kind(self, folder: Path, name: str, task: str) -> None:
+        (folder / "kind").mkdir()
+        (folder / "kind" / name).symlink_to("gone")
+        given = folder / "kind" if task == "separation" else folder / "kind" / name
+        (found,) = [problem for one in check_paths([given], task) for problem in one.problems]
+        assert (found.severity, found.rule) == ("error", "unreadable")
+        assert "is a link to 'gone', which is not there" in found.message
+
+    def test_are_tracks_of_folders_that_are_compared(self, folder: Path) -> None:
+        scores = mirflow.evaluate_paths(folder, folder, "chord")
+        assert "a.lab: is a link to '../gone.lab'" in scores.message.sel(track="a").item()
+        with pytest.raises(AnnotationError, match=r"a\.lab: is a link to '\.\./gone\.lab', which is not there"):
+            mirflow.evaluate_paths(folder / "a.lab", folder / "b.lab", "chord")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 from typing import Any
@@ -156,9 +157,9 @@ def test_a_class_outside_of_the_tree_is_invalid_with_file_and_line(tmp_path: Pat
     (tmp_path / "ada.tsv").write_text("t000\tblues\nt001\tjaz\nt002\t\nt003\trock\nt003\tjazz\n")
     report = mirflow.run(write_pipeline(tmp_path, CLASSIFICATION))
     messages = "\n".join(report.evaluations[0].messages)
-    assert "ada.tsv [t001]:2: not a class here: 'jaz'; did you mean 'jazz'?" in messages
-    assert "ada.tsv [t002]:3: a class without a name" in messages
-    assert "ada.tsv [t003]:5: a track has one class, and this is another one: 'jazz'" in messages
+    assert "ada.tsv:2 [t001]: not a class here: 'jaz'; did you mean 'jazz'?" in messages
+    assert "ada.tsv:3 [t002]: a class without a name" in messages
+    assert "ada.tsv:5 [t003]: a track has one class, and this is another one: 'jazz'" in messages
     assert report.evaluations[0].status[Status.invalid] == 3
     assert report.evaluations[0].status[Status.missing_estimate] == 1
 
@@ -184,6 +185,12 @@ def test_what_is_wrong_with_classes_is_told_before_anything_runs(tmp_path: Path)
         mirflow.run(write_pipeline(tmp_path, plain + "    classes: {tree: {a: [jazz], b: [jazz]}}\n"))
     with pytest.raises(PipelineError, match=r"absent\.csv: cannot be read"):
         mirflow.run(write_pipeline(tmp_path, plain + "    classes: absent.csv\n"))
+    (tmp_path / "broken.csv").write_text("from,to,credit\njazz,blues,half\n")
+    for classes in ("absent.csv", "broken.csv"):
+        asked = plain + f"    metrics: [hierarchical_accuracy]\n    classes: {classes}\n"
+        with pytest.raises(PipelineError, match=f"{classes}:") as told:
+            mirflow.run(write_pipeline(tmp_path, asked))
+        assert len(told.value.problems) == 1, "that metrics have no classes is no second problem"
     with pytest.raises(PipelineError, match="hierarchical_accuracy needs to know what errors are worth"):
         mirflow.run(write_pipeline(tmp_path, plain + "    metrics: [hierarchical_accuracy]\n"))
     with pytest.raises(PipelineError, match=r"not between 0 and 1: 3\.0"):
@@ -322,6 +329,40 @@ def test_the_command_line_asks_the_same(classified: tuple[Path, dict[str, list[s
         assert (code, "--across" in shown) == (2, True)
 
 
+def test_figures_of_classes_have_intervals_and_are_compared(classified: tuple[Path, dict[str, list[str]]]) -> None:
+    folder, sides = classified
+    store, recall = str(folder / "store.zarr"), ["-m", "confusion", "-a", "recall"]
+
+    def ask(*words: str) -> str:
+        found = CliRunner().invoke(cli, [words[0], store, *recall, *words[1:]])
+        assert found.exit_code == 0, found.output
+        return found.output
+
+    shown = ask("query", "--across", "class=mean", "--ci", "--percent", "-s", "ada")
+    normalised = balanced_accuracy_score(sides["reference"], sides["ada"])
+    assert f"{100 * normalised:.2f} [" in shown
+    assert "95 % confidence interval, bootstrap over tracks (bca, 10000 replicates)" in shown
+    (row,) = json.loads(ask("query", "--across", "class=mean", "--ci", "0.9", "-s", "ada", "--format", "json"))
+    assert row["low"] < row["value"] < row["high"]
+    assert (row["class"], row["level"], row["resampled"]) == ("mean", 0.9, "track")
+    tree = mirflow.open_store(store)
+    same = tree.mirflow.intervals("confusion", "recall", level=0.9, across={"class": "mean"}, system="ada")
+    assert same["low"].item() == row["low"]
+    pairs = ask("compare", "--across", "class=mean", "--replicates", "200")
+    assert "wins" not in pairs
+    (pair,) = json.loads(ask("compare", "--across", "class=mean", "--replicates", "200", "--format", "json"))
+    found = tree.mirflow.compare("confusion", "recall", across={"class": "mean"}, replicates=200)
+    assert pair["p"] == found["p"].values[0, 1, 0]
+    assert "recall of each class, ranked" in ask("compare", "--friedman", "--unit", "class")
+    assert "over 3 units (fold)" in ask("compare", "--friedman", "--unit", "fold", "--across", "class=mean")
+    refused = CliRunner().invoke(cli, ["compare", store, "-m", "accuracy", "--across", "class=mean"])
+    assert (refused.exit_code, "--across is about classes and tags" in refused.output) == (2, True)
+    figure = folder / "ranks.svg"
+    drawn = ["plot", store, "critical-difference", *recall, "--unit", "class", "-o", str(figure)]
+    assert CliRunner().invoke(cli, drawn).exit_code == 0
+    assert figure.stat().st_size > 1000
+
+
 def test_tables_of_which_nothing_can_be_used_are_told(tmp_path: Path) -> None:
     path = tmp_path / "genres.csv"
     evaluate = ["evaluate", "-t", "classification", str(path), str(path)]
@@ -354,4 +395,4 @@ def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) ->
     reference.write_text("a\tjazz\nb\tjazz\nb\trock\n")
     code, shown = invoke("check", reference, "--task", "classification")
     assert code == 3
-    assert "reference.tsv [b]:3: error: a track has one class, and this is another one: 'rock'" in shown
+    assert "reference.tsv:3 [b]: error: a track has one class, and this is another one: 'rock'" in shown

@@ -162,7 +162,7 @@ def test_missing_queries_and_repeated_items_are_named(collection):
         Status.missing_reference,
     )
     assert "item 't05' stands twice" in str(found.message.sel(track="t00").values)
-    assert "ann.lists [t00]:1:" in str(found.message.sel(track="t00").values)
+    assert "ann.lists:1 [t00]:" in str(found.message.sel(track="t00").values)
 
 
 def test_queries_whose_items_have_other_names_are_told(collection):

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
+from click.testing import CliRunner
 
 import mirflow
 from mirflow.cells import Cells
-from mirflow.errors import PipelineError, RunError, StoreLockedError
+from mirflow.cli import cli
+from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError, RunError, StoreLockedError
 from mirflow.flow import execute as execution
 from mirflow.running import RunReport, preview
 from mirflow.status import Status
@@ -279,6 +281,37 @@ def test_the_store_opens_without_a_warning_and_weighted_is_pooled(folder: Path) 
     tree = mirflow.open_store(folder / "store.zarr")
     answer = tree.mirflow.query(metric=ds.metric.values.tolist(), aggregate="pooled")
     np.testing.assert_array_equal(answer.value.transpose("system", "metric"), pooled.transpose("system", "metric"))
+
+
+def test_a_pack_is_not_written_if_files_are_bad_and_all_of_them_are_told(folder: Path) -> None:
+    (folder / "ref" / "t01.lab").write_text("0 1 C\n1 x C\n")
+    (folder / "ref" / "t03.lab").write_bytes(b"\xff\x00")
+    shown = CliRunner().invoke(
+        cli, ["pack", str(folder / "ref" / "{track}.lab"), str(folder / "p.zarr"), "-t", "chord"]
+    )
+    assert shown.exit_code == 2
+    told = shown.output.splitlines()
+    assert told[0] == "error: 2 problems"
+    assert told[1].startswith(f"  {folder / 'ref' / 't01.lab'}:2: end is not a number: 'x'")
+    assert told[2].startswith(f"  {folder / 'ref' / 't03.lab'}: ")
+    assert not (folder / "p.zarr").exists()
+    (folder / "ref" / "t03.lab").write_text("0 1 C\n")
+    with pytest.raises(InvalidAnnotationError, match=r"^[^\n]*t01\.lab:2: end is not a number: 'x'"):
+        mirflow.load_collection(folder / "ref" / "{track}.lab", "chord")
+
+
+def test_all_tables_that_a_pack_cannot_take_are_told(tmp_path: Path) -> None:
+    (tmp_path / "a.tsv").write_text("t1\tloud\tx\n")
+    (tmp_path / "b.tsv").write_bytes(b"t2\t\xff\n")
+    (tmp_path / "c.tsv").write_text("t3\tloud\t0.5\n")
+    with pytest.raises(AnnotationError) as told:
+        mirflow.pack(
+            tmp_path / "{set}.tsv", tmp_path / "p.zarr", "tagging", columns={"track": 0, "label": 1, "value": 2}
+        )
+    lines = str(told.value).splitlines()
+    assert lines[0] == "2 problems"
+    assert f"  {tmp_path / 'a.tsv'}:1: value is not a number: 'x'" in lines
+    assert any(line.startswith(f"  {tmp_path / 'b.tsv'}: cannot be decoded") for line in lines)
 
 
 def test_a_pack_stands_where_a_pattern_may_stand(folder: Path) -> None:

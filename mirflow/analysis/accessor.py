@@ -161,11 +161,17 @@ def open_store(path: Stores) -> xr.DataTree:
 
     if isinstance(path, Mapping):
         return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
-    return join_trees({name: open_tree(one) for name, one in _named(path).items()})
+    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
 
 
-def _named(paths: Sequence[str | Path]) -> dict[str, str | Path]:
-    """Stores by the names of their folders, or by their paths where these are alike."""
+def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
+    """Stores by the names of their folders, or by their paths where these are alike.
+
+    Raises
+    ------
+    QueryError
+        If there is none, or the same one twice.
+    """
     if not paths:
         raise QueryError("no store to open")
     stems = [Path(one).name.removesuffix(".zarr") for one in paths]

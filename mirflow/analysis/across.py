@@ -110,7 +110,7 @@ def _reduced(answer: Answer | ExtraAnswer, dim: str, names: Sequence[str]) -> An
         axis = 2 + list(answer.labels).index(dim)
         number = np.repeat(np.max(answer.n_values, axis=axis, keepdims=True, initial=0), len(names), axis=axis)
         labels = {**answer.labels, dim: tuple(names)}
-        return replace(answer, value=_figures(answer.value, axis, names), n_values=number, labels=labels)
+        return replace(answer, value=figures_across(answer.value, axis, names), n_values=number, labels=labels)
     groups = _Groups(tuple(map(len, answer.groupings.values())), list(answer.groupings).index(dim), names)
     groupings = {**answer.groupings, dim: np.array(names, dtype=str)}
     tracks = groups.counts(answer.n_tracks, 0)
@@ -137,7 +137,7 @@ class _Groups:
     def figures(self, values: Float, axis: int) -> Float:
         """Reduced figures; `axis` holds the groups."""
         spread = values.reshape(*values.shape[:axis], *self.sizes, *values.shape[axis + 1 :])
-        found = _figures(spread, axis + self.place, self.names)
+        found = figures_across(spread, axis + self.place, self.names)
         return found.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
 
     def counts(self, values: Int, axis: int) -> Int:
@@ -147,6 +147,12 @@ class _Groups:
         return total.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
 
 
-def _figures(values: Float, axis: int, names: Sequence[str]) -> Float:
+def names_across(asked: Across | None) -> dict[str, list[str]]:
+    """The reductions of each dim, as they are named."""
+    return {dim: _names(text) for dim, text in (asked or {}).items()}
+
+
+def figures_across(values: Float, axis: int, names: Sequence[str]) -> Float:
+    """Reductions along one axis, which then has one place for each of them."""
     moved = np.moveaxis(values, axis, 0)
     return np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)

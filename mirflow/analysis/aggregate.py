@@ -11,6 +11,7 @@ from .grouping import Grouping
 from .part import Part, select
 from .question import Names, Question
 from .reduction import reduce
+from .references import REFERENCES_DIFFER
 from .scoreboard import Scoreboard
 from .selection import as_names
 
@@ -80,7 +81,8 @@ def answer_of(part: Part, by: Names = None, group: str = "") -> Answer:
 
 def origin_of(board: Scoreboard, group: str) -> dict[str, str]:
     """Where the numbers of an answer come from."""
-    origin = {name: str(board.attrs[name]) for name in (*_ORIGIN, STORES, *CHOSEN) if name in board.attrs}
+    told = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
+    origin = {name: str(board.attrs[name]) for name in told if name in board.attrs}
     return {**({"group": group} if group else {}), **origin}
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 COUNTS = ("n", "n_missing", "n_undefined")
-_LONG_NAMES = {
+LONG_NAMES = {
     "value": "aggregate over tracks",
     "n": "number of scores that count",
     "n_missing": "number of cells without a score",
@@ -133,5 +133,5 @@ class Answer:
         figures: dict[str, Array] = {"value": self.value, **self.ends, **marks, **self.counts}
         for name, array in {**figures, "n_tracks": self.n_tracks}.items():
             own = dims[2:] if name == "n_tracks" else dims
-            variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": _LONG_NAMES[name]})
+            variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": LONG_NAMES[name]})
         return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))

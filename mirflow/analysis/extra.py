@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -12,15 +12,16 @@ from ..errors import QueryError, UnknownNameError
 from ..metrics.base import Measure
 from ..ragged import Bool, Float, Int
 from .aggregate import origin_of
+from .answer import LONG_NAMES
 from .choosing import choose_tracks
-from .derived import TRACKS, over_of, own_dims, refuse_annotators, refuse_nominal, say_over
+from .derived import over_of, own_dims, refuse_annotators, refuse_nominal, say_over
+from .entries import Entries
 from .grouping import Grouping, filled_groups, group_values
 from .names import AGGREGATES, CLASS_AGGREGATES, ORDER_AGGREGATES, RATIO_AGGREGATES, TABLE_AGGREGATES, table_aggregates
-from .over import reduce_along, reduce_over
 from .part import list_missing, sort_systems
 from .policies import are_apart, check_policies, find_gaps, included_scores
 from .question import Names, Question
-from .ratios import SIDE, order, rate
+from .ratios import SIDE, rate
 from .scoreboard import Array, Scoreboard, Sibling
 from .selection import as_names, find_labels, find_measures, split_names
 
@@ -53,6 +54,8 @@ class ExtraAnswer:
         Which way is better; ``none`` for what is counted, such as a confusion matrix.
     nominal : bool
         Whether the numbers are names, those of single tracks.
+    low, high : float64 (systems, groups, extra dims) or None
+        Ends of confidence intervals, NaN where there is none.
     """
 
     metric: str
@@ -70,6 +73,8 @@ class ExtraAnswer:
     n_values: Int
     orientation: str = "none"
     nominal: bool = False
+    low: Float | None = None
+    high: Float | None = None
 
     @property
     def is_score(self) -> bool:
@@ -110,11 +115,99 @@ class ExtraAnswer:
             "n_missing": (outer, self.n_missing.reshape(count), {"long_name": "number of cells without a score"}),
             "n_tracks": (outer[1:], self.n_tracks.reshape(sizes), {"long_name": "number of tracks asked for"}),
         }
+        for name, ends in (("low", self.low), ("high", self.high)):
+            if ends is not None:
+                about = {"long_name": LONG_NAMES[name], "units": self.unit}
+                variables[name] = ((*outer, *self.labels), ends.reshape(value.shape), about)
         coords = {"system": np.array(self.systems, dtype=str), **self.groupings}
         coords |= {name: np.array(labels, dtype=str) for name, labels in self.labels.items()}
         along = {name: ("system", values) for name, values in self.system_coords.items()}
         said = {"metric": self.metric, "aggregate": self.aggregate}
         return xr.Dataset(variables, {**along, **coords}, {**self.attrs, **said})
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What a question selects of a metric with extra dims.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    measure : Measure
+    sibling : Sibling
+    kind : str
+        The aggregate over tracks.
+    over : mapping of str to str
+        Reductions within each track, by the dims of the variable.
+    labels : mapping of str to tuple of str
+        The dims that are left, with their labels.
+    systems, tracks : list of int
+        Positions on the board, in the order of the answer.
+    missing : str
+        The policy.
+    included, lacking : bool (systems, tracks)
+        The cells that count, and those without a score.
+    grouping : Grouping
+    """
+
+    board: Scoreboard
+    measure: Measure
+    sibling: Sibling
+    kind: str
+    over: Mapping[str, str]
+    labels: Mapping[str, tuple[str, ...]]
+    systems: list[int]
+    tracks: list[int]
+    missing: str
+    included: Bool
+    lacking: Bool
+    grouping: Grouping
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether the figures are ratios of what was counted."""
+        return self.kind in RATIO_AGGREGATES
+
+    @property
+    def system_names(self) -> list[str]:
+        """The systems by name."""
+        return [self.board.systems[place] for place in self.systems]
+
+    @property
+    def entries(self) -> Entries:
+        """The entries, ready to be aggregated."""
+        metric = self.measure.metric
+        valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
+        return Entries(self.sibling, self.over, "sum" if self.is_ratio else self.kind, valued)
+
+    def rates(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
+        """The ratios that are read off counts (systems, groups, dims left), and the labels of what is left then."""
+        return rate(self.kind, str(self.measure), counts, self.labels, own_dims(self.sibling))
+
+
+def choose_extra(board: Scoreboard, variable: str, question: Question) -> Chosen:
+    """What a question selects of a metric with extra dims; parameters and exceptions are those of :func:`ask_extra`."""
+    measure, sibling = find_measures(board)[variable], board.siblings[variable]
+    kind, over = _kind(question.aggregate, measure), over_of(sibling, str(measure), question)
+    systems = find_labels(board, "system", _sorted_systems(board, variable, question))
+    refuse_annotators(board, question, str(measure))
+    board, tracks = choose_tracks(board, replace(question, param=None))
+    if measure.metric.nominal and len(tracks) > 1 and "track" not in (as_names(question.by) or []):
+        raise QueryError(refuse_nominal(measure))
+    missing = question.policy(len(systems), apart=are_apart(board.attrs, board.load(systems)[2][:, tracks]))
+    check_policies(missing, question.undefined)
+    included, lacking = _included(board, systems, tracks, missing)
+    scored = kind in CLASS_AGGREGATES or measure.metric.orientation != "none"
+    if missing == "zero" and lacking.any() and scored:
+        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
+    labels = {dim: own for dim, own in zip(sibling.dims[2:], sibling.labels(), strict=True) if dim not in over}
+    if kind in ORDER_AGGREGATES:
+        if over:
+            raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
+        labels = {dim: own for dim, own in labels.items() if own_dims(sibling)[dim] != SIDE}
+    grouping = Grouping.of(board, tracks, as_names(question.by) or [])
+    cells = (systems, tracks, missing, included, lacking)
+    return Chosen(board, measure, sibling, kind, over, labels, *cells, grouping)
 
 
 def ask_extra(board: Scoreboard, variable: str, question: Question, group: str = "") -> ExtraAnswer:
@@ -138,58 +231,42 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    measure, sibling = find_measures(board)[variable], board.siblings[variable]
-    kind, over = _kind(question.aggregate, measure), over_of(sibling, str(measure), question)
-    systems = find_labels(board, "system", _sorted_systems(board, variable, question))
-    refuse_annotators(board, question, str(measure))
-    board, tracks = choose_tracks(board, replace(question, param=None))
-    if measure.metric.nominal and len(tracks) > 1 and "track" not in (as_names(question.by) or []):
-        raise QueryError(refuse_nominal(measure))
-    missing = question.policy(len(systems), apart=are_apart(board.attrs, board.load(systems)[2][:, tracks]))
-    check_policies(missing, question.undefined)
-    included, lacking = _included(board, systems, tracks, missing)
-    rated = kind in CLASS_AGGREGATES
-    if missing == "zero" and lacking.any() and (rated or measure.metric.orientation != "none"):
-        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
-    grouping = Grouping.of(board, tracks, as_names(question.by) or [])
-    labels = {dim: own for dim, own in zip(sibling.dims[2:], sibling.labels(), strict=True) if dim not in over}
-    if kind in ORDER_AGGREGATES:
-        if over:
-            raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
-        labels = {dim: own for dim, own in labels.items() if own_dims(sibling)[dim] != SIDE}
-    shape = (len(systems), grouping.count)
+    return answer_extra(choose_extra(board, variable, question), group)
+
+
+def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
+    """The figures of what was selected."""
+    grouping, metric, labels = chosen.grouping, chosen.measure.metric, chosen.labels
+    shape = (len(chosen.systems), grouping.count)
     value: Float = np.empty((*shape, *map(len, labels.values())))
     number: Int = np.empty(value.shape, dtype=np.int64)
     counts: Int = np.zeros((2, *shape), dtype=np.int64)
-    gathered = "sum" if kind in RATIO_AGGREGATES else kind
-    valued = measure.metric.nominal or measure.metric.orientation != "none"
-    table = Entries(sibling, over, gathered, kind in ORDER_AGGREGATES or valued)
-    for row, system in enumerate(systems):
-        for flag, count in zip((included, lacking), counts, strict=True):
+    table, tracks = chosen.entries, np.array(chosen.tracks, dtype=np.int64)
+    for row, system in enumerate(chosen.systems):
+        for flag, count in zip((chosen.included, chosen.lacking), counts, strict=True):
             count[row] = np.bincount(grouping.codes[flag[row]], minlength=shape[1])
-        inside = np.array(tracks, dtype=np.int64)[included[row]], grouping.codes[included[row]]
+        inside = tracks[chosen.included[row]], grouping.codes[chosen.included[row]]
         value[row], number[row] = table.over_tracks(system, *inside, shape[1])
-    if kind in RATIO_AGGREGATES:
-        value, rated_labels = rate(kind, str(measure), value, labels, own_dims(sibling))
-        labels = dict(rated_labels)
+    if chosen.is_ratio:
+        value, labels = chosen.rates(value)
         number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
-    said = say_over(over)
+    said, rated = say_over(chosen.over), chosen.kind in CLASS_AGGREGATES
     return ExtraAnswer(
-        str(measure),
-        kind,
-        "" if rated else str(sibling.attrs.get("units", "")).removeprefix("1"),
-        [board.systems[place] for place in systems],
-        {name: values[systems] for name, values in board.coords["system"].items()},
+        str(chosen.measure),
+        chosen.kind,
+        "" if rated else str(chosen.sibling.attrs.get("units", "")).removeprefix("1"),
+        chosen.system_names,
+        {name: values[chosen.systems] for name, values in chosen.board.coords["system"].items()},
         grouping.values,
         labels,
         value,
         counts[0],
         counts[1],
         np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
-        {**origin_of(board, group), **({"over": said} if said else {}), "missing": missing},
+        {**origin_of(chosen.board, group), **({"over": said} if said else {}), "missing": chosen.missing},
         number,
-        "higher" if rated else measure.metric.orientation,
-        measure.metric.nominal,
+        "higher" if rated else metric.orientation,
+        metric.nominal,
     )
 
 
@@ -233,76 +310,3 @@ def _included(board: Scoreboard, systems: list[int], tracks: list[int], missing:
         raise QueryError(list_missing(*names, gaps.missing[..., 0], status))
     _, included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")
     return included[..., 0], gaps.missing[..., 0]
-
-
-@dataclass(frozen=True)
-class Entries:
-    """The entries of a metric with extra dims, ready to be aggregated over tracks.
-
-    Parameters
-    ----------
-    sibling : Sibling
-    over : mapping of str to str
-        Reductions within each track.
-    kind : {"sum", "mean", "median", "roc_auc", "average_precision"}
-    score : bool
-        Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
-    """
-
-    sibling: Sibling
-    over: Mapping[str, str]
-    kind: str
-    score: bool
-
-    def over_tracks(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
-        """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims left) each."""
-        if self.kind in ORDER_AGGREGATES:
-            return self._ordered(system, tracks, groups, count)
-        inner = [len(own) for dim, own in self._labels() if dim not in self.over]
-        total: Float = np.zeros((count, *inner))
-        number: Int = np.zeros(total.shape, dtype=np.int64)
-        kept: list[tuple[Int, Float]] = []
-        for own, values in self._read(system, tracks, groups):
-            there = ~np.isnan(values)
-            if self.kind == "median":
-                kept.append((own, values))
-            for group in np.unique(own).tolist():
-                inside = own == group
-                with np.errstate(invalid="ignore"):
-                    total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
-                number[group] += there[inside].sum(axis=0)
-        if self.kind == "median":
-            return self._medians(kept, total), number
-        divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
-        return total / np.where(number > 0, divisor, np.nan), number
-
-    def _labels(self) -> list[tuple[str, tuple[str, ...]]]:
-        return list(zip(self.sibling.dims[2:], self.sibling.labels(), strict=True))
-
-    def _read(self, system: int, tracks: Int, groups: Int) -> Iterator[tuple[Int, Float]]:
-        """Groups and entries of some tracks at a time: dense values are large."""
-        labels = dict(self._labels())
-        for start in range(0, int(tracks.max(initial=-1)) + 1, TRACKS):
-            here = (tracks >= start) & (tracks < start + TRACKS)
-            if here.any():
-                values = self.sibling.read(system, slice(start, start + TRACKS))[tracks[here] - start]
-                values = values if self.score else np.nan_to_num(values)
-                yield groups[here], reduce_over(values, labels, self.over)
-
-    def _ordered(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
-        """A figure of each tag over the tracks of each group in order of affinity."""
-        side = [own_dims(self.sibling)[dim] for dim, _ in self._labels()].index(SIDE)
-        sizes = [len(own) for _, own in self._labels()]
-        parts = list(self._read(system, tracks, groups))
-        own = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in parts)])
-        values = np.concatenate([np.zeros((0, *sizes)), *(part for _, part in parts)])
-        found = [order(self.kind, values[own == group], 1 + side) for group in range(count)]
-        return np.stack([value for value, _ in found]), np.stack([number for _, number in found])
-
-    def _medians(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
-        found = np.full_like(like, np.nan)
-        if kept:
-            groups, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-            for group in np.unique(groups).tolist():
-                found[group] = reduce_along(values[groups == group], 0, "median")
-        return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import MirflowWarning, QueryError
 from ..status import Status
+from .references import DURATION, REFERENCES_DIFFER, TOLERANCE, differing_references
 from .scoreboard import Array
 
 if TYPE_CHECKING:
@@ -59,13 +60,20 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
     Returns
     -------
     xr.DataTree
-        A group for each name of a group. A cell that no store has is ``not_computed``.
+        A group for each name of a group. A cell that no store has is ``not_computed``. Where stores scored the same
+        track against different references, the attribute ``references_differ`` says so, and a duration that differs is
+        NaN.
 
     Raises
     ------
     QueryError
         If groups of the same name differ in task, convention, grid or combination, a metric in its version, a track in
-        a coordinate or in its reference's duration, or if two stores hold the same cell.
+        a coordinate, or if two stores hold the same cell.
+
+    Warns
+    -----
+    MirflowWarning
+        Once for each group, where references differ, and where only some stores have a metric.
     """
     import xarray as xr
 
@@ -106,15 +114,22 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
         if not all(key in part.ds.data_vars for part in parts):
             continue
         if set(parts[0].ds[key].dims) == {"track"}:
-            variables[str(key)] = (
-                "track",
-                _along_tracks(name, str(key), parts, labels["track"]),
-                parts[0].ds[key].attrs,
-            )
+            values = _along_tracks(name, str(key), parts, labels["track"])
+            variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
         elif set(_CELL) <= set(parts[0].ds[key].dims):
             variables[str(key)] = _lazy(str(key), parts, labels, coords)
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
-    return xr.Dataset(variables, coords, {**same, "stores": ", ".join(given)})
+    return xr.Dataset(variables, coords, {**same, **_references(name, given), "stores": ", ".join(given)})
+
+
+def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """What there is to say of references that differ, which is also warned of."""
+    said = differing_references(given)
+    if not said:
+        return {}
+    hint = "score them again with the same references, or ask the stores one by one"
+    warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
+    return {REFERENCES_DIFFER: said}
 
 
 def _names(ds: xr.Dataset, dim: str) -> list[str]:
@@ -222,17 +237,22 @@ def _origin(parts: Sequence[Part], count: int) -> Array:
 
 
 def _along_tracks(name: str, key: str, parts: Sequence[Part], tracks: Sequence[str]) -> Array:
-    """Durations of the references, which all stores that know them have alike."""
-    found = np.full(len(tracks), np.nan)
+    """Values of whole tracks, which all stores that know them have alike, but for durations of references.
+
+    Of a duration that differs nobody can say which one counts: it is NaN, as one that is not known.
+    """
+    found, differing = np.full(len(tracks), np.nan), np.zeros(len(tracks), dtype=bool)
     for part in parts:
         places, values = part.places["track"], part.ds[key].values
-        differ = np.abs(found[places] - values) > 1e-6
-        if differ.any():
+        differ = np.abs(found[places] - values) > TOLERANCE
+        if key == DURATION:  # which is 0 where no reference was usable
+            differ &= (found[places] > 0) & (values > 0)
+        if differ.any() and key != DURATION:
             track = tracks[int(places[np.flatnonzero(differ)[0]])]
-            raise QueryError(
-                f"group {name!r}: track {track!r} has another {key} in {part.store}: its reference differs"
-            )
-        found[places] = np.where(np.isnan(values), found[places], values)
+            raise QueryError(f"group {name!r}: track {track!r} has another {key} in {part.store}")
+        differing[places] |= differ
+        found[places] = np.fmax(found[places], values)
+    found[differing] = np.nan
     return found
 
 

@@ -16,6 +16,7 @@ from .answer import Answer
 from .policies import find_gaps
 from .query import boards_of, headline_metrics
 from .question import Question
+from .references import REFERENCES_DIFFER
 from .scoreboard import Scoreboard, from_dataset
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ def _notes(answer: Answer, board: Scoreboard) -> str:
     score, weight, status, duration = board.load(range(len(board.systems)))
     lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
     notes = [f"missing ({answer.attrs['missing']}): {lost} of {status.size} cells without any score"]
+    notes += [f"references: {answer.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in answer.attrs else []
     if len(answer.metrics) < len(board.metrics):
         notes.append(f"{len(answer.metrics)} of {len(board.metrics)} metrics shown")
     if len(answer.systems) > _SYSTEMS:

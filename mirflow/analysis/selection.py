@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 
 from ..errors import MetricError, QueryError, UnknownNameError
 from ..metrics.base import Convention, Measure, get_task, parse, tasks
+from .names import table_aggregates
 from .question import Names
 from .scoreboard import Scoreboard
 
@@ -159,7 +160,9 @@ def explain_dims(board: Scoreboard, variable: str, done: Collection[str] = ()) -
         f", or one alone: --over {dim}={labels[0]}" for dim, labels in left.items() if labels and len(left) == 1
     )
     dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
-    return f"metric {str(measure)!r} has {dims}; this takes one number a track: {said}{one}"
+    rated = "recall" in table_aggregates(measure.metric.orientation, measure.metric.dims)
+    figure = ", or a figure of all tracks: --aggregate recall" if rated else ""
+    return f"metric {str(measure)!r} has {dims}; this takes one number a track: {said}{one}{figure}"
 
 
 def _convention(board: Scoreboard) -> Convention | None:

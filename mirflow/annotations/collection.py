@@ -19,7 +19,8 @@ from .schema import KINDS, Kind
 if TYPE_CHECKING:
     import xarray as xr
 
-VOCABULARY = "vocabulary"
+VOCABULARY, CODE = "vocabulary", "code"
+"""The variable with the texts of labels, and its dim, in datasets and in packs."""
 ORDER = "track_order"
 Variables = dict[str, tuple[str, Any, dict[str, str]]]
 
@@ -174,7 +175,7 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
             column = column.astype(np.int32)
         variables[name] = (dim, column, attrs)
     if "label" in rows.columns:
-        variables[VOCABULARY] = ("code", np.array(rows.labels, dtype=str), {"long_name": "text of each label code"})
+        variables[VOCABULARY] = (CODE, np.array(rows.labels, dtype=str), {"long_name": "text of each label code"})
     return variables
 
 

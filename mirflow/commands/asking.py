@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import OptionalLevels, choosing_options, label_option, showing_options, store_argument, stores_argument
+from ..analysis.names import CLASS_AGGREGATES
+from .options import (
+    OptionalLevels,
+    choosing_options,
+    label_option,
+    label_stores,
+    showing_options,
+    store_argument,
+    stores_argument,
+)
 from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -59,11 +68,7 @@ def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str,
     from ..analysis.accessor import open_store
     from ..analysis.query import boards_of
 
-    if labels and len(labels) != len(stores):
-        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
-    if len(set(labels)) < len(labels):
-        raise click.UsageError("two stores have the same label")
-    return boards_of(open_store(dict(zip(labels, stores, strict=True)) if labels else list(stores)))
+    return boards_of(open_store(label_stores(stores, labels)))
 
 
 def _question(options: Mapping[str, Any]) -> Question:
@@ -93,8 +98,9 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
     for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
         if "primary" in given and name in given:
             raise click.UsageError(f"--primary shows the first metric of each evaluation and takes no --{name}")
+    rated = [("ci", kind) for kind in CLASS_AGGREGATES]
     for name in ("ci", "significance"):
-        if "across" in given and name in given:
+        if "across" in given and name in given and (name, options["aggregate"]) not in rated:
             raise click.UsageError(f"--across gives figures of figures, and --{name} is about tracks: leave one out")
     if "cluster" in given and not {"ci", "significance"} & set(given):
         raise click.UsageError("--cluster is about intervals; add --ci or --significance")
@@ -113,6 +119,10 @@ def _answers(
         from ..analysis.query import answers
 
         return answers(board, question, name)
+    if question.aggregate in CLASS_AGGREGATES and options["significance"] is None:
+        from ..analysis.inference import rate_intervals
+
+        return [rate_intervals(board, question, level=options["ci"], cluster=options["cluster"], group=name)]
     return [_numbers(board, question, name, options)]
 
 

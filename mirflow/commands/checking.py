@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import counted
+from ..errors import counted, place_of
 from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options
 from .reading import check_existing, chosen_annotator, reading_options
@@ -72,7 +72,7 @@ def _lines(check: FileCheck) -> list[str]:
     """A line for each problem, in the form that editors jump to."""
     lines = []
     for problem in check.problems:
-        place = check.path if problem.line is None else f"{check.path}:{problem.line}"
+        place = place_of(check.path, problem.line)
         who = f" (annotator {problem.annotator})" if problem.annotator else ""
         lines.append(f"{place}: {problem.severity}: {problem.message}{who} [{problem.rule}]")
     return lines

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
+from ..analysis.names import CLASS_AGGREGATES, MISSING, UNDEFINED
 from .asking import open_boards
-from .options import label_option, over_option, param_option, stores_argument
+from .options import across_option, aggregate_option, label_option, over_option, param_option, stores_argument
 from .output import choose_format, emit, for_people, output_options
 
 
@@ -18,17 +18,13 @@ from .output import choose_format, emit, for_people, output_options
 @stores_argument
 @click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several.")
 @click.option("--primary", is_flag=True, help="The first metric of each evaluation, one after the other.")
-@click.option(
-    "--aggregate",
-    "-a",
-    type=click.Choice(tuple(AGGREGATES)),
-    help="Default: the one that the field reports for each metric.",
-)
+@aggregate_option
 @click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
 @param_option
 @over_option
+@across_option
 @click.option(
     "--test",
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
@@ -40,7 +36,12 @@ from .output import choose_format, emit, for_people, output_options
     help="For the many pairs of systems. Default: holm.",
 )
 @click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
-@click.option("--unit", default="track", show_default=True, help="What counts once: a coordinate of the tracks.")
+@click.option(
+    "--unit",
+    default="track",
+    show_default=True,
+    help="What counts once: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
+)
 @click.option("--cluster", help="A coordinate of the tracks (artist, album) to draw and to swap together.")
 @click.option(
     "--level",
@@ -67,6 +68,7 @@ def compare_command(
     where: str | None,
     param: dict[str, str],
     over: dict[str, str],
+    across: dict[str, str],
     test: str | None,
     correction: str | None,
     by_ranks: bool,
@@ -105,8 +107,10 @@ def compare_command(
     if by_ranks and how:
         raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
     _check_metrics(metrics, primary, param, over)
+    if across and aggregate not in CLASS_AGGREGATES:
+        raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     chosen = systems or None, tracks or None
-    narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None}
+    narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
     question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found = []
     for name, board in choose(open_boards(stores, labels), None if primary else metrics, group).items():

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..errors import AnnotationError
-from .output import choose_format, emit, for_people, output_options
+from .output import check_figure, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..annotations.collection import Collection
     from ..report.tables import Entry, Table
 
 _PLAIN = frozenset({"n", "mean", "median", "lowest", "highest", "q1", "q3"})
@@ -27,27 +27,60 @@ _FACTORS = (
 
 
 @click.command("graders", short_help="Agreement of graders, and what they mean by their categories.")
-@click.argument("path", type=click.Path(exists=True, dir_okay=False, path_type=Path), metavar="JUDGEMENTS")
+@click.argument(
+    "paths",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    nargs=-1,
+    required=True,
+    metavar="JUDGEMENTS...",
+)
+@click.option(
+    "--figure",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Draw the fine judgements within each category as box plots: .pdf, .png or .svg.",
+)
 @output_options
-def graders_command(path: Path, style: str | None, output: Path | None) -> None:
+def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | None, output: Path | None) -> None:
     """Fleiss's kappa of the broad judgements in a file, and the distribution of the fine ones within each category.
 
-    The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine.
+    The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine. Several files, such as those of
+    several campaigns, have tables of their own and one figure.
     """
-    from ..analysis.graders import fine_within_broad, grader_agreement, read_judgements
+    from ..analysis.graders import read_judgements
 
     style = choose_format(style, output)
-    people = for_people(style)
-    judgements = read_judgements(path)
-    try:
-        agreement = grader_agreement(judgements)
-        fine = fine_within_broad(judgements) if "value" in judgements.rows.columns else None
-    except AnnotationError as error:  # of a collection, which does not know its file
-        raise type(error)(error.message, path=path, line=error.line) from None
-    tables = [_table(agreement, "agreement of graders", people, _graders(agreement))]
-    if fine is not None:
-        tables.append(_table(fine, "fine judgements within broad categories", people))
+    if figure is not None:
+        check_figure(figure)
+    judgements = {name: read_judgements(path) for name, path in _named(paths).items()}
+    tables = [table for name, own in judgements.items() for table in _tables(own, name, for_people(style))]
     emit(tables, style, output)
+    if figure is not None:
+        from ..report import figures
+
+        click.echo(f"{figures.save(figures.graders(judgements), figure)} written", err=True)
+
+
+def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
+    """Several files by their names, or by their paths where these are alike; a single one needs no name."""
+    if len(paths) == 1:
+        return {"": paths[0]}
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise click.UsageError(f"the same file twice: {next(name for name in names if names.count(name) > 1)}")
+    return dict(zip(names, paths, strict=True))
+
+
+def _tables(judgements: Collection, name: str, people: bool) -> list[Table]:
+    """The agreement of the graders of one file, and, as far as there are fine judgements, their distribution."""
+    from ..analysis.graders import fine_within_broad, grader_agreement
+
+    agreement = grader_agreement(judgements)
+    tables = [_table(agreement, "agreement of graders", people, _graders(agreement), name)]
+    if "value" in judgements.rows.columns:
+        fine = fine_within_broad(judgements)
+        tables.append(_table(fine, "fine judgements within broad categories", people, whose=name))
+    return tables
 
 
 def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
@@ -61,19 +94,22 @@ def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = ()) -> Table:
+def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
+    """A row for each category or scheme; what holds for one of several files says for which."""
     from ..report.tables import Table
 
     (dim,) = found.dims
     columns = (str(dim), *map(str, found.data_vars))
+    named = (whose,) if whose and not people else ()
     rows = []
     for place, name in enumerate(found[dim].values.tolist()):
         entries = (found[column].values[place].item() for column in columns[1:])
-        rows.append((name, *(_entry(entry, people) for entry in entries)))
+        rows.append((*named, name, *(_entry(entry, people) for entry in entries)))
     if people:
         told = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
         notes = (*notes, *told)
-    return Table(columns, tuple(rows), title, notes)
+    title = f"{whose}: {title}" if whose else title
+    return Table((*(["judgements"] if named else []), *columns), tuple(rows), title, notes)
 
 
 def _entry(value: Any, people: bool) -> Entry:

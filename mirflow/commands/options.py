@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +19,15 @@ label_option = click.option(
     "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
 )
 _KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES, *CLASS_AGGREGATES]))
+
+
+def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
+    """Several stores to be opened as one, by their labels if they have some."""
+    if labels and len(labels) != len(stores):
+        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
+    if len(set(labels)) < len(labels):
+        raise click.UsageError("two stores have the same label")
+    return dict(zip(labels, stores, strict=True)) if labels else [*stores]
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -46,16 +55,23 @@ over_option = click.option(
 )
 
 
+across_option = click.option(
+    "--across",
+    multiple=True,
+    callback=_pairs,
+    metavar="DIM=HOW",
+    help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+)
+aggregate_option = click.option(
+    "--aggregate", "-a", type=click.Choice(_KINDS), help="Default: the one that the field reports for each metric."
+)
+
+
 def choosing_options(command: Command) -> Command:
     """What a question is about: metrics, systems, tracks, annotators, parameters, policies."""
     options = [
         click.option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
-        click.option(
-            "--aggregate",
-            "-a",
-            type=click.Choice(_KINDS),
-            help="Default: the one that the field reports for each metric.",
-        ),
+        aggregate_option,
         click.option(
             "--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several."
         ),
@@ -122,13 +138,7 @@ def _is_number(text: str) -> bool:
 def showing_options(command: Command) -> Command:
     """What stands beside the figures, and how they are laid out."""
     options = [
-        click.option(
-            "--across",
-            multiple=True,
-            callback=_pairs,
-            metavar="DIM=HOW",
-            help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
-        ),
+        across_option,
         click.option("--primary", is_flag=True, help="One table: the first metric of each evaluation, systems across."),
         click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
         click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),

@@ -74,6 +74,14 @@ def choose_format(style: str | None, output: Path | None) -> str:
     return _SUFFIXES[suffix]
 
 
+def check_figure(path: Path) -> None:
+    """Refuse a file that no figure can be written to, before anything is computed."""
+    from ..report.figures.canvas import format_of, need_matplotlib
+
+    format_of(path)
+    need_matplotlib().use("agg")  # files are written, and there may be no display
+
+
 def for_people(style: str) -> bool:
     """Whether a format is read by people, who want few columns, and not by programs, who want all."""
     return style in ("table", "markdown", "latex")

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from ..analysis.names import AGGREGATES, MISSING, UNDEFINED
-from .options import over_option, store_argument
+from ..analysis.names import MISSING, UNDEFINED
+from .options import aggregate_option, over_option, store_argument
+from .output import check_figure
 
 KINDS = {
     "distributions": "distributions",
@@ -40,12 +41,7 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
 @click.option("--metric", "-m", help="Default: the one that the field looks at first.")
-@click.option(
-    "--aggregate",
-    "-a",
-    type=click.Choice(tuple(AGGREGATES)),
-    help="Default: the one that the field reports.",
-)
+@aggregate_option
 @click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
 @click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
@@ -91,10 +87,8 @@ def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
     Every figure says which aggregate it shows, over how many tracks, and what was done about missing scores.
     """
     from ..report import figures
-    from ..report.figures.canvas import format_of, need_matplotlib
 
-    format_of(output)
-    need_matplotlib().use("agg")  # files are written, and there may be no display
+    check_figure(output)
     draw = getattr(figures, KINDS[kind])
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)

@@ -14,7 +14,8 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
     """Refuse paths that do not exist, but for those that stand for the files of several levels or sources."""
     for path in value if isinstance(value, tuple) else (value,):
-        if "{" not in str(path) and not path.exists():
+        # Of a link that leads nowhere more can be said where it is read.
+        if "{" not in str(path) and not path.exists() and not path.is_symlink():
             raise click.BadParameter(f"Path {str(path)!r} does not exist.")
     return value
 

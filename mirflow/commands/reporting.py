@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from .options import store_argument
+from .options import label_option, label_stores, stores_argument
 
 
-@click.command("report", short_help="Write one HTML page about a store.")
-@store_argument
+@click.command("report", short_help="Write one HTML page about a store, or several.")
+@stores_argument
 @click.option(
     "--output",
     "-o",
@@ -29,12 +29,25 @@ from .options import store_argument
     show_default=True,
     help="Tracks to look at and listen to: all, worst, none, a number; auto keeps the page reasonably small.",
 )
-@click.option("--root", type=click.Path(path_type=Path), help="Where the annotations are, if they were moved.")
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
+)
 @click.option("--title", help="Default: the store's name.")
+@label_option
 def report_command(
-    store: Path, output: Path, metrics: tuple[str, ...], timelines: str, root: Path | None, title: str | None
+    stores: tuple[Path, ...],
+    output: Path,
+    metrics: tuple[str, ...],
+    timelines: str,
+    roots: tuple[Path, ...],
+    title: str | None,
+    labels: tuple[str, ...],
 ) -> None:
-    """Write a page about STORE that needs nothing else: no server, no network.
+    """Write a page about STORE that needs nothing else: no server, no network; several stores are asked as one.
 
     Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
     that can be listened to.
@@ -42,7 +55,8 @@ def report_command(
     from ..report.page import write_page
 
     begun = time.perf_counter()
-    page = write_page(store, output, timelines=timelines, metrics=metrics, root=root, title=title)
+    named = label_stores(stores, labels)
+    page = write_page(named, output, timelines=timelines, metrics=metrics, root=roots or None, title=title)
     for note in page.notes:
         click.echo(note, err=True)
     seconds = time.perf_counter() - begun

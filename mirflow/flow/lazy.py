@@ -100,10 +100,10 @@ class LazyCollection:
 
 def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
     """Read some tracks."""
-    return collect({track: _annotation(source) for track, source in zip(tracks, sources, strict=True)})
+    return collect({track: read_source(source) for track, source in zip(tracks, sources, strict=True)})
 
 
-def _annotation(source: Source) -> Annotation:
+def read_source(source: Source) -> Annotation:
     """What a source holds; of sound without its digest, for which all bytes would be read."""
     return source.open() if isinstance(source, StemsSource) else source.read()[0]
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..errors import AnnotationError, MirflowError
+from ..errors import AnnotationError, MirflowError, MirflowWarning
 from ..plan import Reference
 from ..readers.jams import annotators_of
 from ..readers.levels import gather_levels, has_levels
+from ..readers.meeting import NAMED, Truths
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern
 from ..readers.sources import FileSource, Source, as_asked
@@ -80,6 +82,8 @@ def discover(
     _place_references(discovery, references, troubles)
     _place_estimates(discovery, estimates, shared, troubles)
     discovery.systems = _chosen(evaluation, discovery, entrants, troubles)
+    if not troubles:
+        _meet_names(evaluation, resolved, discovery)
     discovery.tracks = sorted({*discovery.references, *(track for _, track in discovery.estimates)})
     several = any(len(one) > 1 for one in discovery.references.values())
     if several and evaluation.reference.combine is None:
@@ -325,6 +329,25 @@ def _chosen(evaluation: Evaluation, discovery: Discovery, entrants: Entrants, tr
     listed = evaluation.systems
     discovery.estimates = {key: source for key, source in discovery.estimates.items() if key[0] in listed}
     return list(listed)
+
+
+def _meet_names(evaluation: Evaluation, resolved: Resolved, discovery: Discovery) -> None:
+    """Call the items of lists as the reference does where nothing would meet else; say which systems have none of it.
+
+    Of declared classes those that are none are told one by one, and some that differ may still be worth something.
+    """
+    kind = resolved.reference.kind
+    if kind not in NAMED or resolved.classes is not None:
+        return
+    truths = Truths(kind, {track: [one.source for one in found] for track, found in discovery.references.items()})
+    own: dict[str, dict[str, Source]] = {}
+    for (system, track), source in discovery.estimates.items():
+        own.setdefault(system, {})[track] = source
+    for system, estimates in own.items():
+        met, warning = truths.meet(estimates, system)
+        discovery.estimates.update({(system, track): source for track, source in met.items()})
+        if warning:
+            warnings.warn(f"{evaluation.name}: {warning}", MirflowWarning, stacklevel=2)
 
 
 def absolute(folder: str) -> str:

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ..errors import InvalidAnnotationError
+from ..errors import InvalidAnnotationError, place_of
 from ..metrics.base import Measure
 from ..readers.patterns import Pattern
 from ..readers.scoretables import Row, ScoreTable, read_number
@@ -157,7 +157,7 @@ class _Reader:
             heavy = self._number(row, weight)[0]
             if not 0 <= heavy < np.inf:
                 self._refuse(row, f"a weight must be a number that is not negative, not {row.fields[weight]!r}")
-        here = f"{self.table.name}:{row.line}"
+        here = place_of(self.table.name, row.line)
         others = self.gathered.cells.setdefault((system, track), {})
         if name in others:
             self._refuse(row, f"system {system!r}, track {track!r}, {name} stands also in {others[name][2]}")

@@ -60,10 +60,12 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
     except MetricError as error:
         troubles.append((("grid",), str(error)))
     measures = list(_measures(evaluation, convention, troubles))
-    try:
-        convention.demand_classes(measures)
-    except MetricError as error:
-        troubles.append((("metrics",), str(error)))
+    # Classes whose file is broken are told already, and are not what is missing.
+    if classes is not None or evaluation.classes is None:
+        try:
+            convention.demand_classes(measures)
+        except MetricError as error:
+            troubles.append((("metrics",), str(error)))
     if troubles or grid is None:
         return troubles
     return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)

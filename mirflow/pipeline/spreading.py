@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import AnnotationError, MirflowError
-from ..readers.matrixhead import name_items
+from ..readers.meeting import call_alike
 from ..readers.options import Reading
 from ..readers.patterns import Match
-from ..readers.tables import WHOLE, Key, TableSource, format_of, holds_tracks, spread_table
+from ..readers.tables import WHOLE, Key, TableSource, format_of, holds_tracks, open_table, spread_table
 from .model import Estimates
 from .resolve import Trouble
 
@@ -60,7 +60,7 @@ def spread(
     for match in matches:
         values = dict(zip(names, match.values, strict=True))
         try:
-            sources = [source for source in spread_table(match, reading, tracks) if _wanted(source, side.annotator)]
+            sources = [source for source in _rows(match, reading, tracks) if _wanted(source, side.annotator)]
             if not sources and tracks and format_of(match.path, reading) in WHOLE:
                 asked = ", ".join(map(repr, tracks[:3]))
                 troubles.append(
@@ -75,24 +75,18 @@ def spread(
                 troubles.append(((key, "path"), str(error)))
                 continue
             sources = list(_unopened(match, reading, tracks))
-        called = _called([source.key.track for source in sources], tracks or ())
+        called = call_alike((source.key.track for source in sources), tracks or ())
         found += [(source, {**values, **_told(source.key), "track": called[source.key.track]}) for source in sources]
     return found
 
 
-def _called(own: Sequence[str], others: Sequence[str]) -> dict[str, str]:
-    """What the other side calls the tracks of a file: where it has none of them, paths and names of files may meet.
-
-    Examples
-    --------
-    >>> _called(["/q/q00.wav", "/q/q01.wav"], ["q00", "q02"])
-    {'/q/q00.wav': 'q00', '/q/q01.wav': 'q01'}
-    """
-    own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
-    short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
-    if not set(own).isdisjoint(others) or theirs.keys().isdisjoint(short):
-        return dict(zip(own, own, strict=True))
-    return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
+def _rows(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:
+    """One source for each annotation in a file; of a whole matrix for those that the other side has under any name."""
+    if tracks is None or format_of(match.path, reading) not in WHOLE:
+        return spread_table(match, reading)
+    keys, asked = open_table(match.path, reading, match.name).keys, set(tracks)
+    called = call_alike((key.track for key in keys), tracks)
+    return spread_table(match, reading, [own for own, theirs in called.items() if theirs in asked])
 
 
 def _unopened(match: Match, reading: Reading, tracks: Sequence[str]) -> Iterator[TableSource]:

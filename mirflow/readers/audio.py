@@ -12,7 +12,7 @@ import numpy as np
 
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Float
-from .content import file_stat
+from .content import file_stat, unreadable
 
 # What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
 _PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<told>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
@@ -201,4 +201,4 @@ def digest_file(path: str, name: str = "") -> str:
         with Path(path).open("rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
+        raise unreadable(path, error, name) from None

@@ -37,7 +37,7 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
                 raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
             return file.readall()
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
+        raise unreadable(path, error, name) from None
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
@@ -51,8 +51,34 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
     try:
         status = Path(path).stat()
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name or path) from None
+        raise unreadable(path, error, name) from None
     return status.st_size, status.st_mtime_ns
+
+
+def unreadable(path: str | Path, error: OSError, name: str | None = None) -> UnreadableError:
+    """Why a file cannot be read: of a link that leads nowhere, which file is gone.
+
+    Parameters
+    ----------
+    path : path
+    error : OSError
+    name : str or None
+        What to call the file in messages; None: its path.
+    """
+    message = dangling(Path(path)) or f"cannot be read: {error.strerror or error}"
+    return UnreadableError(message, path=name or path)
+
+
+def dangling(path: Path) -> str:
+    """What is wrong with a link that leads nowhere; empty for any other path."""
+    if not path.is_symlink() or path.exists():
+        return ""
+    return f"is a link to {str(path.readlink())!r}, which is not there"
+
+
+def is_listed_file(path: Path) -> bool:
+    """Whether what a folder lists stands for a file: a link that leads nowhere does, and is not left out in silence."""
+    return path.is_file() or bool(dangling(path))
 
 
 def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:

@@ -14,9 +14,9 @@ import msgspec
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..errors import InvalidAnnotationError, UnreadableError
+from ..errors import InvalidAnnotationError
 from ..ragged import Float
-from .content import decode, digest_of
+from .content import decode, digest_of, unreadable
 from .matrixhead import Head, split_row
 from .options import Reading
 from .ranker import Ranker
@@ -124,7 +124,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> Table:
             head = Head(file, reading, name)
             columns, rows = head.read()
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name) from None
+        raise unreadable(path, error, name) from None
     first: dict[str, int] = {}
 
     def key_of(line: bytes, number: int) -> Key | None:

@@ -127,9 +127,8 @@ class Pattern:
         if len(steps) > 1:
             if path.is_dir():
                 yield from self._descend(base, below, steps[1:], bound)
-        elif path.is_dir() == self.is_pack and path.exists():
-            status = path.stat()
-            yield self._match(base, below, bound, (status.st_size, status.st_mtime_ns))
+        elif path.is_dir() == self.is_pack and (path.exists() or path.is_symlink()):
+            yield self._match(base, below, bound, _stat(path))
 
     def _walk(self, base: str, name: str, rest: str, bound: Mapping[str, str]) -> Iterator[Match]:
         """Everything below a folder, for placeholders that span folder levels."""
@@ -214,7 +213,7 @@ def _entries(base: str, name: str) -> list[os.DirEntry[str]]:
         raise AnnotationError(f"folder cannot be listed: {error.strerror}", path=name or base) from None
 
 
-def _stat(entry: os.DirEntry[str]) -> tuple[int, int]:
+def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
     try:
         status = entry.stat()
     except OSError:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import overload
 
 from ..errors import UnreadableError
-from .content import decode
+from .content import decode, unreadable
 from .tables import Key, demand
 
 
@@ -83,7 +83,7 @@ class Spans:
             with Path(self.path).open("rb", buffering=0) as file:
                 return b"".join(_read(file, span) for span in spans)
         except OSError as error:
-            raise UnreadableError(f"cannot be read: {error.strerror or error}", path=self.name) from None
+            raise unreadable(self.path, error, self.name) from None
 
     def text(self, data: bytes) -> str:
         """The text of some rows."""
@@ -196,7 +196,7 @@ def index_rows(
                     current, begin, first = key, before, number
                 stop, last = end, number
     except OSError as error:
-        raise UnreadableError(f"cannot be read: {error.strerror or error}", path=name) from None
+        raise unreadable(path, error, name) from None
     if current is not None:
         found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
     return found

@@ -11,7 +11,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.signal import signal_column, unlike
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .audio import FileSignal, digest_file
-from .content import digest_of, file_stat, mix_stats
+from .content import digest_of, file_stat, is_listed_file, mix_stats
 from .options import Reading
 from .patterns import Match, Pattern, fill, group_by
 
@@ -224,7 +224,7 @@ def sound_files(folder: Path) -> list[Path]:
     AnnotationError
         If there is none.
     """
-    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         raise AnnotationError("no sound files in the folder", path=folder)
     return found
@@ -238,7 +238,7 @@ def sound_folders(folder: Path) -> list[Path]:
     AnnotationError
         If there is none.
     """
-    found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and path.is_file()}
+    found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
     if not found:
         raise AnnotationError(f"no sound files ({', '.join(SUFFIXES)}) in the folder", path=folder)
     return sorted(found)

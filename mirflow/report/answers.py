@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from ..analysis.answer import COUNTS, Answer
+from ..analysis.references import REFERENCES_DIFFER
 from .tables import Entry, Table
 
 ORIGIN = ("group", "task", "convention", "grid")
-NARROWED = ("stores", "where", "annotator", "param", "over", "across")
+NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", "across")
 _NAMES = ("metric", "aggregate", "system")
 _FIGURES = ("value", "unit", *COUNTS, "n_tracks", "missing", "undefined")
-_INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
+INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
 _MARKS = ("like_best", "test", "correction", "test_level")
 
 
@@ -25,9 +26,9 @@ def long_table(answer: Answer) -> Table:
     # Without a store there is no group, and no column for it.
     told = told_of(answer.attrs)
     origin = tuple(answer.attrs.get(name, "") for name in told)
-    named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *_INTERVAL, *_MARKS))
+    named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *INTERVAL, *_MARKS))
     ends = tuple(answer.ends.values())
-    how = _how(answer.attrs) if ends else ()
+    how = interval_columns(answer.attrs) if ends else ()
     marks = answer.like_best
     units, groups = answer.units, {group: tuple(map(plain_entry, answer.group(group))) for group in answer.filled}
     rows = tuple(
@@ -43,11 +44,11 @@ def long_table(answer: Answer) -> Table:
         )
         for cell in answer.cells()
     )
-    more = (*(_INTERVAL if ends else ()), *(() if marks is None else _MARKS))
+    more = (*(INTERVAL if ends else ()), *(() if marks is None else _MARKS))
     return Table((*told, *_NAMES, *named, *_FIGURES, *more), rows)
 
 
-def _how(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
+def interval_columns(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
     """How intervals came about."""
     return float(attrs["level"]), attrs["method"], int(attrs["replicates"]), resampled(attrs)
 

@@ -12,13 +12,14 @@ from ..analysis.extra import ExtraAnswer
 from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES
 from ..errors import counted
 from ..ragged import Int
-from .layouts import group_labels, show_figure, title_of
-from .notes import count_notes, infinity_notes, nothing_notes
+from .layouts import group_labels, interval_note, show_figure, show_interval, title_of
+from .notes import count_notes, infinity_notes, nothing_notes, reference_notes
 from .tables import Entry, Figure, Table, full_width
 
 Place = tuple[int, ...]
 
-_SAID = {**TABLE_AGGREGATES, **AGGREGATES, **CLASS_AGGREGATES}
+SAID = {**TABLE_AGGREGATES, **AGGREGATES, **CLASS_AGGREGATES}
+"""What each aggregate is, for people."""
 
 
 def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> Table:
@@ -88,11 +89,12 @@ def _figure(answer: ExtraAnswer, place: Place, percent: bool, whole: bool) -> Fi
     if whole and np.isfinite(value):
         return Figure(f"{value:.0f}")
     shown = show_figure(value, percent)
+    ends = show_interval([float(end[place]) for end in (answer.low, answer.high) if end is not None], percent)
     values = np.moveaxis(answer.value, 0, -1)[place[1:]]
     if answer.orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2:
-        return Figure(shown)
+        return Figure(shown, ends)
     best = np.nanmin(values) if answer.orientation == "lower" else np.nanmax(values)
-    return Figure(shown, best=shown == show_figure(float(best), percent))
+    return Figure(shown, ends, best=shown == show_figure(float(best), percent))
 
 
 def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
@@ -100,11 +102,14 @@ def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
     tracks = int(answer.n_tracks.sum()) // repeats(answer.attrs)
     lost, cells = lost // repeats(answer.attrs), tracks * len(answer.systems)
     over = f"in each track {answer.attrs['over'].replace('=', ': ')}; then " if "over" in answer.attrs else ""
-    notes = ["numbers are names" if answer.nominal else f"{over}{answer.aggregate}: {_SAID[answer.aggregate]}"]
+    notes = ["numbers are names" if answer.nominal else f"{over}{answer.aggregate}: {SAID[answer.aggregate]}"]
     notes += infinity_notes(answer.value, [answer.aggregate])
+    if answer.low is not None:
+        notes.append(interval_note(answer.attrs))
     if percent:
         notes.append("ratios in percent")
     told = f"{lost or 'none'} of {counted(cells, 'cell')}" + (f"; {MISSING[missing]}" if lost else "")
     nothing = nothing_notes(answer.attrs, tracks)
     nothing += (answer.attrs[UNGROUPED],) if UNGROUPED in answer.attrs else ()
+    nothing += reference_notes(answer.attrs)
     return (*notes, f"missing ({missing}): {told}", *nothing, "n: tracks with a value")

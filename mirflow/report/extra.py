@@ -11,9 +11,10 @@ from ..analysis.extra import ExtraAnswer
 from ..analysis.names import MISSING, TABLE_AGGREGATES
 from ..errors import counted
 from ..ragged import Float, Int
-from .answers import plain_entry, told_of, track_columns
+from .answers import INTERVAL, interval_columns, plain_entry, told_of, track_columns
 from .entries import is_whole, scores_table
 from .layouts import group_labels, show_figure, title_of
+from .notes import reference_notes
 from .tables import Entry, Table, full_width
 
 REST = "(rest)"
@@ -30,7 +31,8 @@ def entries_table(answer: ExtraAnswer) -> Table:
     answer : ExtraAnswer
     """
     origin = told_of(answer.attrs)
-    fixed = (*origin, "metric", "aggregate", "system", *answer.labels, "value", "unit", *_COUNTS)
+    more = () if answer.low is None else INTERVAL
+    fixed = (*origin, "metric", "aggregate", "system", *answer.labels, "value", "unit", *_COUNTS, *more)
     named = track_columns(answer.groupings, fixed)
     rows: list[tuple[Entry, ...]] = []
     for system, name in enumerate(answer.systems):
@@ -48,7 +50,9 @@ def entries_table(answer: ExtraAnswer) -> Table:
             for place in map(tuple, np.argwhere(there).tolist()):
                 labels = (along[at] for along, at in zip(answer.labels.values(), place, strict=True))
                 number = int(answer.n_values[system, group][place] if answer.is_score else answer.n[system, group])
-                tail: tuple[Entry, ...] = (answer.unit, number, lost, many, answer.attrs["missing"])
+                ends = [float(end[system, group][place]) for end in (answer.low, answer.high) if end is not None]
+                how = interval_columns(answer.attrs) if ends else ()
+                tail: tuple[Entry, ...] = (answer.unit, number, lost, many, answer.attrs["missing"], *ends, *how)
                 rows.append((*head, *values, *map(str, labels), float(own[place]), *tail))
     return Table((*origin, "metric", "aggregate", "system", *named, *fixed[len(origin) + 3 :]), tuple(rows))
 
@@ -170,4 +174,4 @@ def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int
     values = np.nan_to_num(_flat(answer, system, group))
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
-    return tuple(notes)
+    return (*notes, *reference_notes(answer.attrs))

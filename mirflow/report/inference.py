@@ -8,10 +8,12 @@ import numpy as np
 
 from ..analysis.aggregate import VALUELESS
 from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
-from ..analysis.names import AGGREGATES, MISSING, say_undefined
+from ..analysis.names import MISSING, say_undefined
 from ..ragged import Int
 from .answers import NARROWED, ORIGIN, resampled
+from .entries import SAID
 from .layouts import show_figure, show_interval, title_of, together
+from .notes import reference_notes
 from .tables import Entry, Table
 
 _PAIR = ("difference", "low", "high", "p", "p_adjusted")
@@ -60,7 +62,7 @@ def _ranking(found: Comparison, metric: int, percent: bool) -> Table:
         for place in found.ranked(metric)
     )
     kind = found.aggregates[metric]
-    notes = (f"{kind}: {AGGREGATES[kind]}", *(("ratios in percent",) if shown else ()), _letters_note(found.attrs))
+    notes = (f"{kind}: {SAID[kind]}", *(("ratios in percent",) if shown else ()), _letters_note(found.attrs))
     return Table(("system", found.metrics[metric], "group"), rows, _title(found, metric), notes)
 
 
@@ -78,9 +80,10 @@ def _pairs(found: Comparison, metric: int, percent: bool) -> Table:
             difference = f"{show_figure(float(arrays['difference'][cell]), shown)} {ends}".strip()
             wins, ties, n = (int(arrays[name][cell]) for name in ("wins", "ties", "n"))
             p = (show_p(float(arrays[name][cell])) for name in ("p", "p_adjusted"))
-            counts = (wins, ties, n - wins - ties)
+            counts = (wins, ties, n - wins - ties) if found.unitwise else ()
             rows.append((found.systems[first], found.systems[second], difference, *p, *counts))
-    columns = ("system", "other", "difference", "p", "p_corrected", "wins", "ties", "losses")
+    more = ("wins", "ties", "losses") if found.unitwise else ()
+    columns = ("system", "other", "difference", "p", "p_corrected", *more)
     return Table(columns, tuple(rows), notes=_pair_notes(found, metric))
 
 
@@ -93,14 +96,18 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
     drawn = f"bootstrap, {attrs['method']}, {attrs['replicates']} replicates"
-    undefined = f"; undefined ({attrs['undefined']}): {say_undefined(attrs['undefined'], attrs.get(VALUELESS, ''))}"
+    undefined = attrs["undefined"]
+    policies = f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}"
+    if found.unitwise:
+        policies += f"; undefined ({undefined}): {say_undefined(undefined, attrs.get(VALUELESS, ''))}"
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
     return (
         *_nothing(counts),
-        f"n: {span} units ({unit}{clustered}); missing ({attrs['missing']}): {MISSING[attrs['missing']]}{undefined}",
+        f"n: {span} units ({unit}{clustered}); {policies}",
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
-        f"wins, ties, losses: units on which system {better}",
+        *((f"wins, ties, losses: units on which system {better}",) if found.unitwise else ()),
+        *reference_notes(attrs),
     )
 
 
@@ -132,7 +139,7 @@ def comparison_long_table(found: Comparison) -> Table:
             floats = {one: float(found.arrays[one][cell]) for one in (*_PAIR, *_SIZES)}
             counts = [int(found.arrays[one][cell]) for one in ("n", "wins", "ties")]
             pair: list[Entry] = [*(floats[one] for one in _PAIR), int(significant[cell]), found.tests[metric]]
-            losses = counts[0] - counts[1] - counts[2]
+            losses = counts[0] - counts[1] - counts[2] if found.unitwise else 0
             rows.append((*origin, *named, *values, *pair, *counts, losses, *(floats[one] for one in _SIZES), *said))
     columns = (
         *(*told, "metric", "aggregate", "system", "other", "value", "other_value"),
@@ -171,6 +178,7 @@ def _mean_ranks(found: Friedman, metric: int) -> Table:
         f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); intervals that overlap do not "
         "differ; rank 1 is the best",
         _letters_note(found.attrs),
+        *reference_notes(found.attrs),
     )
     return Table(("system", "low", "mean_rank", "high", "group"), tuple(rows), _title(found, metric), notes)
 

@@ -15,7 +15,7 @@ from ..errors import QueryError, counted
 from ..metrics.base import get_task, tasks
 from ..ragged import Int
 from .answers import plain_entry
-from .notes import count_notes, infinity_notes, nothing_notes, unit_notes
+from .notes import count_notes, infinity_notes, nothing_notes, reference_notes, unit_notes
 from .tables import MARK, Entry, Figure, Table, text_width, to_text
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
@@ -123,7 +123,7 @@ def show_figure(value: float, percent: bool) -> str:
 
 def show_interval(ends: Sequence[float], percent: bool) -> str:
     """The ends of an interval for people; nothing where there is none."""
-    return "" if np.isnan(ends).any() else f"[{', '.join(show_figure(end, percent) for end in ends)}]"
+    return "" if not ends or np.isnan(ends).any() else f"[{', '.join(show_figure(end, percent) for end in ends)}]"
 
 
 class Grouped(Protocol):
@@ -252,6 +252,7 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     if missing == "common" and len(one.systems) > 1 and lost and not one.counts["n"].any() and not bare:
         notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
     notes += nothing_notes(one.attrs, tracks)
+    notes += reference_notes(one.attrs)
     if UNGROUPED in one.attrs:
         notes.append(one.attrs[UNGROUPED])
     if one.attrs["left_out"]:

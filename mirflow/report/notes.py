@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..analysis.references import REFERENCES_DIFFER
 from ..ragged import Float, Int
 
 
@@ -68,6 +69,12 @@ def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
         return ("inf: half of the scores or more are infinite",)
     hint = "medians (aggregate: median) are moved little by a few"
     return (f"inf: some scores are infinite, and so is their mean; {hint}",)
+
+
+def reference_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
+    """That stores which are asked as one do not have the same references."""
+    said = attrs.get(REFERENCES_DIFFER, "")
+    return (f"references: {said}",) if said else ()
 
 
 def nothing_notes(attrs: Mapping[str, str], tracks: int) -> tuple[str, ...]:

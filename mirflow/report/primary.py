@@ -8,6 +8,7 @@ from types import MappingProxyType
 from ..analysis.answer import Answer
 from ..analysis.names import AGGREGATES, MISSING
 from .layouts import Figures, group_labels, interval_note, mark_note, show_span
+from .notes import reference_notes
 from .tables import Entry, Table
 
 _TITLE = "the first metric of each evaluation"
@@ -44,6 +45,8 @@ def primary_table(
         notes.append(mark_note(first.attrs))
     if percent:
         notes.append("ratios in percent")
+    for one in answers:
+        notes += [f"{one.attrs.get('group', '')}: {said}" for said in reference_notes(one.attrs)]
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")

@@ -17,7 +17,7 @@ from .content import Coords
 
 FORMAT = 1
 FORMAT_KEY = "mirflow_pack"
-DIGEST, VOCABULARY = "digest", "label_vocabulary"
+DIGEST = "digest"
 
 
 def size_name(kind: Kind, depth: int) -> str:

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..annotations.collection import VOCABULARY
 from ..annotations.schema import KINDS
 from ..errors import StoreError
 from ..ragged import Ragged
 from .columns import Array, entries
 from .content import Entry
 from .generations import resolve
-from .pack import DIGEST, FORMAT, FORMAT_KEY, VOCABULARY, Pack, size_name
+from .pack import DIGEST, FORMAT, FORMAT_KEY, Pack, size_name
 from .reading import reading
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def read_pack(path: str | Path) -> Pack:
         labels: tuple[str, ...] = ()
         columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
         if "label" in columns:
-            labels = tuple(_whole(root, VOCABULARY).tolist())
+            labels = tuple(_whole(root, _vocabulary_of(root)).tolist())
             codes = columns["label"]
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise StoreError(f"{path}: is damaged: a label's code is outside the vocabulary")
@@ -81,6 +82,11 @@ def read_pack(path: str | Path) -> Pack:
         if {len(tracks), len(digests)} != {len(rows)}:
             raise StoreError(f"{path}: is damaged: {len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows")
         return Pack(kind.name, tracks, rows, attrs, _track_attrs(root, len(rows)), digests)
+
+
+def _vocabulary_of(root: zarr.Group) -> str:
+    """The variable with the texts, which the codes name: packs of early versions call it ``label_vocabulary``."""
+    return str(root["label"].attrs.get("vocabulary", VOCABULARY))
 
 
 def _whole(root: zarr.Group, name: str) -> Array:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..annotations.annotation import Attribute
+from ..annotations.collection import CODE, VOCABULARY
 from ..annotations.schema import KINDS, Kind
 from ..errors import StoreError
 from ..ragged import Ragged
 from .columns import Array, column, safe_name, strings
 from .content import Coords
 from .files import storing, sync_folder, sync_tree
-from .pack import DIGEST, FORMAT, FORMAT_KEY, VOCABULARY, Pack, row_digests, size_name
+from .pack import DIGEST, FORMAT, FORMAT_KEY, Pack, row_digests, size_name
 from .pack_reading import read_pack_attrs
 
 if TYPE_CHECKING:
@@ -161,7 +162,7 @@ def _write(root: zarr.Group, pack: Pack) -> None:
     for name in sorted(rows.columns):
         _put(root, name, *_stored(kind, name, rows))
     if "label" in rows.columns:
-        _put(root, VOCABULARY, strings(rows.labels), VOCABULARY, {"long_name": "labels that the codes stand for"})
+        _put(root, VOCABULARY, strings(rows.labels), CODE, {"long_name": "text of each label code"})
     for name, values in pack.track_attrs.items():
         _put(root, _coord_name(name), column(values), "track", {"long_name": name, "track_attribute": name})
 

@@ -161,7 +161,24 @@ class TestCommands:
         path.write_text(self.GRADES + "q,a,g1,SS,5\n")
         failed = CliRunner().invoke(cli, ["graders", str(path)])
         assert failed.exit_code == 2
-        assert "grades.csv: query 'q': grader 'g1' judged 'a' twice" in failed.output
+        assert f"{path}:6: query 'q': grader 'g1' judged 'a' twice" in failed.output
+        with pytest.raises(AnnotationError, match=r"grades\.csv:6: query 'q': grader 'g1'"):
+            grader_agreement(path)
+
+    @pytest.mark.parametrize(
+        ("row", "message"),
+        [
+            ("q,c,g1,XS,5", "query 'q': not a broad category: 'XS'; known: NS, SS, VS"),
+            ("q,c,g1,VS,high", "value is not a number: 'high'"),
+            (",c,g1,VS,5", "the row names no track; columns: track, system, annotator"),
+        ],
+    )
+    def test_what_is_wrong_with_a_row_is_told_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
+        path = tmp_path / "grades.csv"
+        path.write_text(f"# asked in May\n{self.GRADES}{row}\n")
+        failed = CliRunner().invoke(cli, ["graders", str(path)])
+        assert failed.exit_code == 2
+        assert f"error: {path}:7: {message}" in failed.output
 
     def test_a_file_without_rows(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"

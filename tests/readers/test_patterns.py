@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,7 @@ def test_sizes_times_and_links(tmp_path: Path) -> None:
     first, second = Pattern("{track}.lab").find(tmp_path)
     assert (first.path, first.name, first.size, first.modified) == (str(tmp_path / "a.lab"), "a.lab", 6, 7)
     assert (second.size, second.modified) == (-1, 0)
+    assert Pattern("b.lab").find(tmp_path) == [replace(second, values=())], "with or without a placeholder"
     assert found("{folder}/{track}.txt", tmp_path) == [("elsewhere", "c"), ("linked", "c")]
 
 

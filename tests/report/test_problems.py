@@ -21,6 +21,7 @@ class TestKinds:
             ("system 'KO1' has no estimate of track 'a'", "system 'NG1' has no estimate of track 'b'"),
             ("est/a.lab:3: not a chord: 'H/3'", "est/b.lab:4: not a chord: 'H/3'"),
             ("refs.zarr [a]: is gone", "refs.zarr [b]: is gone"),
+            ("genres.tsv:2 [a]: not a class here: 'jaz'", "genres.tsv:9 [b]: not a class here: 'jaz'"),
         ],
     )
     def test_other_names_are_no_other_reason(self, first, second):

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation, from_ragged, to_ragged
+from mirflow.annotations.collection import to_variables
 from mirflow.annotations.schema import KINDS
 from mirflow.errors import StoreError, UnreadableError
 from mirflow.ragged import Ragged
@@ -258,12 +259,30 @@ def test_a_variable_that_is_gone_is_damage(path):
         read_pack(path)
 
 
-@pytest.mark.parametrize("name", ["row_size", "start", "label", "label_vocabulary", "digest", "track"])
+@pytest.mark.parametrize("name", ["row_size", "start", "label", "vocabulary", "digest", "track"])
 def test_a_chunk_that_was_lost_on_the_way_is_damage(path, name):
     write_pack(path, "intervals", TRACKS, intervals([(0, 1, "N")], [], [], []))
     (path / name / "c" / "0").unlink()
     with pytest.raises(StoreError, match=f"refs.zarr: is damaged: chunks of '{name}' are lost; pack"):
         read_pack(path)
+
+
+def test_the_texts_of_labels_are_called_as_in_a_dataset(path):
+    write_pack(path, "intervals", TRACKS, CHORDS)
+    stored = zarr.open_group(str(path), mode="r")
+    dim, texts, attrs = to_variables(KINDS["intervals"], CHORDS)["vocabulary"]
+    assert stored["vocabulary"][:].tolist() == texts.tolist()
+    assert stored["vocabulary"].metadata.dimension_names == (dim,)
+    assert stored["vocabulary"].attrs["long_name"] == attrs["long_name"]
+
+
+def test_packs_of_early_versions_call_them_otherwise_and_are_read_all_the_same(path):
+    write_pack(path, "intervals", TRACKS, CHORDS)
+    (path / "vocabulary").rename(path / "label_vocabulary")
+    about = path / "label" / "zarr.json"
+    about.write_text(about.read_text().replace('"vocabulary": "vocabulary"', '"vocabulary": "label_vocabulary"'))
+    damage(path, "row_size", [2, 1, 0, 2])  # which leaves no index of what was there
+    assert_same_rows(read_pack(path).rows, CHORDS)
 
 
 def test_a_pack_that_is_there_is_replaced_only_on_demand(path):

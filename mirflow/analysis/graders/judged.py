@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ...ragged import Float, Int, rows_of
 
 Judgements = Collection | str | os.PathLike[str]
 """A collection of judgements, or the file that holds them."""
+SOURCE = "judged_file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,12 @@ class AllJudged:
 
 
 def read_judgements(path: str | os.PathLike[str]) -> Collection:
-    """The judgements in a file, by query."""
+    """The judgements in a file, by query; the attribute ``judged_file`` says which file."""
     from ...loading import load_collection
 
     found = load_collection(path, "similarity")
     assert isinstance(found, Collection)  # not a lazy one, as none was asked for
-    return found
+    return replace(found, attrs={**found.attrs, SOURCE: os.fspath(path)})
 
 
 def all_judged(judgements: Judgements) -> AllJudged:
@@ -58,18 +59,30 @@ def all_judged(judgements: Judgements) -> AllJudged:
     Raises
     ------
     AnnotationError
-        For another kind, and for judgements that contradict themselves, with the query.
+        For another kind, and for judgements that contradict themselves, with the query, and with file and line if they
+        were read by `read_judgements`.
     """
-    source = ""
     if not isinstance(judgements, Collection):
-        source = os.fspath(judgements)
         judgements = read_judgements(judgements)
     if judgements.kind != "judgements":
         raise AnnotationError(f"needs judgements of candidates, not {judgements.kind}")
+    source = str(judgements.attrs.get(SOURCE, ""))
     cleaned = clean(judgements.rows)
     for row, flaw in cleaned.flaws.items():
-        raise InvalidAnnotationError(f"query {judgements.tracks[row]!r}: {flaw.message}", path=source or None)
+        query = judgements.tracks[row]
+        line = _line(source, query, flaw.item) if source else None
+        raise InvalidAnnotationError(f"query {query!r}: {flaw.message}", path=source or None, line=line)
     rows = cleaned.rows
     key = rows_of(rows.counts[0]) * max(len(rows.labels), 1) + rows.columns["label"]
     _, pair = np.unique(key, return_inverse=True)
     return AllJudged(pair, rows.columns["level"], rows.columns["value"], source)
+
+
+def _line(path: str, query: str, item: int) -> int | None:
+    """Where a judgement stands in its file, which is read again: a collection has no lines."""
+    from ...loading import load_collection
+
+    lazy = load_collection(path, "similarity", lazy=True)
+    assert not isinstance(lazy, Collection)
+    annotation, _ = lazy.sources[lazy.tracks.index(query)].read()
+    return annotation.line(item)

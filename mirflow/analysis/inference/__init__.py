@@ -2,11 +2,13 @@
 
 from .agreement import Agreement, agreement
 from .bootstrap import intervals
-from .comparisons import Comparison, compare
+from .comparison import Comparison
+from .comparisons import compare
 from .corrections import CORRECTIONS, correct
 from .friedman import Friedman, friedman
 from .groups import letters, significance_groups
 from .paired import TESTS
+from .rated import rate_intervals
 from .resampling import METHODS
 
 __all__ = [
@@ -22,5 +24,6 @@ __all__ = [
     "friedman",
     "intervals",
     "letters",
+    "rate_intervals",
     "significance_groups",
 ]

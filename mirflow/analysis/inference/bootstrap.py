@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...ragged import Float
+from ...ragged import Float, Int
 from ..aggregate import answer_of
 from ..answer import Answer
 from ..grouping import Grouping
@@ -135,3 +135,37 @@ def draw(figures: Figures, number: int, how: Resampling) -> Float:
         found[:, start : start + len(counts)] = figures.again(counts)
         start += len(counts)
     return found
+
+
+def difference_bounds(
+    value: Float, replicates: Float | None, left_out: Float | None, pairs: Int, how: Resampling
+) -> dict[str, Float]:
+    """Differences of a figure of every two systems, with their intervals.
+
+    Parameters
+    ----------
+    value : float64 (systems,)
+    replicates : float64 (systems, replicates) or None
+        None: too few units for intervals.
+    left_out : float64 (clusters, systems) or None
+    pairs : int64 (pairs, 2)
+    how : Resampling
+
+    Returns
+    -------
+    dict of str to float64 (pairs,)
+        ``difference``, ``low`` and ``high``.
+    """
+    with np.errstate(invalid="ignore"):  # of two infinite figures, NaN says that they have no difference
+        difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    if replicates is not None and left_out is not None:
+        # The pairs of one system at a time: replicates of all of them may not fit the memory.
+        for first in np.unique(pairs[:, 0]).tolist():
+            rows = np.flatnonzero(pairs[:, 0] == first)
+            second = pairs[rows, 1]
+            with np.errstate(invalid="ignore"):
+                again = replicates[[first]] - replicates[second]
+                acceleration = accelerations(left_out[:, [first]] - left_out[:, second])
+            low[rows], high[rows] = bounds(again, difference[rows], acceleration, how)
+    return {"difference": difference, "low": low, "high": high}

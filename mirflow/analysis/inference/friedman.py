@@ -11,9 +11,11 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Bool, Float
 from ..aggregate import VALUELESS, origin_of
+from ..extra import ExtraAnswer
 from ..question import Question
 from ..scoreboard import Array, Scoreboard
 from .comparisons import comparable
+from .figure_units import ask_units, figures_as_units
 from .groups import letters, significance_groups
 from .layout import dataset_of
 from .resampling import check_level
@@ -151,7 +153,9 @@ def friedman(
         `missing` is ``common`` (the default), ``zero`` or ``raise``.
     unit : str
         ``track``, or a coordinate along the tracks (fold, class, query, ...) within whose values the scores are
-        aggregated before they are ranked; so are the scores of several annotators of a track.
+        aggregated before they are ranked; so are the scores of several annotators of a track. Of a metric with extra
+        dims it may be one of these, or ``class``, ``tag``: figures over all tracks are ranked on each of its labels;
+        figures of classes and tags are also ranked on the values of a coordinate, each over its tracks.
     level : float
         1 minus the chance of any false difference.
     group : str
@@ -175,7 +179,11 @@ def friedman(
     check_level(level)
     if question.missing == "skip":
         raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
-    part = comparable(board, replace(question, missing=question.missing or "common"))
+    question = replace(question, missing=question.missing or "common")
+    variable = figures_as_units(board, question, unit)
+    if variable is not None:
+        return _of_figures(*ask_units(board, variable, question, unit, group), unit, level, question.undefined)
+    part = comparable(board, question)
     signs = signs_of(part.metric_names, part.texts("orientation"))
     sample = sample_of(part, unit)
     if sample.repeats:
@@ -191,6 +199,17 @@ def friedman(
         for dim, places in (("system", part.systems), ("metric", part.metrics))
     ]
     return Friedman(part.system_names, part.metric_names, part.kinds, along[0], along[1], ranks, attrs)
+
+
+def _of_figures(figures: ExtraAnswer, score: Float, unit: str, level: float, undefined: str) -> Friedman:
+    """Ranks of figures over tracks, float64 (systems, units)."""
+    (sign,) = signs_of([figures.metric], [figures.orientation])
+    complete: Bool = np.logical_not(np.isnan(score).any(axis=0, keepdims=True)).T
+    ranks = rank_systems(-sign * score[..., np.newaxis], complete, level)
+    attrs = {**figures.attrs, "level": f"{level:.15g}", "unit_of_comparison": unit}
+    attrs |= {"undefined": undefined, "left_out": ""}
+    along = {"orientation": np.array([figures.orientation]), "unit": np.array([figures.unit])}
+    return Friedman(figures.systems, [figures.metric], [figures.aggregate], figures.system_coords, along, ranks, attrs)
 
 
 def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:

@@ -9,6 +9,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
 from .figures import Ratios
+from .rates import Rates, without_rounding
 from .resampling import Resampling
 from .sample import Sample, differences, settle
 
@@ -132,7 +133,7 @@ def swap_ratios(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Flo
         first, second = ((both[0] + way * change[0], both[1] + way * change[1]) for way in (1, -1))
         return _ratio(*first, least) - _ratio(*second, least)
 
-    return _count_extremes(swapped, figures.clusters, near, how)
+    return count_extremes(swapped, figures.clusters, near, how)
 
 
 def swap_medians(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Float:
@@ -151,10 +152,35 @@ def swap_medians(sample: Sample, metric: int, pairs: Int, how: Resampling) -> Fl
             found[:, place] = differences(first, second)
         return found
 
-    return _count_extremes(swapped, int(cluster.max()) + 1, near[pairs].sum(axis=1), how)
+    return count_extremes(swapped, int(cluster.max()) + 1, near[pairs].sum(axis=1), how)
 
 
-def _count_extremes(swapped: Callable[[Float], Float], units: int, near: Float, how: Resampling) -> Float:
+def swap_rates(rates: Rates, pairs: Int, how: Resampling) -> Float:
+    """Swap what two systems add up, cluster by cluster, and compare the figures that are read off the sums.
+
+    Returns
+    -------
+    float64 (pairs, figures)
+    """
+    total, scale = rates.counts.sum(axis=1), np.abs(rates.counts).sum(axis=1)
+    observed = rates.values()
+    near = _NEAR * (np.abs(observed[pairs[:, 0]]) + np.abs(observed[pairs[:, 1]]))
+
+    def swapped(signs: Float) -> Float:
+        found = np.empty((len(signs), *near.shape))
+        for part in rates.parts(len(signs), len(rates.counts)):
+            signed = [signs[part] @ own for own in rates.counts]
+            for place, (left, right) in enumerate(pairs.tolist()):
+                both, change = (total[left] + total[right]) / 2, (signed[left] - signed[right]) / 2
+                sides = (without_rounding(both + way * change, scale[left] + scale[right]) for way in (1, -1))
+                first, second = map(rates.ratio, sides)
+                found[part, place] = first - second
+        return found.reshape(len(signs), -1)
+
+    return count_extremes(swapped, rates.clusters, near.ravel(), how).reshape(near.shape)
+
+
+def count_extremes(swapped: Callable[[Float], Float], units: int, near: Float, how: Resampling) -> Float:
     """How often a difference is at least as far from 0 as the one observed, among those that are defined."""
     observed = np.abs(swapped(np.ones((1, units))))[0]
     chunks, exact = how.signs(units, len(near))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -54,7 +54,7 @@ class Sample:
     def take(self, units: Int) -> Sample:
         """Some of the units."""
         three = (self.score[:, units], self.weight[:, units], self.included[:, units])
-        return Sample(self.kinds, *three, self.duration[units], _counted(self.cluster[units]))
+        return Sample(self.kinds, *three, self.duration[units], recount(self.cluster[units]))
 
     def terms(self, system: int, metric: int) -> tuple[Float, Float]:
         """What a ratio adds up over the units, above and below the fraction line: float64 (units,) each."""
@@ -105,7 +105,9 @@ def sample_of(part: Part, unit: str = TRACK, cluster: str | None = None, tracks:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
     score, included = part.scores()
     own = np.arange(len(part.tracks), dtype=np.int64)
-    codes = _tracks(part) if cluster in (None, TRACK) else _clusters(part, str(cluster))
+    codes = _tracks(part)
+    if cluster not in (None, TRACK):
+        codes = clusters(part.board, part.tracks, str(cluster), codes)
     whole = Sample(part.kinds, score, part.weight, included, part.duration, codes)
     sample = whole if tracks is None else whole.take(tracks)
     return sample if unit == TRACK else _by_unit(part, sample, unit, own if tracks is None else tracks)
@@ -139,13 +141,24 @@ def _by_unit(part: Part, sample: Sample, unit: str, tracks: Int) -> Sample:
     return Sample(kinds, score, ones, included, ones[0, :, 0], np.arange(len(members), dtype=np.int64))
 
 
-def _clusters(part: Part, name: str) -> Int:
-    """The cluster of each track."""
-    grouping = Grouping.of(part.board, part.tracks, [name])
-    alone = _lacking(grouping)
+def clusters(board: Scoreboard, tracks: Sequence[int], name: str, alone: Int) -> Int:
+    """The cluster of each track, counted from 0.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    tracks : sequence of int
+        Positions on the board.
+    name : str
+        A coordinate along the tracks.
+    alone : int64 (tracks,)
+        What is drawn together where there is no value of it.
+    """
+    grouping = Grouping.of(board, tracks, [name])
+    lacking = _lacking(grouping)
     codes = grouping.codes.copy()
-    codes[alone] = grouping.count + _tracks(part)[alone]
-    return _counted(codes)
+    codes[lacking] = grouping.count + alone[lacking]
+    return recount(codes)
 
 
 def _tracks(part: Part) -> Int:
@@ -161,7 +174,7 @@ def _lacking(grouping: Grouping) -> Bool:
     return empty[grouping.codes]
 
 
-def _counted(codes: Int) -> Int:
+def recount(codes: Int) -> Int:
     """Codes from 0 without gaps."""
     return np.unique(codes, return_inverse=True)[1].astype(np.int64)
 

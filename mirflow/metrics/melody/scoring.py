@@ -15,8 +15,8 @@ from .frames import MOST_FRAMES, Frames, Tally, hop_counts, mean_hop, on_hop, on
 from .readings import READINGS, Reading, voicing_false_alarm
 from .series import Series, series_of
 
-_BATCH = 2**15
-"""Frames that are handled at once, so that what is computed from them stays in the cache."""
+_BATCH = 2**17
+"""Frames that are handled at once: what is computed from them stays in the cache, and outweighs the calls."""
 
 REFERENCE = "reference"
 TOO_EARLY = "the reference starts at {} s, before the estimate and before 0 s: there is nothing to compare it with"
@@ -79,6 +79,8 @@ def score(
     seconds = np.zeros(len(reference_row))
     refused: dict[int, str] = {}
     filled = np.flatnonzero(references.counts[0][reference_row] > 0)
+    # Pairs of one reference come together, so that it is laid out, and read on a hop, once for many of them.
+    filled = filled[np.argsort(reference_row[filled], kind="stable")]
     estimates, silence = _silent_rows(estimates)
     rows = reference_row[filled], np.where(estimates.counts[0][estimate_row[filled]] > 0, estimate_row[filled], silence)
     sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]

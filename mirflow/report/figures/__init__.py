@@ -1,8 +1,9 @@
-"""Figures for papers, drawn from a result store; matplotlib (extra ``report``) is imported when one is drawn."""
+"""Figures for papers, of result stores and judgements; matplotlib (extra ``report``) is imported when one is drawn."""
 
 from .canvas import save
 from .confusion import confusion
 from .distributions import distributions
+from .graders import graders
 from .groups import groups
 from .heatmap import heatmap
 from .ranks import critical_difference
@@ -14,6 +15,7 @@ __all__ = [
     "confusion",
     "critical_difference",
     "distributions",
+    "graders",
     "groups",
     "heatmap",
     "save",

@@ -20,6 +20,7 @@ from ...analysis.selection import find_single, find_tables, split_names
 from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..layouts import title_of
+from ..notes import reference_notes
 from ..page.contents import main_metrics
 from .canvas import Frame, Width
 
@@ -252,7 +253,7 @@ def describe(answer: Answer, *, notes: Sequence[str] = (), aggregated: bool = Tr
         kind = answer.attrs[policy]
         if count or policy == "missing":
             parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meant[policy]}" if count else "none"))
-    return "; ".join([part for part in (*parts, *notes) if part])
+    return "; ".join([part for part in (*parts, *notes, *reference_notes(answer.attrs)) if part])
 
 
 def infinite(values: Float, name: str = "infinite score") -> list[str]:

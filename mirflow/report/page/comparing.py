@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...analysis.scoreboard import Array, Scoreboard
 from ...annotations.annotation import Annotation
-from ...plan import EvaluationPlan, Reference
 from ...readers.sources import Source
 from .encoding import Encoded, encode
+from .files import REFERENCE, Files
 from .judging import Judge
 from .sources import Shelf
 from .vocabulary import Vocabulary
 
-REFERENCE = -1
-"""Stands for the references among the systems whose files have changed."""
+REFERENCE_PLACE = -1
+"""Stands for the references among the positions of systems whose files have changed."""
 _GONE = "the pipeline no longer has this system"
+_LOST = "the annotations of its store cannot be found"
+_ELSEWHERE = "its store does not have this track"
 
 
 @dataclass
@@ -43,34 +43,57 @@ class Track:
         return self.places[id(annotation)]
 
 
+@dataclass
+class _Truth:
+    """A reference of a track, and the files it is among: stores that have the same one share it."""
+
+    shown: Annotation | str
+    annotator: str
+    owners: dict[int, Source]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The estimate of one system: from which files, or why there is none."""
+
+    owner: int
+    source: Source | None
+    shown: Annotation | str
+
+
 class Comparer:
     """The tracks of an evaluation, from the files that there are now.
 
     Parameters
     ----------
-    board : Scoreboard
-        What was scored: its systems and their order, and the digests of the files.
-    plan : EvaluationPlan
-        The files.
+    systems : sequence of str
+        In the order of the evaluation.
+    files : sequence of Files
+        Of each store that it comes from.
     judge : Judge
     shelf : Shelf
     vocabulary : Vocabulary
         It grows.
+    lost : collection of str
+        Systems of stores whose files cannot be found.
     """
 
     def __init__(
-        self, board: Scoreboard, plan: EvaluationPlan, judge: Judge, shelf: Shelf, vocabulary: Vocabulary
+        self,
+        systems: Sequence[str],
+        files: Sequence[Files],
+        judge: Judge,
+        shelf: Shelf,
+        vocabulary: Vocabulary,
+        lost: Collection[str] = (),
     ) -> None:
-        self.plan, self.judge, self.shelf, self.vocabulary = plan, judge, shelf, vocabulary
-        places = {name: place for place, name in enumerate(plan.systems)}
-        self._rows = [plan.estimates[places[name]] if name in places else None for name in board.systems]
-        self._scored = {track: place for place, track in enumerate(board.tracks)}
-        self._planned = {track: place for place, track in enumerate(plan.tracks)}
-        self._digests: Array = board.digests()
+        self.systems, self.files, self.lost = systems, files, lost
+        self.judge, self.shelf, self.vocabulary = judge, shelf, vocabulary
+        self._task = files[0].plan.task
 
     def has(self, name: str) -> bool:
         """Whether there are files of a track."""
-        return name in self._planned
+        return any(one.has(name) for one in self.files)
 
     def compare(self, name: str, track: Track) -> dict[str, Any]:
         """Who annotated a track, how the estimates are judged by each of them, and which files have changed.
@@ -79,71 +102,68 @@ class Comparer:
         -------
         dict
             ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
-            [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE`.
+            [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
-        place = self._planned[name]
-        references = self.plan.references[place]
-        shown = [self.shelf.read(one.source) for one in references]
-        sources = [None if row is None else row[place] for row in self._rows]
-        estimates = [self._read(row is not None, source) for row, source in zip(self._rows, sources, strict=True)]
-        task = self.plan.task
+        own = {place: one for place, one in enumerate(self.files) if one.has(name)}
+        truths = self._truths(name, own)
+        sides = [self._side(system, name, own) for system in self.systems]
+        task = self._task
         return {
-            "references": [
-                [track.put(one, task, self.vocabulary), _annotator(own, one)]
-                for own, one in zip(references, shown, strict=True)
-            ],
-            "estimates": [track.put(one, task, self.vocabulary) for one in estimates],
-            "evidence": [
-                self._judged(own.source, one, sources, estimates) for own, one in zip(references, shown, strict=True)
-            ],
-            "changed": self._changed(name, references, sources),
+            "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in truths],
+            "estimates": [track.put(one.shown, task, self.vocabulary) for one in sides],
+            "evidence": [self._judged(one, sides) for one in truths],
+            "changed": self._changed(name, own),
         }
 
-    def _read(self, planned: bool, source: Source | None) -> Annotation | str:
-        if source is None:
-            return "no estimate" if planned else _GONE
-        return self.shelf.read(source)
+    def _truths(self, name: str, own: Mapping[int, Files]) -> list[_Truth]:
+        """The references of a track, each once; those in which stores differ say which store has them."""
+        found: dict[tuple[object, str], _Truth] = {}
+        for place, files in own.items():
+            for one in files.references(name):
+                shown = self.shelf.read(one.source)
+                annotator = one.annotator or _annotator(shown)
+                # The same bytes in two folders are the same reference.
+                digest = self.shelf.digest(one.source) if len(own) > 1 else ""
+                which = (digest, getattr(one.source, "annotator", None)) if digest else one.source
+                found.setdefault((which, annotator), _Truth(shown, annotator, {})).owners[place] = one.source
+        for truth in found.values():
+            if len(truth.owners) < len(own):
+                stores = " + ".join(own[place].store for place in truth.owners)
+                truth.annotator = f"{truth.annotator}, {stores}" if truth.annotator else stores
+        return list(found.values())
 
-    def _judged(
-        self,
-        own: Source,
-        reference: Annotation | str,
-        sources: Sequence[Source | None],
-        estimates: Sequence[Annotation | str],
-    ) -> list[list[Encoded | None]]:
-        """What one reference says of each estimate; of the annotator's own nothing."""
-        found: list[list[Encoded | None]] = [[] for _ in estimates]
-        if isinstance(reference, str):
+    def _side(self, system: str, track: str, own: Mapping[int, Files]) -> _Side:
+        planned = {place: files.estimate(system, track) for place, files in own.items() if files.plans(system)}
+        for place, source in planned.items():
+            if source is not None:
+                return _Side(place, source, self.shelf.read(source))
+        if planned:
+            return _Side(next(iter(planned)), None, "no estimate")
+        if system in self.lost:
+            return _Side(-1, None, _LOST)
+        return _Side(-1, None, _ELSEWHERE if any(one.plans(system) for one in self.files) else _GONE)
+
+    def _judged(self, truth: _Truth, sides: Sequence[_Side]) -> list[list[Encoded | None]]:
+        """What a reference says of each estimate that it was held against; of the annotator's own nothing."""
+        found: list[list[Encoded | None]] = [[] for _ in sides]
+        if isinstance(truth.shown, str):
             return found
         judged: dict[int, Annotation] = {}
-        for place, (source, estimate) in enumerate(zip(sources, estimates, strict=True)):
-            if source != own and isinstance(estimate, Annotation):
-                judged[place] = estimate
+        for place, side in enumerate(sides):
+            against = side.owner in truth.owners and truth.owners[side.owner] != side.source
+            if against and isinstance(side.shown, Annotation):
+                judged[place] = side.shown
         if judged:
-            for place, evidence in zip(judged, self.judge.explain(reference, list(judged.values())), strict=True):
+            for place, evidence in zip(judged, self.judge.explain(truth.shown, list(judged.values())), strict=True):
                 found[place] = evidence
         return found
 
-    def _changed(self, name: str, references: Sequence[Reference], sources: Sequence[Source | None]) -> list[int]:
-        """What is not what was scored; nothing where the store does not say what that was."""
-        if self._digests.ndim != 2 or name not in self._scored:
-            return []
-        scored = [str(one).partition(":") for one in self._digests[:, self._scored[name]].tolist()]
-        now = _merge([self.shelf.digest(one.source) for one in references])
-        changed = [REFERENCE] if any(old and old != now for old, _, _ in scored) else []
-        for place, ((_, _, old), source) in enumerate(zip(scored, sources, strict=True)):
-            if old and old != ("" if source is None else self.shelf.digest(source)):
-                changed.append(place)
-        return changed
+    def _changed(self, name: str, own: Mapping[int, Files]) -> list[int]:
+        """What is not what was scored."""
+        names = {one for files in own.values() for one in files.changed(name, self.shelf)}
+        systems = [place for place, system in enumerate(self.systems) if system in names]
+        return [*([REFERENCE_PLACE] if REFERENCE in names else []), *systems]
 
 
-def _merge(digests: Sequence[str]) -> str:
-    """The digest of all references of a track together."""
-    if len(digests) < 2:
-        return "".join(digests)
-    return hashlib.blake2b("".join(digests).encode(), digest_size=8).hexdigest()
-
-
-def _annotator(reference: Reference, annotation: Annotation | str) -> str:
-    said = "" if isinstance(annotation, str) else annotation.attrs.get("annotator", "")
-    return reference.annotator or str(said)
+def _annotator(annotation: Annotation | str) -> str:
+    return "" if isinstance(annotation, str) else str(annotation.attrs.get("annotator", ""))

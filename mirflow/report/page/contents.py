@@ -9,15 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.policies import find_gaps
+from ...analysis.aggregate import STORES
+from ...analysis.policies import are_apart, find_gaps
 from ...analysis.problems import find_problems
 from ...analysis.query import headline_metrics
+from ...analysis.references import REFERENCES_DIFFER
 from ...analysis.scoreboard import Array, Scoreboard
 from ...metrics.base import DESCRIBED
 from ...ragged import Float
 from ...status import SCORED, Status
 from .blocks import Blocks
 from .extras import describe_extras
+from .origins import Origin
 from .standing import Standing
 from .vocabulary import shorten
 
@@ -60,8 +63,6 @@ def describe_evaluation(
     return {
         "name": name,
         **{key: str(board.attrs.get(key, "")) for key in _ORIGIN},
-        "versions": dict(board.attrs.get("versions", {})),
-        "created": str(board.attrs.get("created", "")),
         "systems": board.systems,
         "systemCoords": _coords(board.coords["system"]),
         "tracks": board.tracks,
@@ -74,7 +75,28 @@ def describe_evaluation(
         "statuses": _statuses(status),
         "problems": blocks.add_json(_problems(board)),
         "extras": describe_extras(board, blocks),
+        "policies": _policies(board, status),
+        "references": str(board.attrs.get(REFERENCES_DIFFER, "")),
     }
+
+
+def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]]:
+    """Of each store that has an evaluation: its number, what it holds, when and with what it was scored."""
+    described = []
+    for number, origin in enumerate(origins):
+        board = origin.boards.get(name)
+        if board is not None:
+            told = {"versions": dict(board.attrs.get("versions", {})), "created": str(board.attrs.get("created", ""))}
+            described.append({"store": number, "systems": len(board.systems), "tracks": len(board.tracks), **told})
+    return described
+
+
+def _policies(board: Scoreboard, status: Array) -> list[str]:
+    """What can be done about missing scores, as in a query: what is done unless something is chosen comes first."""
+    if STORES in board.attrs and (status == Status.not_computed).any():
+        # Nobody knows what scores would weigh that no store has.
+        return ["skip", "common"] if are_apart(board.attrs, status) else ["common", "skip"]
+    return ["common", "skip", "zero"]
 
 
 def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
@@ -112,12 +134,17 @@ def _statuses(status: Array) -> list[list[Any]]:
 
 
 def _problems(board: Scoreboard) -> dict[str, Any]:
-    """The cells without a score as positions of system and track, status, and the number of a message."""
+    """The cells without a score as positions of system and track, status, and the number of a message.
+
+    Where stores are joined, tracks that a system's store does not have are no problems.
+    """
+    joined = STORES in board.attrs
     systems = {name: place for place, name in enumerate(board.systems)}
     tracks = {name: place for place, name in enumerate(board.tracks)}
     messages: dict[str, int] = {}
     rows = [
         [systems[one.system], tracks[one.track], one.status.name, messages.setdefault(one.message, len(messages))]
         for one in find_problems(board)
+        if not (joined and one.status == Status.not_computed)
     ]
     return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages]}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from ...analysis.scoreboard import Scoreboard
 from ...annotations.schema import kind_of
 from ...metrics.base import get_task
-from ...plan import EvaluationPlan
 from .comparing import Comparer, Track
+from .files import Files
 from .judging import Judge
 from .ordering import order_tracks
 from .sources import Shelf
@@ -64,11 +64,12 @@ def tracks_wanted(board: Scoreboard, first: int, wanted: str, share: float) -> l
 def add_evaluation(
     timelines: Timelines,
     board: Scoreboard,
-    plan: EvaluationPlan,
+    files: Sequence[Files],
     tracks: Sequence[str],
     asked: Sequence[str],
     others: Sequence[str],
     shelf: Shelf,
+    lost: Collection[str] = (),
 ) -> Drawn:
     """Read and explain some tracks of an evaluation.
 
@@ -78,21 +79,24 @@ def add_evaluation(
         It grows.
     board : Scoreboard
         What was scored.
-    plan : EvaluationPlan
-        The files that there are now.
+    files : sequence of Files
+        The files that there are now, of each store.
     tracks : sequence of str
     asked : sequence of str
         Metrics that shall judge: all of them do that can judge single items.
     others : sequence of str
         Metrics that are tried where none of those can; the first that can judges.
     shelf : Shelf
+    lost : collection of str
+        Systems of stores whose files cannot be found.
     """
     number = len(timelines.evaluations)
     drawn = Drawn()
     timelines.evaluations.append(drawn)
+    plan = files[0].plan
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     judge = Judge(convention, kind_of(plan.task).name, asked, others, timelines.verdicts)
-    comparer = Comparer(board, plan, judge, shelf, timelines.vocabulary)
+    comparer = Comparer(board.systems, files, judge, shelf, timelines.vocabulary, lost)
     for name in tracks:
         if not comparer.has(name):
             continue

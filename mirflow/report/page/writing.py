@@ -1,4 +1,4 @@
-"""From a result store to a page in one file."""
+"""From a result store, or several as one, to a page in one file."""
 
 from __future__ import annotations
 
@@ -9,16 +9,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from ...analysis.accessor import Stores
 from ...analysis.annotators import by_annotator, has_annotators
-from ...analysis.scoreboard import Scoreboard, read_store
+from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import find_metrics
 from ...annotations.schema import TASK_KINDS
 from ...errors import QueryError, UnknownNameError
 from .blocks import Blocks, to_json
 from .bundle import assemble
-from .contents import describe_evaluation, main_metrics
+from .contents import describe_evaluation, describe_stores, main_metrics
+from .origins import Origin, Roots, page_title, read_origins
 from .output import check_output, write_output
-from .sources import Found, Shelf, find_plans
+from .sources import Shelf
 from .standing import standings
 from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
 
@@ -47,19 +49,20 @@ class PageReport:
 
 
 def write_page(
-    store: str | Path,
+    store: Stores,
     output: str | Path,
     *,
     timelines: str | int = "auto",
     metrics: Sequence[str] = (),
-    root: str | Path | None = None,
+    root: Roots = None,
     title: str | None = None,
 ) -> PageReport:
-    """Write a page about a result store.
+    """Write a page about a result store, or about several as one.
 
     Parameters
     ----------
-    store : path
+    store : path, sequence of paths, or mapping of labels to paths
+        Several are joined as :func:`mirflow.open_store` does it.
     output : path
         The HTML file; one that is there is replaced. ``-``: standard output.
     timelines : {"auto", "all", "worst", "none"} or int
@@ -67,8 +70,9 @@ def write_page(
         none, or so many. ``auto``: as many as 5,000 cells and 8 MB hold, the worst and most disputed ones first.
     metrics : sequence of str
         What the page shows first, and what timelines are judged by; default: one of each evaluation.
-    root : path or None
-        The folder of the annotations, where they are no longer where they were.
+    root : path, sequence of paths, or None
+        The folder of the annotations, where they are no longer where they were; of several stores one for all of them
+        or one for each.
     title : str or None
         None: the store's name, without its suffix.
 
@@ -81,31 +85,28 @@ def write_page(
     StoreError
         If there is no such store.
     QueryError
-        If there are no scores in it, `timelines` is none of the choices, or the output cannot be written.
+        If there are no scores in it, stores cannot be joined, `timelines` is none of the choices, or the output cannot
+        be written.
     UnknownNameError
         For a metric that no evaluation has.
     """
     wanted = _wanted(timelines)
     check_output(Path(output))
-    boards = read_store(store)
-    if not boards:
-        raise QueryError(f"{store}: there are no scores in this store")
-    found = find_plans(next(iter(boards.values())).attrs, root)
-    # As in the pipeline file, where it is known; what it no longer names comes last.
-    boards = {name: boards[name] for name in dict.fromkeys([*found.plans, *boards]) if name in boards}
+    boards, origins = read_origins(store, root)
+    # As in the pipeline files, where they are known; what these no longer name comes last.
+    planned = [name for one in origins for name in one.found.plans]
+    boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
     asked = _asked(boards, metrics)
     first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
-    drawn = _draw(boards, asked, first, wanted, found)
+    drawn = _draw(boards, asked, first, wanted, origins)
     blocks = Blocks()
-    evaluations = _evaluations(boards, first, drawn, blocks)
+    evaluations = _evaluations(boards, first, drawn, blocks, origins)
     places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
-    name = title or Path(store).absolute().name.removesuffix(".zarr")
-    # The name of a folder may hold bytes that are no text.
-    name = name.encode("utf-8", "replace").decode("utf-8")
+    name = title or page_title(store)
     contents = {
         "title": name,
         "mirflow": version("mirflow"),
-        "pipeline": str(next(iter(boards.values())).attrs.get("pipeline", "")),
+        "stores": [one.as_json() for one in origins],
         "evaluations": evaluations,
         "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
         "verdicts": list(drawn.verdicts),
@@ -121,12 +122,17 @@ def write_page(
 
 
 def _evaluations(
-    boards: Mapping[str, Scoreboard], first: Mapping[str, list[int]], drawn: Timelines, blocks: Blocks
+    boards: Mapping[str, Scoreboard],
+    first: Mapping[str, list[int]],
+    drawn: Timelines,
+    blocks: Blocks,
+    origins: Sequence[Origin],
 ) -> list[dict[str, Any]]:
     """All evaluations for the page, with what there is to say of their timelines."""
     evaluations = []
     for (name, board), one in zip(boards.items(), drawn.evaluations, strict=True):
         made = describe_evaluation(name, board, first[name], standings(board, first[name]), blocks)
+        made["stores"] = describe_stores(name, origins)
         made["timeline"] = {"rules": one.rules, "note": one.note, "kind": TASK_KINDS.get(made["task"], "")}
         evaluations.append(made)
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
@@ -134,7 +140,8 @@ def _evaluations(
         if has_annotators(board):
             own = by_annotator(board, list(range(len(board.tracks))))
             made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks)
-            evaluations.append({**made, "timeline": {**evaluations[number]["timeline"], "of": number}})
+            known = evaluations[number]
+            evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
     return evaluations
 
 
@@ -169,27 +176,29 @@ def _draw(
     asked: Mapping[str, Sequence[str]],
     first: Mapping[str, Sequence[int]],
     wanted: str,
-    found: Found,
+    origins: Sequence[Origin],
 ) -> Timelines:
     """Timelines of all evaluations whose annotations are still there."""
     timelines, shelf = Timelines(), Shelf()
     cells = sum(len(board.systems) * len(board.tracks) for board in boards.values())
     for name, board in boards.items():
-        plan = found.plans.get(name)
-        if plan is None or wanted == "none":
-            reason = found.reason or "The pipeline no longer has this evaluation."
-            note = "Timelines were not asked for." if wanted == "none" else reason
-            timelines.evaluations.append(Drawn(note=note))
+        files = [made for made in (one.files(name) for one in origins) if made is not None]
+        lost = " ".join(filter(None, (one.reason(name) for one in origins)))
+        if not files or wanted == "none":
+            timelines.evaluations.append(Drawn(note="Timelines were not asked for." if wanted == "none" else lost))
             continue
-        if TASK_KINDS.get(plan.task) == "audio":
+        if TASK_KINDS.get(files[0].plan.task) == "audio":
             timelines.evaluations.append(Drawn(note="Recordings are not drawn."))
             continue
         shown = first[name]
         tracks = tracks_wanted(board, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
         others = [board.metrics[place] for place in dict.fromkeys([*shown, *range(len(board.metrics))])]
-        drawn = add_evaluation(timelines, board, plan, tracks, asked[name], others, shelf)
+        gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
+        drawn = add_evaluation(timelines, board, files, tracks, asked[name], others, shelf, gone)
+        drawn.note = lost
         if len(tracks) < len(board.tracks):
-            drawn.note = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."
+            some = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."
+            drawn.note = f"{some} {lost}".strip()
     return timelines
 
 

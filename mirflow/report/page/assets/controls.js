@@ -28,9 +28,8 @@ export function drawControls(state) {
       add("by", choice("Group by", [["", "nothing"], ...groupable.map((name) => [name, name])], state.by,
         (value) => state.change((now) => { now.by = value; })));
     }
-    const policies = [...MISSING.keys()].filter((name) => name !== "zero" || state.about.orientation !== "lower");
-    add("missing", choice("Missing scores", policies.map((name) => [name, name]), state.missing,
-      (value) => state.change((now) => { now.missing = value; })));
+    add("missing", choice("Missing scores", state.policies.map((name) => [name, name]), state.missing,
+      (value) => state.change((now) => { now.asked = value; })));
     const box = el("input", { type: "checkbox", checked: state.percent,
       onchange: () => state.change((now) => { now.percent = box.checked; }) });
     add("percent", el("label", { class: "choice tick" }, box, el("span", {}, "Percent")));

@@ -15,8 +15,11 @@ export async function drawCoverage(state) {
   const body = systems.map((name, system) => el("tr", {}, el("th", { scope: "row" }, name),
     statuses.map(([, many]) => el("td", { class: "number" }, many[system] || ""))));
   const table = el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
-  const note = rows.length ? `${rows.length} of ${count(cells, "cell")} (systems × tracks) have no score.` :
-    `Every one of ${count(cells, "cell")} (systems × tracks) has a score.`;
+  const several = state.now.stores.length > 1;
+  const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
+  const held = apart ? " that the stores hold" : "";
+  const note = rows.length ? `${rows.length} of ${count(cells - apart, "cell")} (systems × tracks)${held} have no score.` :
+    `Every one of ${count(cells - apart, "cell")} (systems × tracks)${held} has a score.`;
   return section("coverage", "Coverage", note, statuses.length > 1 ? table : null,
     rows.length ? listing(state, rows, messages) : null);
 }

@@ -28,7 +28,7 @@ export async function figures(state, metric, aggregate, members = null) {
 /** What inference says, where it says it of just this figure. */
 function standingOf(state) {
   const found = state.now.standing.find(([metric]) => metric === state.metric);
-  const fits = found && found[1].aggregate === state.aggregate && state.missing === "common";
+  const fits = found && found[1].aggregate === state.aggregate && state.missing === state.policies[0];
   return fits ? found[1] : null;
 }
 
@@ -46,7 +46,8 @@ export async function drawLeaderboard(state) {
   const parts = [tableOf(state, entries, others, standing)];
   if (state.by) parts.push(await groupTable(state, entries));
   return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
-    explainFigures(state), ...parts, noteOf(state, standing));
+    explainFigures(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
+    ...parts, noteOf(state, standing));
 }
 
 /** The end of an interval: null where there is none, a word where it is infinite. */
@@ -55,8 +56,8 @@ const endOf = (end) => (end === null ? null : Number(end));
 function noteOf(state, standing) {
   if (standing) return el("p", { class: "note" }, standing.how);
   const any = state.now.standing.length > 0;
-  return any ? el("p", { class: "note" }, "Intervals are given for the usual aggregate of the first metrics, over the " +
-    "tracks that every system has.") : null;
+  const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
+  return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
 }
 
 /** Places of the systems, the same for those with the same figure. */

@@ -20,7 +20,8 @@ const state = new State(readContents());
 function drawHead() {
   const { contents, now } = state;
   const parts = [count(now.systems.length, "system"), count(now.tracks.length, "track"),
-    count(contents.evaluations.length, "evaluation"), now.created.slice(0, 10)];
+    count(contents.evaluations.length, "evaluation"), contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
+    now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
     el("p", {}, parts.filter(Boolean).join("  ·  ")));
 }

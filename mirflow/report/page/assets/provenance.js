@@ -1,21 +1,37 @@
-/** Where the numbers come from. */
+/** Where the numbers come from: what holds for all stores, and a block for each of them. */
 
 import { el, section } from "./dom.js";
-import { parametersOf } from "./format.js";
+import { count, parametersOf } from "./format.js";
+
+const listOf = (facts) => el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+
+/** When and with what a store was scored. */
+function scoringOf({ created, versions }) {
+  return [["Scored", created.replace("T", " ").replace("+00:00", " UTC")],
+    ["Versions", Object.entries(versions).map((pair) => pair.join(" ")).join(", ")]];
+}
+
+function pipelineOf(text) {
+  return text ? el("details", {}, el("summary", {}, "The pipeline file"), el("pre", { tabindex: "0" }, text)) : null;
+}
+
+function storeOf({ stores }, one) {
+  const { name, pipeline } = stores[one.store];
+  const facts = [["Holds", `${count(one.systems, "system")}, ${count(one.tracks, "track")}`], ...scoringOf(one)];
+  return el("div", { class: "store" }, el("h3", {}, name), listOf(facts), pipelineOf(pipeline));
+}
 
 export function drawProvenance(state) {
   const { now, contents } = state;
+  const several = contents.stores.length > 1;
   const facts = [["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
-    ["Several references", now.combine], ["Scored", now.created.replace("T", " ").replace("+00:00", " UTC")],
-    ["Versions", Object.entries(now.versions).map((pair) => pair.join(" ")).join(", ")], ["Page", `mirflow ${contents.mirflow}`]];
-  const list = el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
+    ["Several references", now.combine], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
   const head = el("tr", {}, ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => el("th", { scope: "col" }, text)));
   const body = now.metrics.map((metric) => el("tr", {}, el("th", { scope: "row" }, metric.name), el("td", {}, parametersOf(metric)),
     el("td", {}, metric.standard_aggregate), el("td", {}, metric.weight_unit), el("td", {}, metric.version)));
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
     el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))));
-  const pipeline = contents.pipeline ? el("details", {}, el("summary", {}, "The pipeline file"),
-    el("pre", { tabindex: "0" }, contents.pipeline)) : null;
-  return section("provenance", "Provenance", null, list, metrics, pipeline);
+  const stores = several ? now.stores.map((one) => storeOf(contents, one)) : [pipelineOf(contents.stores[0].pipeline)];
+  return section("provenance", "Provenance", null, listOf(facts), metrics, ...stores);
 }

@@ -6,7 +6,7 @@
  * @property {number} metric
  * @property {string} aggregate
  * @property {string} by a coordinate of tracks, or nothing
- * @property {string} missing
+ * @property {string} asked what shall be done about missing scores, or nothing
  * @property {boolean} percent
  */
 
@@ -16,7 +16,7 @@ export class State {
     this.contents = contents;
     this.listeners = [];
     this.percent = false;
-    this.missing = "common";
+    this.asked = "";
     this.by = "";
     this.turn = 0;
     this.take(0);
@@ -30,6 +30,16 @@ export class State {
     return this.now.metrics[this.metric];
   }
 
+  /** What can be done about missing scores here, what is usual first. */
+  get policies() {
+    return this.now.policies.filter((name) => name !== "zero" || this.metric < 0 || this.about.orientation !== "lower");
+  }
+
+  /** What is done about them. */
+  get missing() {
+    return this.policies.includes(this.asked) ? this.asked : this.policies[0];
+  }
+
   /** Look at an evaluation. */
   take(evaluation) {
     this.evaluation = evaluation;
@@ -40,7 +50,6 @@ export class State {
   takeMetric(metric) {
     this.metric = metric;
     this.aggregate = metric < 0 ? "" : this.about.standard_aggregate;
-    if (this.missing === "zero" && metric >= 0 && this.about.orientation === "lower") this.missing = "common";
   }
 
   /** Change what is chosen and tell everybody. */

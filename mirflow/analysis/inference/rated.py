@@ -1,0 +1,232 @@
+"""Intervals and comparisons of the figures of classes and tags: precision, recall, areas under the curve."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import cast
+
+import numpy as np
+
+from ...errors import QueryError, counted
+from ...ragged import Float, Int
+from ..across import across, names_across
+from ..aggregate import origin_of
+from ..extra import Chosen, ExtraAnswer, answer_extra, choose_extra
+from ..names import CLASS_AGGREGATES
+from ..question import Question
+from ..scoreboard import Array, Scoreboard
+from ..selection import split_names
+from .bootstrap import difference_bounds, draw
+from .comparison import Comparison, correct_pairs, empty_arrays, fill_pairs, pairs_by_units
+from .corrections import correct
+from .figures import Figures
+from .orders import Orders
+from .paired import choose_tests, swap_rates
+from .rates import Rates, add_up, finish, ratio_of
+from .resampling import Resampling, Seed, accelerations, bounds
+from .sample import TRACK, clusters, recount
+
+
+def rate_intervals(
+    board: Scoreboard,
+    question: Question,
+    *,
+    level: float = 0.95,
+    method: str = "bca",
+    replicates: int = 10_000,
+    unit: str = TRACK,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> ExtraAnswer:
+    """Figures of classes and tags, which are read off all tracks together, with confidence intervals.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+        About one metric with classes or tags, with one of :data:`mirflow.analysis.names.CLASS_AGGREGATES`; also across
+        them (``across={"class": "mean"}``), but not across groups of tracks.
+    level, method, replicates, cluster, rng, group
+        As for :func:`mirflow.analysis.inference.bootstrap.intervals`.
+    unit : str
+        Tracks alone are drawn again.
+
+    Returns
+    -------
+    ExtraAnswer
+        With ``low`` and ``high``; NaN where there are fewer than two tracks (clusters).
+
+    Raises
+    ------
+    QueryError
+        For another unit, several metrics, figures across groups, and as a plain question.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    how = Resampling.of(level, method, replicates, rng)
+    chosen, answer = _answered(board, question, unit, group)
+    codes, again = _clusters(chosen, cluster), _Again.of(chosen, question)
+    low, high = np.full_like(answer.value, np.nan), np.full_like(answer.value, np.nan)
+    members = chosen.grouping.members()
+    for row in range(len(chosen.systems)):
+        entries = _entries(chosen, row)
+        for place, own in members.items():
+            tracks = own[chosen.included[row, own]]
+            figures = again.figures(entries[tracks], recount(codes[tracks]))
+            if figures.clusters > 1:
+                value, shape = answer.value[row, place].ravel(), answer.value.shape[2:]
+                drawn = draw(figures, len(value), how)
+                ends = bounds(drawn, value, accelerations(figures.left_out()), how)
+                low[row, place], high[row, place] = (end.reshape(shape) for end in ends)
+    attrs = {**answer.attrs, **how.attrs(), "unit": unit, "cluster": cluster or ""}
+    return replace(answer, low=low, high=high, attrs=attrs)
+
+
+@dataclass(frozen=True)
+class _Again:
+    """How the figures of a question are computed again."""
+
+    chosen: Chosen
+    asked: Mapping[str, Sequence[str]]
+
+    @classmethod
+    def of(cls, chosen: Chosen, question: Question) -> _Again:
+        return cls(chosen, names_across(question.across))
+
+    def figures(self, entries: Float, cluster: Int) -> Figures:
+        """Those of one system, from what its tracks say."""
+        if self.chosen.is_ratio:
+            return Rates(add_up(entries, cluster)[np.newaxis], ratio_of(self.chosen, self.asked))
+        dims = list(self.chosen.labels)
+        side = self.chosen.entries.side
+        return Orders.of(entries, side, cluster, self.chosen.kind, lambda found: finish(found, dims, self.asked))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """How systems are compared: see :func:`mirflow.analysis.inference.comparisons.compare`."""
+
+    test: str = "auto"
+    correction: str = "holm"
+    unit: str = TRACK
+    cluster: str | None = None
+    sizes: bool = True
+
+
+def compare_rates(
+    board: Scoreboard,
+    question: Question,
+    how: Resampling,
+    choice: Choice,
+    group: str = "",
+) -> Comparison:
+    """Compare every two systems by such figures: what each adds up on a track is swapped with the other's.
+
+    The words are those of :func:`mirflow.analysis.inference.comparisons.compare`. Each figure is a metric of the
+    result: that of each class or tag, or what is across them.
+    """
+    if question.by:
+        raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
+    chosen, answer = _answered(board, question, choice.unit, group)
+    if not chosen.is_ratio:
+        raise QueryError(
+            f"aggregate {chosen.kind!r}: affinities of two systems have different scales, and cannot be swapped for a "
+            "test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
+        )
+    if len(chosen.systems) < 2:
+        raise QueryError(f"{counted(len(chosen.systems), 'system')} to compare; at least two are needed")
+    tests = choose_tests(choice.test, [answer.aggregate], [answer.metric], choice.cluster)
+    correct(np.zeros(0), choice.correction)
+    value = answer.value.reshape(len(chosen.systems), -1)
+    arrays = empty_arrays(*value.shape)
+    ratio, codes = ratio_of(chosen, names_across(question.across)), _clusters(chosen, choice.cluster)
+    entries = np.stack([_entries(chosen, row) for row in range(len(chosen.systems))])
+    for pairs, tracks in pairs_by_units(chosen.included):
+        systems = np.unique(pairs)
+        counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
+        found = _compare_pairs(Rates(counts, ratio), np.searchsorted(systems, pairs), how, choice.sizes)
+        number = np.full(len(pairs), len(tracks), dtype=np.int64)
+        for figure in range(value.shape[1]):
+            own: dict[str, Array] = {name: values[:, figure] for name, values in found.items()}
+            fill_pairs(arrays, figure, pairs, {**own, "n": number})
+    for figure in range(value.shape[1]):
+        correct_pairs(arrays, figure, choice.correction)
+    names = _names(answer)
+    along = {"orientation": np.array(["higher"] * len(names)), "unit": np.array([""] * len(names))}
+    attrs = {**origin_of(chosen.board, group), **how.attrs(), "correction": choice.correction}
+    attrs |= {"test": choice.test, "unit_of_comparison": choice.unit, "cluster": choice.cluster or ""}
+    attrs |= {name: answer.attrs[name] for name in ("missing", "over", "across") if name in answer.attrs}
+    attrs |= {"undefined": question.undefined, "left_out": ""}
+    every = (names, [answer.aggregate] * len(names), tests * len(names))
+    return Comparison(answer.systems, *every, answer.system_coords, along, value, arrays, attrs, unitwise=False)
+
+
+def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> tuple[Chosen, ExtraAnswer]:
+    """What a question selects, and the figures, of which replicates are to be made."""
+    if unit != TRACK:
+        raise QueryError(
+            f"aggregate {question.aggregate!r} is read off all tracks, so that nothing but the track is drawn again; "
+            f"unit {unit!r} is for metrics that are one number a track, and for ranks"
+        )
+    numbers, variables = split_names(board, question.metric, exact=question.exact)
+    if numbers or len(variables) != 1:
+        raise QueryError(
+            f"aggregate {question.aggregate!r} is read off one metric with classes or tags; name it alone (metric)"
+        )
+    chosen = choose_extra(board, variables[0], question)
+    if chosen.kind not in CLASS_AGGREGATES:
+        raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {chosen.kind!r}")
+    answer = answer_extra(chosen, group)
+    for dim in question.across or {}:
+        if dim in answer.groupings:
+            raise QueryError(f"across {dim!r}: figures across groups of tracks have no intervals and no tests")
+    return chosen, cast(ExtraAnswer, across(answer, question.across)) if question.across else answer
+
+
+def _clusters(chosen: Chosen, name: str | None) -> Int:
+    """The cluster of each track of a question."""
+    alone = np.arange(len(chosen.tracks), dtype=np.int64)
+    return alone if name in (None, TRACK) else clusters(chosen.board, chosen.tracks, str(name), alone)
+
+
+def _entries(chosen: Chosen, row: int) -> Float:
+    """What each track of a question says of one system: float64 (tracks, dims), 0 where it does not count."""
+    included = np.flatnonzero(chosen.included[row])
+    there = chosen.entries.each(chosen.systems[row], np.array(chosen.tracks, dtype=np.int64)[included])
+    found = np.zeros((len(chosen.tracks), *there.shape[1:]))
+    found[included] = there
+    return found
+
+
+def _compare_pairs(rates: Rates, pairs: Int, how: Resampling, sizes: bool) -> dict[str, Float]:
+    """Tests of all figures of some pairs, with differences and their intervals if wanted: (pairs, figures) each."""
+    if rates.clusters == 0:
+        return {"p": np.full((len(pairs), rates.values().shape[1]), np.nan)}
+    found = {"p": swap_rates(rates, pairs, how)}
+    if not sizes:
+        return found
+    value = rates.values()
+    shape = (len(value), value.shape[1], -1)
+    enough = rates.clusters > 1
+    drawn = draw(rates, value.size, how).reshape(shape) if enough else None
+    left_out = rates.left_out().T.reshape(shape) if enough else None
+    columns = [
+        difference_bounds(
+            value[:, figure],
+            None if drawn is None else drawn[:, figure],
+            None if left_out is None else left_out[:, figure].T,
+            pairs,
+            how,
+        )
+        for figure in range(value.shape[1])
+    ]
+    return found | {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
+
+
+def _names(answer: ExtraAnswer) -> list[str]:
+    """A name for each figure: the metric, with the class or tag that it is about."""
+    labels: list[Sequence[str]] = list(answer.labels.values())
+    return [", ".join([answer.metric, *place]) for place in product(*labels)]

@@ -1,0 +1,426 @@
+"""Intervals, tests and ranks of what is read off sums over tracks, against scikit-learn and scipy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from types import SimpleNamespace
+from typing import ClassVar
+
+import numpy as np
+import pytest
+import xarray as xr
+from scipy import stats
+from sklearn.metrics import (
+    average_precision_score,
+    precision_recall_fscore_support,
+    recall_score,
+    roc_auc_score,
+)
+
+from mirflow.analysis.across import figures_across
+from mirflow.analysis.extra import answer_extra, choose_extra
+from mirflow.analysis.inference import compare, friedman, rate_intervals
+from mirflow.analysis.inference.bootstrap import draw
+from mirflow.analysis.inference.orders import Orders
+from mirflow.analysis.inference.rates import Rates, add_up, ratio_of
+from mirflow.analysis.inference.resampling import Resampling
+from mirflow.analysis.question import Question
+from mirflow.analysis.scoreboard import Scoreboard, from_dataset
+from mirflow.errors import QueryError, UnknownNameError
+from mirflow.status import Status
+
+from ...groups import make_group
+
+CLASSES = ["blues", "jazz", "rock"]
+VARIABLE = "confusion_majmin"
+KINDS = ("precision", "recall", "f_measure")
+
+
+class World:
+    """What two or more systems say of the classes of some tracks, as a board and as plain labels."""
+
+    def __init__(self, tracks: int, systems: int = 2, seed: int = 0, **keywords) -> None:
+        rng = np.random.default_rng(seed)
+        self.told = np.append(np.arange(3), rng.integers(0, 3, tracks - 3))
+        right = rng.random((systems, tracks)) < np.linspace(0.8, 0.4, systems)[:, np.newaxis]
+        self.guessed = np.where(right, self.told, rng.integers(0, 3, (systems, tracks)))
+        self.board = from_dataset(self.dataset(**keywords))
+
+    def dataset(self, lacking: int | None = None, **keywords) -> xr.Dataset:
+        systems, tracks = self.guessed.shape
+        score = (self.guessed == self.told)[..., np.newaxis].astype(float)
+        status = np.full((systems, tracks), Status.ok)
+        values = np.zeros((systems, tracks, 3, 3))
+        for system, track in np.ndindex(systems, tracks):
+            values[system, track, self.told[track], self.guessed[system, track]] = 1.0
+        if lacking is not None:
+            score[0, lacking], status[0, lacking], values[0, lacking] = np.nan, Status.missing_estimate, 0.0
+        ds = make_group(score, status=status, **keywords)
+        ds[VARIABLE] = (("system", "track", "ref_class", "est_class"), values)
+        return ds.assign_coords(ref_class=CLASSES, est_class=CLASSES)
+
+    def figures(self, kind: str, system: int, tracks=slice(None)) -> np.ndarray:
+        """Those of each class by scikit-learn; NaN where nothing is measured."""
+        found = precision_recall_fscore_support(
+            self.told[tracks], self.guessed[system, tracks], labels=range(3), zero_division=np.nan
+        )
+        return np.asarray(found[KINDS.index(kind)])
+
+
+def question(kind: str = "recall", **words) -> Question:
+    return Question("confusion", kind, **words)
+
+
+def rates_of(world: World, kind: str, across: dict[str, list[str]], cluster: np.ndarray | None = None) -> Rates:
+    chosen = choose_extra(world.board, VARIABLE, question(kind, system="S0"))
+    entries = chosen.entries.each(0, np.arange(len(world.told)))
+    codes = np.arange(len(world.told)) if cluster is None else cluster
+    return Rates(add_up(entries, codes)[np.newaxis], ratio_of(chosen, across))
+
+
+class TestReplicates:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_each_is_the_figure_of_a_collection_with_tracks_repeated(self, kind):
+        world, how = World(12), Resampling.of(0.95, "bca", 60, 7)
+        found = draw(rates_of(world, kind, {}), 3, how)
+        for replicate, count in zip(found.T, np.concatenate(list(how.counts(12))), strict=True):
+            tracks = np.repeat(np.arange(12), count.astype(int))
+            np.testing.assert_allclose(replicate, world.figures(kind, 0, tracks), rtol=0, atol=1e-12)
+
+    def test_tracks_of_a_cluster_come_together(self):
+        world, how = World(12), Resampling.of(0.95, "bca", 60, 7)
+        cluster = np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4, 4, 5])
+        found = draw(rates_of(world, "f_measure", {"class": ["mean"]}, cluster), 1, how)[0]
+        for replicate, count in zip(found, np.concatenate(list(how.counts(6))), strict=True):
+            tracks = np.repeat(np.arange(12), count.astype(int)[cluster])
+            assert replicate == pytest.approx(np.nanmean(world.figures("f_measure", 0, tracks)), abs=1e-12)
+
+    def test_those_without_a_track_are_of_all_others(self):
+        world = World(12)
+        for track, found in enumerate(rates_of(world, "precision", {}).left_out()):
+            expected = world.figures("precision", 0, np.delete(np.arange(12), track))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+    def test_seconds_that_were_all_taken_away_leave_nothing(self):
+        counts = np.array([[[0.1, 0.3], [0.2, 0.0], [0.0, 0.6]]])
+        rates = Rates(counts, lambda sums: sums[:, :1] / np.where(sums[:, 1:] > 0, sums[:, 1:], np.nan))
+        assert np.isfinite(rates.left_out()).all()
+        assert np.isnan(Rates(counts[:, :2], rates.ratio).left_out()[0, 0])
+
+
+class TestIntervals:
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize(("method", "theirs"), [("bca", "BCa"), ("percentile", "percentile")])
+    def test_ends_are_those_of_scipy_from_the_same_replicates(self, kind, method, theirs):
+        world = World(40, seed=5)
+        found = rate_intervals(world.board, question(kind, system="S0"), method=method, replicates=2000)
+        drawn = draw(rates_of(world, kind, {}), 3, Resampling.of(0.95, method, 2000, 0))
+        for place in range(3):
+
+            def figure(*tracks, place=place):
+                return world.figures(kind, 0, np.asarray(tracks[0]))[place]
+
+            same = {"vectorized": False, "n_resamples": 0}
+            same["bootstrap_result"] = SimpleNamespace(bootstrap_distribution=drawn[place])
+            expected = stats.bootstrap((np.arange(40),), figure, method=theirs, **same).confidence_interval
+            ends = found.low[0, 0, place], found.high[0, 0, place]
+            np.testing.assert_allclose(ends, (expected.low, expected.high), rtol=0, atol=1e-12)
+
+    def test_the_figures_are_those_of_a_query(self):
+        world = World(30, track_meta={"fold": ["a", "b", "c"] * 10})
+        for words in ({}, {"by": "fold"}):
+            asked = question("f_measure", **words)
+            found = rate_intervals(world.board, asked, replicates=200)
+            plain = answer_extra(choose_extra(world.board, VARIABLE, asked))
+            np.testing.assert_array_equal(found.value, plain.value)
+            assert (found.low <= found.value).all()
+            assert (found.value <= found.high).all()
+            assert found.to_dataset()["low"].dims == ("system", *words.values(), "class")
+
+    def test_across_classes_they_are_of_the_mean(self):
+        world = World(40)
+        found = rate_intervals(world.board, question(across={"class": "mean,std"}), replicates=500, method="percentile")
+        assert found.labels == {"class": ("mean", "std")}
+        classes = draw(rates_of(world, "recall", {}), 3, Resampling.of(0.95, "percentile", 500, 0))
+        means = figures_across(classes, 0, ["mean"])[0]
+        np.testing.assert_allclose(found.low[0, 0, 0], np.quantile(means, 0.025), atol=1e-12)
+
+    def test_little_memory_changes_nothing(self, monkeypatch):
+        world = World(30)
+        whole = rate_intervals(world.board, question(), replicates=100)
+        monkeypatch.setattr("mirflow.analysis.inference.rates._AT_ONCE", 100)
+        np.testing.assert_array_equal(rate_intervals(world.board, question(), replicates=100).low, whole.low)
+
+    def test_each_system_is_resampled_over_its_own_tracks(self):
+        world = World(20, lacking=4)
+        both = rate_intervals(world.board, question(missing="skip"), replicates=200)
+        for system in ("S0", "S1"):
+            alone = rate_intervals(world.board, question(system=system), replicates=200)
+            np.testing.assert_array_equal(both.low[both.systems.index(system)], alone.low[0])
+        assert both.n.ravel().tolist() == [19, 20]
+
+    def test_one_track_has_none(self):
+        found = rate_intervals(World(9).board, question(tracks="t0"), replicates=100)
+        assert np.isnan(found.low).all()
+
+    def test_what_they_are_not_for(self):
+        board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
+        with pytest.raises(QueryError, match="across 'fold': figures across groups of tracks have no intervals"):
+            rate_intervals(board, question(by="fold", across={"fold": "mean"}))
+        with pytest.raises(QueryError, match=r"aggregate 'recall' is read off all tracks(.|\n)*unit 'fold'"):
+            rate_intervals(board, question(), unit="fold")
+        with pytest.raises(QueryError, match="aggregate 'recall' is read off one metric with classes or tags; name it"):
+            rate_intervals(board, Question(None, "recall"))
+        with pytest.raises(QueryError, match=r"intervals and tests take precision, recall, .* and not 'sum'"):
+            rate_intervals(board, question("sum"))
+        with pytest.raises(UnknownNameError, match="unknown reduction 'maen'; did you mean 'mean'"):
+            rate_intervals(board, question(across={"class": "maen"}))
+
+
+class TestAreas:
+    """Figures of tags by affinity, against scikit-learn on collections with tracks repeated."""
+
+    TRACKS = 30
+    FIGURES: ClassVar = {"roc_auc": roc_auc_score, "average_precision": average_precision_score}
+
+    def affinities(self, systems: int = 2) -> np.ndarray:
+        """Relevance and affinity (systems, tracks, tags, 2), with ties, and tracks that are not about a tag."""
+        rng = np.random.default_rng(8)
+        relevance = np.broadcast_to(rng.integers(0, 2, (self.TRACKS, 3)), (systems, self.TRACKS, 3))
+        affinity = np.round(relevance * 0.3 + rng.random(relevance.shape), 1)
+        values = np.stack([relevance, affinity], axis=-1).astype(float)
+        values[:, 4:9, 1] = np.nan
+        return values
+
+    def board(self, values: np.ndarray, **keywords) -> Scoreboard:
+        ds = make_group(np.ones((len(values), self.TRACKS, 1)), task="tagging", convention="mirex", **keywords)
+        ds = ds.assign_coords(metric=["f_measure"])
+        ds["affinities_0.5"] = (("system", "track", "tag", "side"), values)
+        return from_dataset(ds.assign_coords(tag=["fast", "loud", "sad"], side=["relevance", "affinity"]))
+
+    def expected(self, kind: str, values: np.ndarray, tracks: np.ndarray) -> list[float]:
+        found = []
+        for tag in range(3):
+            relevance, affinity = values[tracks, tag].T
+            there = ~np.isnan(relevance)
+            enough = 2 if kind == "roc_auc" else 1
+            known = relevance[there].any() and len(np.unique(relevance[there])) >= enough
+            found.append(self.FIGURES[kind](relevance[there], affinity[there]) if known else np.nan)
+        return found
+
+    @pytest.mark.parametrize("kind", ["roc_auc", "average_precision"])
+    @pytest.mark.parametrize("cluster", [None, "artist"])
+    def test_ends_are_quantiles_of_what_scikit_learn_finds(self, kind, cluster):
+        values, artists = self.affinities(), np.arange(self.TRACKS) // 4
+        board = self.board(values, track_meta={"artist": [f"a{artist}" for artist in artists]})
+        own = np.arange(self.TRACKS) if cluster is None else artists
+        asked = Question("affinities", kind)
+        found = rate_intervals(board, asked, method="percentile", replicates=80, cluster=cluster)
+        counts = np.concatenate(list(Resampling.of(0.95, "percentile", 80, 0).counts(own.max() + 1))).astype(int)
+        for system in range(2):
+            drawn = [
+                self.expected(kind, values[system], np.repeat(np.arange(self.TRACKS), count[own])) for count in counts
+            ]
+            np.testing.assert_allclose(found.low[system, 0], np.nanquantile(drawn, 0.025, axis=0), rtol=0, atol=1e-12)
+            np.testing.assert_allclose(found.high[system, 0], np.nanquantile(drawn, 0.975, axis=0), rtol=0, atol=1e-12)
+
+    @pytest.mark.parametrize("kind", ["roc_auc", "average_precision"])
+    def test_those_without_a_track_are_of_all_others(self, kind):
+        values, every = self.affinities()[0], np.arange(self.TRACKS)
+        found = Orders.of(values, 1, every, kind, lambda figures: figures).left_out()
+        expected = [self.expected(kind, values, np.delete(every, track)) for track in every]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+
+    def test_little_memory_changes_nothing(self, monkeypatch):
+        board, asked = self.board(self.affinities()), Question("affinities", across={"tag": "mean"})
+        whole = rate_intervals(board, replace(asked, aggregate="roc_auc"), replicates=50)
+        monkeypatch.setattr("mirflow.analysis.inference.orders._AT_ONCE", 100)
+        parts = rate_intervals(board, replace(asked, aggregate="roc_auc"), replicates=50)
+        np.testing.assert_array_equal(parts.low, whole.low)
+        assert whole.labels == {"tag": ("mean",)}
+
+    def test_systems_are_ranked_on_tags_but_their_affinities_are_not_swapped(self):
+        values = self.affinities(3)
+        board = self.board(values)
+        found = friedman(board, Question("affinities", "roc_auc"), unit="tag")
+        every = np.array([self.expected("roc_auc", one, np.arange(self.TRACKS)) for one in values])
+        assert found.ranks.statistic.item() == pytest.approx(stats.friedmanchisquare(*every).statistic, abs=1e-12)
+        with pytest.raises(QueryError, match="aggregate 'roc_auc': affinities of two systems have different scales"):
+            compare(board, Question("affinities", "roc_auc"))
+
+
+class TestComparisons:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_swap_is_tried_where_there_are_few(self, kind):
+        world = World(9, seed=1)
+        found = compare(world.board, question(kind, across={"class": "mean"}))
+
+        def difference(swaps):
+            guessed = world.guessed.copy()
+            guessed[:, swaps] = guessed[::-1, swaps]
+            swapped = World.__new__(World)
+            swapped.told, swapped.guessed = world.told, guessed
+            return np.nanmean(swapped.figures(kind, 0)) - np.nanmean(swapped.figures(kind, 1))
+
+        every = [abs(difference(np.array(swaps))) for swaps in product([False, True], repeat=9)]
+        observed = difference(np.zeros(9, dtype=bool))
+        expected = np.mean(np.array(every) >= abs(observed) - 1e-11)
+        assert found.arrays["difference"][0, 1, 0] == pytest.approx(observed, abs=1e-12)
+        assert found.arrays["p"][0, 1, 0] == pytest.approx(expected, abs=1e-12)
+        assert found.arrays["p"][1, 0, 0] == found.arrays["p"][0, 1, 0]
+        assert found.metrics == ["confusion, mean"]
+
+    def test_every_class_is_compared(self):
+        world = World(40, systems=3)
+        found = compare(world.board, question(), replicates=300)
+        assert found.metrics == ["confusion, blues", "confusion, jazz", "confusion, rock"]
+        for system in range(3):
+            np.testing.assert_allclose(found.value[system], world.figures("recall", system), atol=1e-12)
+        one = compare(world.board, question(over={}, system=["S0", "S2"]), replicates=300)
+        np.testing.assert_array_equal(one.arrays["low"][0, 1], found.arrays["low"][0, 2])
+        np.testing.assert_array_equal(one.arrays["p"][0, 1], found.arrays["p"][0, 2])
+        assert not found.unitwise
+        assert found.to_dataset()["n"].values[0, 1].tolist() == [40, 40, 40]
+
+    def test_an_interval_of_a_difference_is_that_of_paired_tracks(self):
+        world = World(30)
+        found = compare(world.board, question(), replicates=400, method="percentile")
+        counts = np.concatenate(list(Resampling.of(0.95, "percentile", 400, 0).counts(30))).astype(int)
+        drawn = np.array(
+            [
+                np.subtract(*(world.figures("recall", system, np.repeat(np.arange(30), count)) for system in (0, 1)))
+                for count in counts
+            ]
+        )
+        np.testing.assert_allclose(found.arrays["low"][0, 1], np.quantile(drawn, 0.025, axis=0), atol=1e-12)
+
+    def test_pairs_are_compared_on_their_own_tracks(self):
+        world = World(20, systems=3, lacking=5)
+        found = compare(world.board, question(missing="skip"), replicates=100)
+        assert found.arrays["n"][..., 0].tolist() == [[0, 19, 19], [19, 0, 20], [19, 20, 0]]
+        alone = compare(world.board, question(system=["S1", "S2"]), replicates=100)
+        np.testing.assert_array_equal(found.arrays["p"][1, 2], alone.arrays["p"][0, 1])
+
+    def test_little_memory_changes_nothing(self, monkeypatch):
+        world = World(30)
+        whole = compare(world.board, question(), replicates=100)
+        monkeypatch.setattr("mirflow.analysis.inference.rates._AT_ONCE", 100)
+        np.testing.assert_array_equal(compare(world.board, question(), replicates=100).arrays["p"], whole.arrays["p"])
+
+    def test_systems_that_say_the_same_do_not_differ(self):
+        world = World(20)
+        world.guessed[1] = world.guessed[0]
+        found = compare(from_dataset(world.dataset()), question(), replicates=100)
+        assert (found.arrays["p"][0, 1] == 1).all()
+        assert (found.arrays["low"][0, 1] == 0).all()
+
+    def test_what_they_are_not_for(self):
+        board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
+        with pytest.raises(QueryError, match="1 system to compare; at least two are needed"):
+            compare(board, question(system="S0"))
+        with pytest.raises(QueryError, match=r"test 't' compares the tracks' scores(.|\n)*recall of 'confusion'"):
+            compare(board, question(), test="t")
+        with pytest.raises(QueryError, match="systems are compared on all tracks"):
+            compare(board, question(by="fold"))
+
+
+class TestRanks:
+    def test_classes_are_ranked_as_units(self):
+        world = World(60, systems=4)
+        found = friedman(world.board, question(), unit="class")
+        recalls = np.array([world.figures("recall", system) for system in range(4)])
+        expected = stats.friedmanchisquare(*recalls)
+        assert found.ranks.statistic.item() == pytest.approx(expected.statistic, abs=1e-12)
+        assert found.ranks.p.item() == pytest.approx(expected.pvalue, abs=1e-12)
+        np.testing.assert_allclose(
+            found.ranks.mean_rank[:, 0], stats.rankdata(-recalls, axis=0).mean(axis=1), atol=1e-12
+        )
+        assert (found.ranks.n.item(), found.attrs["unit_of_comparison"]) == (3, "class")
+        assert found.to_dataset()["letters"].shape == (4, 1)
+
+    def test_normalised_accuracy_is_ranked_on_folds(self):
+        world = World(60, systems=4, track_meta={"fold": ["a", "b", "c", "d", "e"] * 12})
+        found = friedman(world.board, question(across={"class": "mean"}), unit="fold")
+        folds = [slice(fold, None, 5) for fold in range(5)]
+        means = np.array([[np.nanmean(world.figures("recall", s, fold)) for fold in folds] for s in range(4)])
+        expected = stats.friedmanchisquare(*means.round(10))
+        assert found.ranks.statistic.item() == pytest.approx(expected.statistic, abs=1e-12)
+        assert (found.ranks.n.item(), found.attrs["unit_of_comparison"]) == (5, "fold")
+
+    def test_a_class_that_a_system_has_no_figure_of_does_not_count(self):
+        world = World(30, systems=3)
+        world.guessed[1] = np.where(world.guessed[1] == 2, 0, world.guessed[1])
+        found = friedman(from_dataset(world.dataset()), question("precision"), unit="class")
+        assert found.ranks.n.item() == 2
+
+    def test_what_they_are_not_for(self):
+        board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
+        with pytest.raises(UnknownNameError, match="unknown unit 'clas'; did you mean 'class'"):
+            friedman(board, question(), unit="clas")
+        with pytest.raises(QueryError, match="ranked on each class over all tracks"):
+            friedman(board, question(by="fold"), unit="class")
+        with pytest.raises(QueryError, match="across 'class': the figures of the units are ranked one by one"):
+            friedman(board, question(across={"class": "mean"}), unit="class")
+        with pytest.raises(QueryError, match=r"unit 'fold': metric 'confusion' has further dims \(class\)"):
+            friedman(board, question(), unit="fold")
+        lacking = World(9, track_meta={"fold": ["a", "b", "c"] * 2 + ["", "", "a"]}).board
+        with pytest.raises(QueryError, match="unit 'fold': 2 tracks without a value of it"):
+            friedman(lacking, question(across={"class": "mean"}), unit="fold")
+        with pytest.raises(QueryError, match="1 system to compare"):
+            friedman(board, question(system="S0"), unit="class")
+        with pytest.raises(QueryError, match=r"unit 'ref_class': metric 'confusion' has further dims \(est_class\)"):
+            friedman(board, question("mean"), unit="ref_class")
+        with pytest.raises(QueryError, match="metric 'confusion' has the dims ref_class and est_class"):
+            friedman(board, question())
+
+
+def test_recall_is_that_of_scikit_learn_to_begin_with() -> None:
+    world = World(50)
+    found = rate_intervals(world.board, question(across={"class": "mean"}), replicates=10)
+    assert found.value[0, 0, 0] == pytest.approx(recall_score(world.told, world.guessed[0], average="macro"), abs=1e-12)
+
+
+class TestBySimulation:
+    """Systems of a known population: each class has its own recall, and errors fall on the other two alike."""
+
+    SHARES, RECALLS = np.array([0.5, 0.3, 0.2]), np.array([0.8, 0.6, 0.7])
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator, *shape: int) -> np.ndarray:
+        """Confusions (..., tracks, 3, 3) of independent tracks."""
+        told = rng.choice(3, shape, p=cls.SHARES)
+        wrong = (told + rng.integers(1, 3, shape)) % 3
+        guessed = np.where(rng.random(shape) < cls.RECALLS[told], told, wrong)
+        return np.eye(3)[told][..., np.newaxis] * np.eye(3)[guessed][..., np.newaxis, :]
+
+    @classmethod
+    def truth(cls, kind: str) -> float:
+        wrong = (1 - cls.RECALLS) / 2 * cls.SHARES
+        hits = cls.SHARES * cls.RECALLS
+        guessed = hits + wrong.sum() - wrong
+        return float({"recall": cls.RECALLS, "f_measure": 2 * hits / (cls.SHARES + guessed)}[kind].mean())
+
+    @staticmethod
+    def board(confusions: np.ndarray):
+        systems, tracks = confusions.shape[:2]
+        ds = make_group(np.ones((systems, tracks, 1)), status=np.full((systems, tracks), Status.ok))
+        ds[VARIABLE] = (("system", "track", "ref_class", "est_class"), confusions)
+        return from_dataset(ds.assign_coords(ref_class=CLASSES, est_class=CLASSES))
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize("kind", ["recall", "f_measure"])
+    def test_intervals_hold_the_true_figure_as_often_as_they_say(self, kind):
+        board = self.board(self.draw(np.random.default_rng(21), 2000, 200))
+        found = rate_intervals(board, question(kind, across={"class": "mean"}), replicates=1000)
+        held = (found.low <= self.truth(kind)) & (self.truth(kind) <= found.high)
+        assert 0.935 < held.mean() < 0.965
+
+    @pytest.mark.slow
+    def test_equal_systems_differ_as_rarely_as_they_should(self):
+        rng, asked = np.random.default_rng(22), question("f_measure", across={"class": "mean"})
+        p = [
+            compare(self.board(self.draw(rng, 2, 60)), asked, replicates=500, sizes=False).arrays["p"][0, 1, 0]
+            for _ in range(1000)
+        ]
+        assert 0.03 < np.mean(np.array(p) < 0.05) < 0.07

@@ -1,0 +1,134 @@
+"""Items that the two sides name differently."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.coded import CodedLabels
+from mirflow.errors import UnreadableError
+from mirflow.readers.held import HeldSource
+from mirflow.readers.meeting import RenamedSource, Truths, call_alike
+
+
+def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:
+    return {track: HeldSource(Annotation(kind, {}, labels), track) for track, labels in lists.items()}
+
+
+def truths(lists: Mapping[str, list[str]], kind: str = "ranking") -> Truths:
+    return Truths(kind, {track: [source] for track, source in held(kind, lists).items()})
+
+
+def met(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> tuple[dict[str, list[str]], str]:
+    found, warning = truths(true).meet(held("ranking", listed), "ada")
+    return {track: list(source.read()[0].labels or ()) for track, source in found.items()}, warning
+
+
+class TestNamesThatNeverMeet:
+    def test_are_called_as_in_the_truth_where_only_folders_and_suffixes_differ(self):
+        found, warning = met({"q": ["/m/a.mid", "/m/b.mid"]}, {"q": ["c", "a", "b"]})
+        assert (found, warning) == ({"q": ["c", "/m/a.mid", "/m/b.mid"]}, "")
+        found, warning = met({"q": ["a"]}, {"q": ["x/c.wav", "x/a.wav"]})
+        assert (found, warning) == ({"q": ["x/c.wav", "a"]}, "")
+
+    def test_are_told_with_one_of_each_side(self):
+        found, warning = met({"q": ["song a"]}, {"q": ["a.wav"]})
+        assert found == {"q": ["a.wav"]}
+        assert warning == "no item of system 'ada' occurs in the truth: 'a.wav' is listed, 'song a' is true"
+
+    def test_are_not_shortened_where_two_would_be_alike(self):
+        """`1.wav` of which folder? Both sides have to be sure."""
+        found, warning = met({"q": ["1"]}, {"q": ["x/1.wav", "y/1.wav"]})
+        assert found == {"q": ["x/1.wav", "y/1.wav"]}
+        assert "'x/1.wav' is listed, '1' is true" in warning
+        found, warning = met({"q": ["x/1.wav"], "r": ["y/1.wav"]}, {"q": ["1"]})
+        assert found == {"q": ["1"]}
+        assert "'1' is listed, 'x/1.wav' is true" in warning
+
+    def test_of_labels_are_only_told(self):
+        found, warning = truths({"t": ["jazz"]}, "labels").meet(held("labels", {"t": ["jazz.wav"]}), "ada")
+        assert list(found["t"].read()[0].labels or ()) == ["jazz.wav"]
+        assert warning == "no label of system 'ada' occurs in the truth: 'jazz.wav' is given, 'jazz' is true"
+
+    def test_of_candidates_are_told_query_by_query(self):
+        judged = truths({"q": ["b01", "b02"]}, "judgements")
+        found, warning = judged.meet(held("judgements", {"q": ["x/b01.mp3"]}), "ada")
+        assert (list(found["q"].read()[0].labels or ()), warning) == (["b01"], "")
+        assert judged.meet(held("judgements", {"q": ["c07"]}), "ada")[1] == ""
+
+    def test_the_example_is_of_something_true(self):
+        judged = Annotation("ranking", {"value": np.array([0.0, 2.0])}, ["bad", "good"])
+        marked = Annotation("ranking", {"left_out": np.array([1.0, 0.0])}, ["itself", "other"])
+        for annotation, true in ((judged, "good"), (marked, "other")):
+            _, warning = Truths("ranking", {"q": [HeldSource(annotation, "q")]}).meet(
+                held("ranking", {"q": ["x"]}), "ada"
+            )
+            assert f"{true!r} is true" in warning
+
+
+class TestNamesThatMeetAnywhere:
+    def test_stay_as_they_are(self):
+        true, listed = {"q": ["a.wav"], "r": ["b"]}, {"q": ["a"], "r": ["c", "b"]}
+        assert met(true, listed) == (listed, "")
+
+    def test_in_the_truth_of_another_query_too(self):
+        listed = {"q": ["b"]}
+        assert met({"q": ["a.wav"], "r": ["b"]}, listed) == (listed, "")
+
+    def test_nothing_more_is_read_then(self):
+        class Broken(HeldSource):
+            def read(self):
+                pytest.fail("read in vain")
+
+        sources = {"q": held("ranking", {"q": ["a"]})["q"], "r": Broken(Annotation("ranking", {}, []), "r")}
+        known = Truths("ranking", {track: [source] for track, source in sources.items()})
+        assert known.meet(sources, "ada") == (sources, "")
+
+
+def test_where_one_side_has_no_names_there_is_nothing_to_tell():
+    assert met({"q": []}, {"q": ["a"]})[1] == ""
+    assert met({"q": ["a"]}, {"q": []})[1] == ""
+    assert met({"q": ["a"]}, {"elsewhere": ["b"]})[1] == ""
+
+
+def test_a_file_that_cannot_be_read_is_left_to_be_told_where_it_is_scored():
+    class Gone(HeldSource):
+        def read(self):
+            raise UnreadableError("gone")
+
+    listed = {"q": Gone(Annotation("ranking", {}, []), "q"), **held("ranking", {"r": ["b.wav"]})}
+    found, warning = truths({"q": ["a"], "r": ["b"]}).meet(listed, "ada")
+    assert warning == ""
+    assert found["q"] is listed["q"]
+    assert list(found["r"].read()[0].labels or ()) == ["b"]
+
+
+class TestARenamedSource:
+    coded = Annotation("ranking", {}, CodedLabels(("a", "b", "c"), np.array([2, 0])))
+
+    def test_keeps_codes_of_a_shared_vocabulary(self):
+        labels = RenamedSource(HeldSource(self.coded, "q"), (("a", "a.wav"),)).read()[0].labels
+        assert isinstance(labels, CodedLabels)
+        assert list(labels) == ["c", "a.wav"]
+
+    def test_changes_with_its_names(self):
+        source = HeldSource(self.coded, "q")
+        one, other = RenamedSource(source, (("a", "A"),)), RenamedSource(source, (("a", "B"),))
+        assert len({source.stat(), one.stat(), other.stat()}) == 3
+        assert 0 <= one.stat()[1] < 2**63
+        assert one.label == source.label
+
+    def test_can_be_sent_to_a_worker(self):
+        source = RenamedSource(HeldSource(self.coded, "q"), (("a", "A"),))
+        again = pickle.loads(pickle.dumps(source))
+        assert again.names == source.names
+        assert again.stat() == source.stat()
+
+
+def test_tracks_are_called_alike_by_the_same_rule():
+    assert call_alike(["x/a.wav"], ["a", "b"]) == {"x/a.wav": "a"}
+    assert call_alike(["x/a.wav", "y/a.wav"], ["a"]) == {"x/a.wav": "x/a.wav", "y/a.wav": "y/a.wav"}

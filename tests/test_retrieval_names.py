@@ -1,0 +1,160 @@
+"""Retrieval whose two sides call items differently, through every door: nothing is 0 without a word."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mirflow
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.collection import collect
+from mirflow.cli import cli
+from mirflow.errors import MirflowWarning
+
+LISTS = {"q1": ["x", "a", "b"], "q2": ["c", "y"]}
+TRUE = {"q1": ["a", "b"], "q2": ["c"]}
+PRECISION = [(1 / 2 + 2 / 3) / 2, 1.0]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path
+
+
+def write(path: Path, lists: dict[str, list[str]], form: str) -> None:
+    """Lists, a run, rows or judgements, with items called as `form` says."""
+    named = {query: [form.format(item) for item in items] for query, items in lists.items()}
+    if path.suffix == ".lists":
+        path.write_text("".join(f"{query}: {' '.join(items)}\n" for query, items in named.items()))
+        return
+    rows = [(query, item, rank) for query, items in named.items() for rank, item in enumerate(items, 1)]
+    layouts = {".run": "{0} Q0 {1} {2} -{2} x", ".csv": "{0},{1}", ".qrels": "{0} 0 {1} 1"}
+    path.write_text("".join(layouts[path.suffix].format(*row) + "\n" for row in rows))
+
+
+def pipeline(folder: Path, reference: object, estimates: object, **more: object) -> Path:
+    names = {"metrics": ["average_precision"], **more}
+    evaluation = {"task": "retrieval", "reference": reference, "estimates": estimates, **names}
+    path = folder / "x.yaml"
+    path.write_text(json.dumps({"root": str(folder), "store": str(folder / "x.zarr"), "evaluations": [evaluation]}))
+    return path
+
+
+def score(path: Path) -> np.ndarray:
+    mirflow.run(path, scheduler="serial")
+    with mirflow.open_store(path.with_suffix(".zarr")) as tree:
+        return tree["retrieval"].to_dataset().score.sel(metric="average_precision").values
+
+
+@pytest.mark.parametrize("suffix", ["lists", "run", "csv"])
+@pytest.mark.parametrize("true", ["{}", "/m/{}.mid"])
+@pytest.mark.parametrize("listed", ["{}", "{}.wav", "/audio/{}.wav"])
+def test_folders_and_suffixes_do_not_keep_items_apart(folder: Path, suffix: str, true: str, listed: str) -> None:
+    write(folder / "truth.qrels", TRUE, true)
+    write(folder / f"ada_sys.{suffix}", LISTS, listed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = score(pipeline(folder, "truth.qrels", f"{{system}}_sys.{suffix}"))
+    np.testing.assert_allclose(found, [PRECISION], rtol=0, atol=1e-12)
+
+
+def test_a_matrix_meets_a_reference_of_whole_names(folder: Path) -> None:
+    (folder / "groups.tsv").write_text("/m/a.wav\t1\n/m/b.wav\t1\n/m/c.wav\t2\n/m/d.wav\t2\n")
+    (folder / "ada.matrix").write_text("\ta\tb\tc\td\na\t0\t1\t2\t3\nb\t2\t0\t1\t3\nc\t1\t2\t0\t3\nd\t1\t2\t3\t0\n")
+    found = score(pipeline(folder, {"path": "groups.tsv", "format": "groups"}, "{system}.matrix"))
+    np.testing.assert_allclose(found, [[1.0, 1 / 2, 1 / 3, 1 / 3]], rtol=0, atol=1e-12)
+
+
+def test_only_the_system_that_never_meets_is_told(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "ada.lists", LISTS, "{}")
+    write(folder / "bob.lists", LISTS, "song:{}")
+    with pytest.warns(MirflowWarning) as told:
+        found = score(pipeline(folder, "truth.qrels", "{system}.lists"))
+    message = "retrieval: no item of system 'bob' occurs in the truth: 'song:x' is listed, 'a' is true"
+    assert [str(one.message) for one in told] == [message]
+    np.testing.assert_allclose(found, [PRECISION, [0.0, 0.0]], rtol=0, atol=1e-12)
+
+
+def test_the_command_line_tells_it_too(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "bob.lists", LISTS, "song:{}")
+    names = [str(folder / "truth.qrels"), str(folder / "bob.lists"), "--task", "retrieval"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        shown = CliRunner().invoke(cli, ["evaluate", *names])
+    assert shown.exit_code == 0, shown.output
+    assert "warning: no item of system 'bob' occurs in the truth: 'song:x' is listed, 'a' is true" in shown.output
+
+
+def test_a_run_again_computes_nothing_until_the_names_change(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "ada.lists", LISTS, "{}.wav")
+    path = pipeline(folder, "truth.qrels", "{system}.lists")
+    score(path)
+    assert mirflow.run(path, scheduler="serial").evaluations[0].counts["reused"] == 2
+    with (folder / "ada.lists").open("a") as file:
+        file.write("q3: other/a.wav\n")
+    write(folder / "truth.qrels", {**TRUE, "q3": ["z"]}, "{}")
+    with pytest.warns(MirflowWarning, match=r"'x.wav' is listed, 'a' is true"):
+        counts = mirflow.run(path, scheduler="serial").evaluations[0].counts
+    assert counts["changed"] == 2, "two items are called a now, so that nobody knows which is meant"
+
+
+class TestTwoCollections:
+    def collections(self, true: str, listed: str) -> tuple[object, object]:
+        def made(lists: dict[str, list[str]], form: str) -> object:
+            return collect(
+                {
+                    query: Annotation("ranking", {}, [form.format(item) for item in items])
+                    for query, items in lists.items()
+                }
+            )
+
+        return made(TRUE, true), made(LISTS, listed)
+
+    def test_meet(self) -> None:
+        found = mirflow.evaluate(*self.collections("{}", "/m/{}.wav"), "retrieval", metrics=["average_precision"])
+        np.testing.assert_allclose(found.score[:, 0], PRECISION, rtol=0, atol=1e-12)
+
+    def test_are_told_not_to(self) -> None:
+        with pytest.warns(MirflowWarning, match="'song x' is listed, 'a' is true"):
+            mirflow.evaluate(*self.collections("{}", "song {}"), "retrieval")
+
+
+def test_two_files_meet_by_query_and_item(folder: Path) -> None:
+    write(folder / "truth.qrels", {f"/q/{query}.wav": items for query, items in TRUE.items()}, "{}")
+    write(folder / "ada.lists", LISTS, "{}.wav")
+    found = mirflow.evaluate_paths(
+        folder / "truth.qrels", folder / "ada.lists", "retrieval", metrics=["average_precision"]
+    )
+    assert found.track.values.tolist() == ["/q/q1.wav", "/q/q2.wav"]
+    np.testing.assert_allclose(found.score[0, :, 0], PRECISION, rtol=0, atol=1e-12)
+
+
+def test_a_single_pair_is_scored_as_among_others_but_told_of() -> None:
+    truth, listed = Annotation("ranking", {}, ["a.wav"]), Annotation("ranking", {}, ["x/a.mp3"])
+    with pytest.warns(MirflowWarning, match=r"no name meets: 'x/a.mp3' is listed, 'a.wav' is true; call items alike"):
+        found = mirflow.evaluate(truth, listed, "retrieval", metrics=["average_precision"])
+    assert found.score.item() == 0.0
+
+
+def test_a_single_list_without_anything_relevant_is_merely_bad() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = mirflow.evaluate(Annotation("ranking", {}, ["a"]), Annotation("ranking", {}, ["b"]), "retrieval")
+    assert found.score.sel(metric="average_precision").item() == 0.0
+
+
+def test_classes_that_are_written_otherwise_are_told(folder: Path) -> None:
+    (folder / "truth.csv").write_text("track,class\na,jazz\nb,rock\n")
+    (folder / "ada.tsv").write_text("a\tJazz\nb\tRock\n")
+    path = pipeline(folder, "truth.csv", "{system}.tsv", task="classification", metrics=["accuracy"])
+    message = "no label of system 'ada' occurs in the truth: 'Jazz' is given, 'jazz' is true"
+    with pytest.warns(MirflowWarning, match=message):
+        mirflow.run(path, scheduler="serial")
