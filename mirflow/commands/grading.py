@@ -61,13 +61,16 @@ def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | N
 
 
 def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Several files by their names, or by their paths where these are alike; a single one needs no name."""
+    """Several files by their names, or by as much of their paths as tells them apart; a single one needs no name."""
     if len(paths) == 1:
         return {"": paths[0]}
-    stems = [path.stem for path in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    if len(set(names)) < len(names):
-        raise click.UsageError(f"the same file twice: {next(name for name in names if names.count(name) > 1)}")
+    whole = [path.absolute() for path in paths]
+    if len(set(whole)) < len(whole):
+        raise click.UsageError(f"the same file twice: {next(path for path in paths if paths.count(path) > 1)}")
+    names, parts = [path.stem for path in paths], 1
+    while len(set(names)) < len(names):
+        names = ["/".join(path.parts[-parts:]) for path in whole]
+        parts += 1
     return dict(zip(names, paths, strict=True))
 
 

@@ -146,3 +146,11 @@ class TestCommand:
         assert f"{path}: no judgement has both a broad and a fine part" in failed.stderr
         with pytest.raises(AnnotationError, match="no judgement has both"):
             figures.graders(path)
+
+    def test_files_called_alike_are_told_apart_by_their_folders(self, tmp_path: Path) -> None:
+        for folder in ("ams", "sms"):
+            (tmp_path / folder).mkdir()
+        files = [write_grades(tmp_path / folder / "grades.csv", random_fine(0)) for folder in ("ams", "sms")]
+        shown = self.graders(*files).output
+        assert shown.startswith("ams/grades.csv: agreement of graders")
+        assert "sms/grades.csv: fine judgements" in shown
