@@ -13,7 +13,8 @@ def keep_freed_memory() -> None:
 
     A kernel drops its arrays at every batch. glibc returns such memory to the system, and every page of the next batch
     costs a fault: half of the time of a small one. It adapts to the largest mapping that a process has freed, so one
-    that is made and dropped without being touched is enough. Other allocators take no notice.
+    that is made and dropped without being touched is enough, unless the environment sets the thresholds. Other
+    allocators take no notice.
 
     References
     ----------
