@@ -293,7 +293,7 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
             yield Found(severity, rule, finding.describe(rows, item), annotation.line(item), annotator)
     if name is None or rules is None:
         return
-    flaws = list(_flaws(rules, rows, wrong))
+    flaws = list(_flaws(rules, annotation, rows, wrong))
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
         yield Found("error", rule, message, annotation.line(item), annotator)
@@ -305,7 +305,7 @@ def _check_sound(annotation: Annotation, task: str, convention: str | None) -> I
     """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
     rules = get_task(task).convention(convention) if task in tasks() else None
     try:
-        refused = {} if rules is None else dict(_flaws(rules, to_ragged([annotation]), set()))
+        refused = {} if rules is None else dict(_flaws(rules, annotation, to_ragged([annotation]), set()))
         for item, signal in enumerate(annotation.columns["signal"]):
             name = annotation.file(item)
             wrong = first_not_finite(signal)
@@ -326,9 +326,9 @@ def _task_of(annotation: Annotation) -> str | None:
     return next((name for name in namespace.tasks if name in tasks()), None) if namespace else None
 
 
-def _flaws(rules: Convention, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
+def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
     """What the convention refuses: the first flaw of the whole, and then what is wrong with each item by itself."""
-    flaws = {flaw.item: flaw.message for flaw in rules.clean(rows).flaws.values()}
+    flaws = {flaw.item: flaw.told(annotation) for flaw in rules.clean(rows).flaws.values()}
     if flaws and len(rows.counts) == 1:
         # One item a row, so that no flaw hides another.
         count = int(rows.counts[0].sum())

@@ -22,7 +22,7 @@ from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .plan import Reference
 from .readers.held import HeldSource
 from .readers.jams_objects import is_jams
-from .readers.meeting import NAMED, RenamedSource, Truths, call_alike
+from .readers.meeting import NAMED, RenamedSource, Truths, call_tracks
 from .readers.read import read
 from .status import Status
 
@@ -71,7 +71,8 @@ def evaluate(
     Raises
     ------
     AnnotationError
-        If one of two single annotations cannot be scored; in collections its track gets a status and a message.
+        If one of two single annotations cannot be scored; in collections its track gets a status and a message. If two
+        tracks of the estimate would be the same one of the reference without folders and suffixes.
 
     Examples
     --------
@@ -95,7 +96,7 @@ def evaluate(
     if single:  # whatever the two are called
         estimates = dict(zip(references, estimates.values(), strict=True))
     elif left.kind in NAMED:
-        called = call_alike(estimates, references)
+        called = call_tracks(estimates, references)
         estimates = {called[track]: annotation for track, annotation in estimates.items()}
     works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes, single=single)
     cells = concatenate_cells(map(score_block, works))

@@ -11,10 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from .analysis.cautions import kept_cautions
+from .analysis.classes import kept_classes
 from .cells import Cells, concatenate_cells
 from .errors import MirflowWarning, UnknownNameError
 from .flow.combine import EACH
-from .metrics.base import Sparse, describe
+from .metrics.base import Sparse, describe, get_task
 from .plan import EvaluationPlan, Previous, Stale, stale_cells
 from .ragged import Bool, Int
 from .status import FAILED, SCORED, Status
@@ -117,7 +119,8 @@ def incomplete_counts(content: GroupContent) -> tuple[int, int]:
     cells = content.cells
     scored = np.isin(cells.status, list(SCORED))
     told = np.array([bool(message) for message in cells.message], dtype=np.bool_)
-    return int((scored & told).sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
+    partly = (cells.status == Status.ok) & told  # what is empty is told too, and has a score
+    return int(partly.sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
 
 
 def _heading(content: GroupContent) -> list[Any]:
@@ -255,4 +258,6 @@ def _plan_attrs(plan: EvaluationPlan) -> dict[str, Any]:
         "combine": plan.combine,
         "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
         SIGNATURES: dict(plan.signatures),
+        **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
+        **kept_cautions(plan.cautions),
     }

@@ -17,7 +17,7 @@ from .metrics.base import Grid, get_task
 from .plan import Reference
 from .readers.content import dangling, is_listed_file
 from .readers.levels import LevelsSource, has_levels, levels_at
-from .readers.meeting import call_alike
+from .readers.meeting import call_tracks
 from .readers.options import SUFFIXES, Reading
 from .readers.read import make_reading
 from .readers.sources import FileSource, Source, as_asked
@@ -86,7 +86,8 @@ def evaluate_paths(
     Raises
     ------
     AnnotationError
-        If a path does not exist, or one is a file and the other a folder.
+        If a path does not exist, one is a file and the other a folder, or two tracks of a table would be the same one
+        of the reference without folders and suffixes.
 
     Examples
     --------
@@ -125,7 +126,7 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
     system = (estimate.name if estimate.is_dir() else _name(estimate),)
     if not reference.is_dir() and _are_tables(reference, estimate, reading):
         own_rows, other_rows = _rows(reference, reading), _rows(estimate, reading)
-        called = call_alike(other_rows, own_rows)
+        called = call_tracks(other_rows, own_rows, str(estimate))
         other_rows = {called[track]: source for track, source in other_rows.items()}
         for track in dict.fromkeys([*own_rows, *other_rows]):
             told, guessed = own_rows.get(track), other_rows.get(track)

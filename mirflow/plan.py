@@ -48,6 +48,22 @@ class Reference:
     annotator: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What was warned of when an evaluation was planned, as it concerns the meaning of its scores.
+
+    Parameters
+    ----------
+    text : str
+        Without the name of the evaluation.
+    system : str
+        Whose scores it is about; empty: everybody's.
+    """
+
+    text: str
+    system: str = ""
+
+
 @dataclass(frozen=True)
 class EvaluationPlan:
     """Everything that one evaluation compares.
@@ -76,6 +92,8 @@ class EvaluationPlan:
         Most tracks in a block.
     classes : Classes or None
         The classes or tags that there are, where the evaluation says so.
+    cautions : tuple of Caution
+        What was warned of, which the store keeps.
 
     Notes
     -----
@@ -99,6 +117,7 @@ class EvaluationPlan:
     on_error: str = "record"
     max_block: int = 64
     classes: Classes | None = None
+    cautions: tuple[Caution, ...] = ()
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .analysis.cautions import kept_cautions
 from .analysis.comparison.sides import IMPORTED
 from .cells import Cells
 from .errors import RunError, StoreError
@@ -23,7 +24,7 @@ from .pipeline import PlannedPipeline, plan_pipeline
 from .plan import EvaluationPlan, Stale, stale_cells
 from .plan import describe as describe_plan
 from .progress import Progress
-from .status import FAILED, Status
+from .status import EMPTY, FAILED, Status
 from .store.columns import column
 from .store.packs import open_pack
 from .store.writer import StoreWriter
@@ -51,6 +52,8 @@ class EvaluationReport:
         Cells of which some metrics have no score.
     undefined : int
         Cells that were scored although some metrics had nothing to measure (weight 0).
+    warnings : tuple of str
+        What was warned of as it concerns the meaning of the scores; the store keeps it.
     """
 
     plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
@@ -59,6 +62,12 @@ class EvaluationReport:
     messages: tuple[str, ...]
     partly: int = 0
     undefined: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def empty(self) -> int:
+        """Number of cells with a score whose reference or estimate is empty."""
+        return sum(count for status, count in self.status.items() if status in EMPTY)
 
     @property
     def failed(self) -> int:
@@ -233,6 +242,7 @@ def _publish(
         EvaluationReport(
             *(job.plan, job.counts, status_counts(content), tuple(failures(content))),
             *incomplete_counts(content),
+            tuple(caution.text for caution in job.plan.cautions),
         )
         for job, content in zip(jobs, contents, strict=True)
     ]
@@ -274,7 +284,8 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     coords |= {name: ("system", column(values)) for name, values in plan.system_meta.items()}
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
-    return xr.Dataset(variables, coords, {"task": plan.task, "convention": plan.convention, "grid": plan.grid})
+    attrs = {"task": plan.task, "convention": plan.convention, "grid": plan.grid, **kept_cautions(plan.cautions)}
+    return xr.Dataset(variables, coords, attrs)
 
 
 def preview(

@@ -27,7 +27,8 @@ class Status(IntEnum):
         return self in SCORED
 
 
-SCORED = frozenset({Status.ok, Status.empty_reference, Status.empty_estimate})
+EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
+SCORED = frozenset({Status.ok, *EMPTY})
 FAILED = frozenset(
     {Status.missing_estimate, Status.missing_reference, Status.unreadable, Status.invalid, Status.failed}
 )

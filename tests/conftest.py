@@ -14,6 +14,9 @@ hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("searching", deadline=None)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
 
+# Tables are as wide as the terminal, which is another one in every worker.
+os.environ["COLUMNS"] = "120"
+
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 

@@ -86,8 +86,8 @@ def test_gaps_unsorted_rows_and_early_ends_are_counted(folder: Path) -> None:
         (b"\x00\x01\x02\x03 binary \x00", Status.unreadable, "est/ada/t01.lab"),
         ("0 5 C:maj\n5 9 Gé\n".encode("utf-16"), Status.unreadable, "UTF-16"),
         (b"0 5 C:maj\n5 9 \xff\xfe\n", Status.unreadable, "line 2"),
-        ("", Status.empty_estimate, ""),
-        ("# nothing was found\n\n", Status.empty_estimate, ""),
+        ("", Status.empty_estimate, "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"),
+        ("# nothing was found\n\n", Status.empty_estimate, "est/ada/t01.lab: "),
     ],
     ids=[
         "overlap", "reversed", "negative", "nan", "infinite", "label", "no number",

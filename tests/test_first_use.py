@@ -58,7 +58,7 @@ class TestOneMetricWithoutAScore:
         assert np.isnan(group.score.sel(metric="velocity_f_measure", track="soft"))
         assert group.message.sel(track="soft").item().startswith("ref/soft.csv: a note has no velocity")
         listed = invoke("show", pipeline.parent / "s.zarr", "--problems", "--format", "csv")
-        assert 'transcription,ada,soft,ok,"ref/soft.csv: a note' in listed.stdout
+        assert 'transcription,ada,soft,ok,partly,"ref/soft.csv: a note' in listed.stdout
 
     def test_queries_count_it_as_missing(self, pipeline: Path) -> None:
         invoke("run", pipeline)

@@ -159,7 +159,8 @@ def test_a_class_outside_of_the_tree_is_invalid_with_file_and_line(tmp_path: Pat
     messages = "\n".join(report.evaluations[0].messages)
     assert "ada.tsv:2 [t001]: not a class here: 'jaz'; did you mean 'jazz'?" in messages
     assert "ada.tsv:3 [t002]: a class without a name" in messages
-    assert "ada.tsv:5 [t003]: a track has one class, and this is another one: 'jazz'" in messages
+    second = "a track has one class, and this is another one: 'jazz'; the first is 'rock' on line 4"
+    assert f"ada.tsv:5 [t003]: {second}" in messages
     assert report.evaluations[0].status[Status.invalid] == 3
     assert report.evaluations[0].status[Status.missing_estimate] == 1
 
@@ -351,6 +352,7 @@ def test_figures_of_classes_have_intervals_and_are_compared(classified: tuple[Pa
     pairs = ask("compare", "--across", "class=mean", "--replicates", "200")
     assert "wins" not in pairs
     (pair,) = json.loads(ask("compare", "--across", "class=mean", "--replicates", "200", "--format", "json"))
+    assert (pair["wins"], pair["ties"], pair["losses"], pair["dz"]) == (None, None, None, None)
     found = tree.mirflow.compare("confusion", "recall", across={"class": "mean"}, replicates=200)
     assert pair["p"] == found["p"].values[0, 1, 0]
     assert "recall of each class, ranked" in ask("compare", "--friedman", "--unit", "class")
@@ -395,4 +397,5 @@ def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) ->
     reference.write_text("a\tjazz\nb\tjazz\nb\trock\n")
     code, shown = invoke("check", reference, "--task", "classification")
     assert code == 3
-    assert "reference.tsv:3 [b]: error: a track has one class, and this is another one: 'rock'" in shown
+    told = "a track has one class, and this is another one: 'rock'; the first is 'jazz' on line 2"
+    assert f"reference.tsv:3 [b]: error: {told}" in shown

@@ -14,7 +14,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import collect
 from mirflow.cli import cli
-from mirflow.errors import MirflowWarning
+from mirflow.errors import AnnotationError, MirflowWarning, PipelineError
 
 LISTS = {"q1": ["x", "a", "b"], "q2": ["c", "y"]}
 TRUE = {"q1": ["a", "b"], "q2": ["c"]}
@@ -81,6 +81,45 @@ def test_only_the_system_that_never_meets_is_told(folder: Path) -> None:
     np.testing.assert_allclose(found, [PRECISION, [0.0, 0.0]], rtol=0, atol=1e-12)
 
 
+def test_names_that_meet_in_part_stay_and_are_told_once(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    lists = {"q1": ["y", "a", "/m/b.wav"], "q2": ["c.wav"]}
+    write(folder / "ada.lists", lists, "{}")
+    message = (
+        "retrieval: some items of system 'ada' occur in the truth as they are called, and others would not but for"
+        " folders and suffixes: '/m/b.wav' is listed for 'q1', 'b' is true; call them alike"
+    )
+    with pytest.warns(MirflowWarning) as told:
+        found = score(pipeline(folder, "truth.qrels", "{system}.lists"))
+    assert [str(one.message) for one in told] == [message]
+    np.testing.assert_allclose(found, [[1 / 4, 0.0]], rtol=0, atol=1e-12)
+
+
+def test_an_item_under_both_names_is_no_slip(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "ada.lists", {**LISTS, "q1": ["x", "a", "b", "b.wav"]}, "{}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        score(pipeline(folder, "truth.qrels", "{system}.lists"))
+
+
+@pytest.mark.parametrize(
+    ("true", "listed", "pair"),
+    [
+        (["/m/a.mid", "/m/b.mid"], ["a.wav", "a.mp3"], "'a.wav' and 'a.mp3', both listed,"),
+        (["x/a.mid", "y/a.mid"], ["a.wav", "c"], "'x/a.mid' and 'y/a.mid', both true,"),
+    ],
+)
+def test_two_names_that_would_be_the_same_are_named(
+    folder: Path, true: list[str], listed: list[str], pair: str
+) -> None:
+    write(folder / "truth.qrels", {"q1": true}, "{}")
+    write(folder / "ada.lists", {"q1": listed}, "{}")
+    why = f"without folders and suffixes names would meet, but {pair} would then be the same: call items alike"
+    with pytest.warns(MirflowWarning, match=why):
+        score(pipeline(folder, "truth.qrels", "{system}.lists"))
+
+
 def test_the_command_line_tells_it_too(folder: Path) -> None:
     write(folder / "truth.qrels", TRUE, "{}")
     write(folder / "bob.lists", LISTS, "song:{}")
@@ -135,6 +174,52 @@ def test_two_files_meet_by_query_and_item(folder: Path) -> None:
     )
     assert found.track.values.tolist() == ["/q/q1.wav", "/q/q2.wav"]
     np.testing.assert_allclose(found.score[0, :, 0], PRECISION, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("true", "listed"), [("{}", "{}"), ("{}", "x/{}.wav"), ("y/{}.wav", "x/{}.wav")])
+def test_ties_are_broken_alike_whatever_items_are_called(folder: Path, true: str, listed: str) -> None:
+    """`c` is ahead of `a` as in trec_eval, also where only `a` has a name of the truth: `x/c.wav`, `y/a.wav`."""
+    write(folder / "truth.qrels", {"q1": ["a"], "q2": ["c"]}, true)
+    (folder / "ada.csv").write_text(
+        "query,item,score\n" + "".join(f"{q},{listed.format(i)},0.5\n" for q in ("q1", "q2") for i in "ac")
+    )
+    found = score(pipeline(folder, "truth.qrels", "{system}.csv", convention="trec_eval"))
+    np.testing.assert_allclose(found, [[1 / 2, 1.0]], rtol=0, atol=1e-12)
+
+
+def test_each_system_of_a_table_may_name_queries_in_its_own_way(folder: Path) -> None:
+    write(folder / "truth.qrels", TRUE, "{}")
+    listed = [(query, item) for query, items in LISTS.items() for item in items]
+    rows = [f"{query},{item},ada\n/m/{query}.wav,{item},bob\n" for query, item in listed]
+    (folder / "all.csv").write_text("query,item,system\n" + "".join(rows))
+    columns = {"track": "query", "label": "item", "system": "system"}
+    path = pipeline(folder, "truth.qrels", {"path": "all.csv", "columns": columns})
+    np.testing.assert_allclose(score(path), [PRECISION, PRECISION], rtol=0, atol=1e-12)
+
+
+class TestTwoQueriesThatWouldBeOne:
+    """`d/q1` and `q1.wav.mp3` may each be the reference's `q1.wav`: nobody knows which, and no door takes one."""
+
+    message = r"'q1.wav.mp3' and 'd/q1' would both be 'q1.wav' of the reference"
+
+    @pytest.fixture
+    def files(self, folder: Path) -> tuple[Path, Path]:
+        (folder / "truth.qrels").write_text("q1.wav 0 a 1\n")
+        (folder / "ada.lists").write_text("q1.wav.mp3: a\nd/q1: x a\n")
+        return folder / "truth.qrels", folder / "ada.lists"
+
+    def test_are_told_by_a_run(self, files: tuple[Path, Path]) -> None:
+        with pytest.raises(PipelineError, match=f"1 problem\n.*ada.lists: {self.message}"):
+            score(pipeline(files[0].parent, "truth.qrels", "{system}.lists"))
+
+    def test_are_told_of_two_files(self, files: tuple[Path, Path]) -> None:
+        with pytest.raises(AnnotationError, match=f"ada.lists: {self.message}"):
+            mirflow.evaluate_paths(*files, "retrieval")
+
+    def test_are_told_of_two_collections(self, files: tuple[Path, Path]) -> None:
+        reference, estimate = (mirflow.load_collection(path, "retrieval") for path in files)
+        with pytest.raises(AnnotationError, match=self.message):
+            mirflow.evaluate(reference, estimate, "retrieval")
 
 
 def test_a_single_pair_is_scored_as_among_others_but_told_of() -> None:

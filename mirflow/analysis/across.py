@@ -152,6 +152,31 @@ def names_across(asked: Across | None) -> dict[str, list[str]]:
     return {dim: _names(text) for dim, text in (asked or {}).items()}
 
 
+def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
+    """What was done across the figures of an answer, from its attributes: names of :data:`ACROSS` for each dim.
+
+    Examples
+    --------
+    >>> across_of({"across": "class=mean; fold=mean,std"})
+    {'class': ['mean'], 'fold': ['mean', 'std']}
+    """
+    said = (one.partition("=") for one in attrs.get("across", "").split("; ") if one)
+    return {dim: names.split(",") for dim, _, names in said}
+
+
+def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
+    """Whether a figure is a deviation across others, of which neither a high nor a low one is better.
+
+    Parameters
+    ----------
+    attrs : mapping of str to str
+        Of the answer.
+    place : mapping of str to label
+        Where the figure stands along the groupings and dims of the answer.
+    """
+    return any("std" in names and place.get(dim) == "std" for dim, names in across_of(attrs).items())
+
+
 def figures_across(values: Float, axis: int, names: Sequence[str]) -> Float:
     """Reductions along one axis, which then has one place for each of them."""
     moved = np.moveaxis(values, axis, 0)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ..ragged import Bool, Float, Int
 from .answer import Answer
+from .cautions import WARNINGS, told_cautions
 from .choosing import CHOSEN
 from .grouping import Grouping
 from .part import Part, select
@@ -75,15 +78,16 @@ def answer_of(part: Part, by: Names = None, group: str = "") -> Answer:
         value,
         counts,
         n_tracks,
-        {**origin_of(part.board, group), **policies},
+        {**origin_of(part.board, group, part.system_names), **policies},
     )
 
 
-def origin_of(board: Scoreboard, group: str) -> dict[str, str]:
-    """Where the numbers of an answer come from."""
+def origin_of(board: Scoreboard, group: str, systems: Sequence[str] = ()) -> dict[str, str]:
+    """Where the numbers of an answer about some systems come from, and what was warned of when these were scored."""
     told = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
     origin = {name: str(board.attrs[name]) for name in told if name in board.attrs}
-    return {**({"group": group} if group else {}), **origin}
+    cautions = "\n".join(told_cautions(board.attrs, systems))
+    return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
 
 
 def _compute(part: Part, grouping: Grouping) -> tuple[Float, dict[str, Int], Int]:

@@ -20,13 +20,15 @@ from .selection import as_names, explain_dims, find_measures, split_names
 
 TRACKS = 256
 """How many tracks are read at a time: dense values are large."""
+OWN_DIMS = "own_dims"
+"""The attribute of a variable that keeps the metric's own names of its dims, where it had to rename them."""
 
 
 def own_dims(sibling: Sibling) -> dict[str, str]:
     """The metric's own names of the dims of a variable."""
     # A dim whose labels differ from another variable's is stored with the variable's name in front.
     dims = sibling.dims[2:]
-    return dict(zip(dims, map(str, sibling.attrs.get("own_dims", dims)), strict=True))
+    return dict(zip(dims, map(str, sibling.attrs.get(OWN_DIMS, dims)), strict=True))
 
 
 def over_of(sibling: Sibling, metric: str, question: Question) -> dict[str, str]:

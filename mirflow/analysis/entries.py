@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,11 +56,20 @@ class Entries:
         divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
         return total / np.where(number > 0, divisor, np.nan), number
 
-    def each(self, system: int, tracks: Int) -> Float:
-        """What each track says: float64 (tracks, dims left); NaN, or of what is counted 0, where it says nothing."""
-        found: Float = np.zeros((len(tracks), *self._sizes()))
+    def each(self, system: int, tracks: Int, tell: Callable[[Float], Float] | None = None) -> Float:
+        """What each track says: float64 (tracks, dims left); NaN, or of what is counted 0, where it says nothing.
+
+        Parameters
+        ----------
+        system : int
+        tracks : int64 (n,)
+        tell : callable or None
+            What is made of some tracks at a time, so that all of it fits the memory.
+        """
+        tell = tell or _as_it_is
+        found: Float = np.zeros((len(tracks), *tell(np.zeros((0, *self._sizes()))).shape[1:]))
         for place, values in self._read(system, tracks, np.arange(len(tracks))):
-            found[place] = values
+            found[place] = tell(values)
         return found
 
     @property
@@ -100,3 +109,7 @@ class Entries:
             for group in np.unique(groups).tolist():
                 found[group] = reduce_along(values[groups == group], 0, "median")
         return found
+
+
+def _as_it_is(values: Float) -> Float:
+    return values

@@ -21,7 +21,7 @@ from .names import AGGREGATES, CLASS_AGGREGATES, ORDER_AGGREGATES, RATIO_AGGREGA
 from .part import list_missing, sort_systems
 from .policies import are_apart, check_policies, find_gaps, included_scores
 from .question import Names, Question
-from .ratios import SIDE, rate
+from .ratios import SIDE, rate, tell_outcomes
 from .scoreboard import Array, Scoreboard, Sibling
 from .selection import as_names, find_labels, find_measures, split_names
 
@@ -56,6 +56,8 @@ class ExtraAnswer:
         Whether the numbers are names, those of single tracks.
     low, high : float64 (systems, groups, extra dims) or None
         Ends of confidence intervals, NaN where there is none.
+    like_best : bool (systems, groups, extra dims) or None
+        Whether a system does not differ significantly from the best one.
     """
 
     metric: str
@@ -75,6 +77,7 @@ class ExtraAnswer:
     nominal: bool = False
     low: Float | None = None
     high: Float | None = None
+    like_best: Bool | None = None
 
     @property
     def is_score(self) -> bool:
@@ -108,7 +111,7 @@ class ExtraAnswer:
         count = (len(self.systems), *sizes)
         value = self.value.reshape(*count, *self.value.shape[2:])
         number = self.n_values.reshape(value.shape)
-        variables = {
+        variables: dict[str, tuple[tuple[str, ...], Array, dict[str, str]]] = {
             "n_values": ((*outer, *self.labels), number, {"long_name": "number of tracks with a value"}),
             "value": ((*outer, *self.labels), value, {"long_name": "aggregate over tracks", "units": self.unit}),
             "n": (outer, self.n.reshape(count), {"long_name": "number of tracks that count"}),
@@ -119,6 +122,9 @@ class ExtraAnswer:
             if ends is not None:
                 about = {"long_name": LONG_NAMES[name], "units": self.unit}
                 variables[name] = ((*outer, *self.labels), ends.reshape(value.shape), about)
+        if self.like_best is not None:
+            marks = self.like_best.reshape(value.shape)
+            variables["like_best"] = ((*outer, *self.labels), marks, {"long_name": LONG_NAMES["like_best"]})
         coords = {"system": np.array(self.systems, dtype=str), **self.groupings}
         coords |= {name: np.array(labels, dtype=str) for name, labels in self.labels.items()}
         along = {name: ("system", values) for name, values in self.system_coords.items()}
@@ -180,9 +186,15 @@ class Chosen:
         valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
         return Entries(self.sibling, self.over, "sum" if self.is_ratio else self.kind, valued)
 
+    def outcomes(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
+        """What the ratios are read off, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
+        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.sibling))
+
     def rates(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
-        """The ratios that are read off counts (systems, groups, dims left), and the labels of what is left then."""
-        return rate(self.kind, str(self.measure), counts, self.labels, own_dims(self.sibling))
+        """The ratios of counts (systems, groups, dims left), and the labels of what is left then."""
+        told, labels = self.outcomes(counts.reshape(counts.shape[0] * counts.shape[1], *counts.shape[2:]))
+        found = rate(self.kind, told)
+        return found.reshape(*counts.shape[:2], *found.shape[1:]), labels
 
 
 def choose_extra(board: Scoreboard, variable: str, question: Question) -> Chosen:
@@ -250,6 +262,7 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
     if chosen.is_ratio:
         value, labels = chosen.rates(value)
         number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
+    origin = origin_of(chosen.board, group, chosen.system_names)
     said, rated = say_over(chosen.over), chosen.kind in CLASS_AGGREGATES
     return ExtraAnswer(
         str(chosen.measure),
@@ -263,7 +276,11 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
         counts[0],
         counts[1],
         np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
-        {**origin_of(chosen.board, group), **({"over": said} if said else {}), "missing": chosen.missing},
+        {
+            **origin,
+            **({"over": said} if said else {}),
+            "missing": chosen.missing,
+        },
         number,
         "higher" if rated else metric.orientation,
         metric.nominal,

@@ -7,14 +7,16 @@ for.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import MirflowWarning, QueryError
 from ..status import Status
+from .cautions import joined_cautions, labelled_cautions
+from .classes import differing_classes
+from .joined import CELL, Part, extra_dims, lazy_variable, names_of, places_of, union
 from .references import DURATION, REFERENCES_DIFFER, TOLERANCE, differing_references
 from .scoreboard import Array
 
@@ -25,26 +27,6 @@ STORE = "store"
 """The coordinate along tracks that says where they come from."""
 
 _SETTINGS = ("task", "convention", "grid", "combine")
-_CELL = ("system", "track")
-_FILLS: Mapping[str, object] = {"score": np.nan, "weight": 0.0, "status": 0, "repairs": 0, "stamp": 0}
-
-
-@dataclass(frozen=True)
-class Part:
-    """One evaluation of one store, and where its systems, tracks and metrics are in the whole.
-
-    Parameters
-    ----------
-    store : str
-        Its name.
-    ds : xr.Dataset
-    places : mapping of str to int64
-        For each dim, the place in the whole of each of its labels; -1 for one that is not in it.
-    """
-
-    store: str
-    ds: xr.Dataset
-    places: Mapping[str, Array]
 
 
 def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.DataTree:
@@ -61,19 +43,19 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
     -------
     xr.DataTree
         A group for each name of a group. A cell that no store has is ``not_computed``. Where stores scored the same
-        track against different references, the attribute ``references_differ`` says so, and a duration that differs is
-        NaN.
+        track against references of different files or durations, the attribute ``references_differ`` says so, and a
+        duration that differs is NaN.
 
     Raises
     ------
     QueryError
-        If groups of the same name differ in task, convention, grid or combination, a metric in its version, a track in
-        a coordinate, or if two stores hold the same cell.
+        If groups of the same name differ in task, convention, grid, combination, or in classes that scores depend on,
+        a metric in its version, a track in a coordinate, or if two stores hold the same cell.
 
     Warns
     -----
     MirflowWarning
-        Once for each group, where references differ, and where only some stores have a metric.
+        Once for each group, where references may differ, and where only some stores have a metric.
     """
     import xarray as xr
 
@@ -90,7 +72,8 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
 
 
 def _labelled(ds: xr.Dataset, store: str) -> xr.Dataset:
-    return ds.assign_coords(system=[f"{store}/{name}" for name in _names(ds, "system")])
+    named = ds.assign_coords(system=[f"{store}/{name}" for name in names_of(ds, "system")])
+    return named.assign_attrs(labelled_cautions(ds.attrs, store))
 
 
 def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
@@ -98,10 +81,10 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     import xarray as xr
 
     _check_settings(name, given)
-    labels = {dim: _union(_names(ds, dim) for ds in given.values()) for dim in _CELL}
-    labels["metric"] = _common_metrics(name, given)
+    labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
+    labels["metric"], left_out = _common_metrics(name, given)
     parts = [
-        Part(store, ds, {dim: _places(_names(ds, dim), own) for dim, own in labels.items()})
+        Part(store, ds, {dim: places_of(names_of(ds, dim), own) for dim, own in labels.items()})
         for store, ds in given.items()
     ]
     _check_cells(name, parts, labels)
@@ -111,38 +94,26 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
     coords.setdefault(STORE, ("track", _origin(parts, len(labels["track"]))))
     variables: dict[str, Any] = {}
     for key in parts[0].ds.data_vars:
-        if not all(key in part.ds.data_vars for part in parts):
+        if key in left_out or not all(key in part.ds.data_vars for part in parts):
             continue
         if set(parts[0].ds[key].dims) == {"track"}:
             values = _along_tracks(name, str(key), parts, labels["track"])
             variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
-        elif set(_CELL) <= set(parts[0].ds[key].dims):
-            variables[str(key)] = _lazy(str(key), parts, labels, coords)
+        elif set(CELL) <= set(parts[0].ds[key].dims):
+            variables[str(key)] = lazy_variable(str(key), parts, labels, coords, variables)
+    told = {**joined_cautions({store: ds.attrs for store, ds in given.items()}), **_references(name, given)}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
-    return xr.Dataset(variables, coords, {**same, **_references(name, given), "stores": ", ".join(given)})
+    return xr.Dataset(variables, coords, {**same, **told, "stores": ", ".join(given)})
 
 
 def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """What there is to say of references that differ, which is also warned of."""
+    """What there is to say of references that differ or may do so, which is also warned of."""
     said = differing_references(given)
     if not said:
         return {}
-    hint = "score them again with the same references, or ask the stores one by one"
+    hint = "where they differ, score them again with the same references, or ask the stores one by one"
     warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
     return {REFERENCES_DIFFER: said}
-
-
-def _names(ds: xr.Dataset, dim: str) -> list[str]:
-    return [str(name) for name in ds[dim].values.tolist()]
-
-
-def _union(names: Iterable[Sequence[str]]) -> list[str]:
-    return list(dict.fromkeys(name for several in names for name in several))
-
-
-def _places(names: Sequence[str], whole: Sequence[str]) -> Array:
-    at = {name: place for place, name in enumerate(whole)}
-    return np.array([at.get(name, -1) for name in names], dtype=np.int64)
 
 
 def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
@@ -155,48 +126,69 @@ def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
                     f"group {name!r}: {key} is {own!r} in {first} and {other!r} in {store}, so that they cannot be "
                     "opened as one; ask them one by one"
                 )
+    said = differing_classes({store: ds.attrs for store, ds in given.items()})
+    if said:
+        raise QueryError(
+            f"group {name!r}: {said}, so that they cannot be opened as one; score them again by the same classes, or "
+            "ask them one by one"
+        )
 
 
-def _common_metrics(name: str, given: Mapping[str, xr.Dataset]) -> list[str]:
-    """The metrics that all stores have, by the same version; a warning names the others."""
+def _common_metrics(name: str, given: Mapping[str, xr.Dataset]) -> tuple[list[str], Collection[str]]:
+    """The metrics that all stores have, by the same version, and the tables that are left out; a warning names them."""
     versions: dict[str, dict[str, int]] = {}
     for store, ds in given.items():
         own = ds["version"].values.tolist() if "version" in ds.coords else [0] * ds.sizes["metric"]
-        for metric, version in zip(_names(ds, "metric"), own, strict=True):
+        for metric, version in zip(names_of(ds, "metric"), own, strict=True):
             versions.setdefault(metric, {})[store] = version
     for metric, found in versions.items():
         if len(set(found.values())) > 1:
             told = ", ".join(f"{version} in {store}" for store, version in found.items())
             raise QueryError(f"group {name!r}: metric {metric!r} has version {told}; run the older pipeline again")
     common = [metric for metric, found in versions.items() if len(found) == len(given)]
-    partly = [metric for metric in versions if metric not in common]
+    tables = _partly_tables(given)
+    partly = [*(metric for metric in versions if metric not in common), *tables.values()]
     if partly:
         text = f"group {name!r}: not in all stores and left out: {', '.join(partly)}"
         warnings.warn(text, MirflowWarning, stacklevel=5)
-    return common
+    return common, tables
+
+
+def _partly_tables(given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """Variables with extra dims that not all stores have over the same ones, with what to call them."""
+    tables = [
+        {str(key): one for key, one in ds.data_vars.items() if set(CELL) < set(one.dims) != {*CELL, "metric"}}
+        for ds in given.values()
+    ]
+    found = {}
+    for key, one in {key: one for own in tables for key, one in own.items()}.items():
+        if not all(key in own and extra_dims(own[key]).keys() == extra_dims(one).keys() for own in tables):
+            found[key] = str(one.attrs.get("metric", key))
+    return found
 
 
 def _check_cells(name: str, parts: Sequence[Part], labels: Mapping[str, Sequence[str]]) -> None:
     """Refuse a cell that two stores hold: which one counts would be chance."""
     owner = np.full((len(labels["system"]), len(labels["track"])), -1)
     for number, part in enumerate(parts):
-        held = part.ds["status"].transpose(*_CELL).values != Status.not_computed
+        held = part.ds["status"].transpose(*CELL).values != Status.not_computed
         at = np.ix_(part.places["system"], part.places["track"])
         both = held & (owner[at] >= 0)
         if both.any():
             system, track = np.argwhere(both)[0].tolist()
             one, two = parts[int(owner[at][system, track])].store, part.store
-            cell = f"system {_names(part.ds, 'system')[system]!r}, track {_names(part.ds, 'track')[track]!r}"
+            cell = f"system {names_of(part.ds, 'system')[system]!r}, track {names_of(part.ds, 'track')[track]!r}"
             raise QueryError(
                 f"group {name!r}: {cell} is in {one} and in {two} ({int(both.sum())} such cells); give the stores "
-                "labels, which are put before their systems"
+                f"labels, which are put before their systems, as in --label {one} --label {two} or "
+                f"open_store({{{one!r}: ..., {two!r}: ...}}); stores are joined before any systems are chosen"
             )
         owner[at] = np.where(held, number, owner[at])
 
 
 def _coordinates(name: str, parts: Sequence[Part], dim: str, labels: Sequence[str]) -> dict[str, Array]:
     """Coordinates along a dim, from all stores that have them."""
-    keys = _union(
+    keys = union(
         [str(key) for key, one in part.ds.coords.items() if one.dims == (dim,) and key != dim] for part in parts
     )
     found = {}
@@ -254,86 +246,3 @@ def _along_tracks(name: str, key: str, parts: Sequence[Part], tracks: Sequence[s
         found[places] = np.fmax(found[places], values)
     found[differing] = np.nan
     return found
-
-
-def _lazy(key: str, parts: Sequence[Part], labels: Mapping[str, Sequence[str]], coords: dict[str, Any]) -> xr.Variable:
-    """A variable over cells that is read part by part; labels of extra dims are put together in `coords`."""
-    import xarray as xr
-    from xarray.core import indexing
-
-    like = parts[0].ds[key]
-    dims = ("system", "track", *(str(dim) for dim in like.dims if dim not in _CELL))
-    for dim in dims[2:]:
-        if dim not in labels and dim not in coords:
-            coords[dim] = np.array(_union(_names(part.ds, dim) for part in parts), dtype=str)
-    shape = tuple(len(coords[dim]) for dim in dims)
-    readers = []
-    for part in parts:
-        places = [
-            part.places[dim] if dim in labels else _places(_names(part.ds, dim), coords[dim].tolist()) for dim in dims
-        ]
-        readers.append((places, part.ds[key].transpose(*dims)))
-    text = like.dtype.kind in "OTU"
-    fill: object = "" if text else _FILLS.get(key, _fill_of(like))
-    dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
-    array = _joined_array(shape, dtype, fill, readers)
-    return xr.Variable(dims, indexing.LazilyIndexedArray(array), like.attrs)
-
-
-def _fill_of(values: xr.DataArray) -> float:
-    """What stands where there is no entry: as the store says, and 0 for counts of old ones."""
-    fill = values.encoding.get("_FillValue", 0.0)
-    return float(fill)
-
-
-Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
-
-
-def _joined_array(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Any:
-    """An array for xarray's lazy indexing; its class is made here, as xarray is imported only where it is used."""
-    from xarray.backends import BackendArray
-    from xarray.core import indexing
-
-    class Joined(BackendArray):
-        def __init__(self) -> None:
-            self.shape, self.dtype = shape, dtype
-
-        def __getitem__(self, key: Any) -> Any:
-            support = indexing.IndexingSupport.OUTER
-            return indexing.explicit_indexing_adapter(key, shape, support, _reader(shape, dtype, fill, readers))
-
-    return Joined()
-
-
-def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Callable[[tuple[Any, ...]], Array]:
-    def read(key: tuple[Any, ...]) -> Array:
-        wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
-        whole = np.full([len(one) for one in wanted], fill, dtype=dtype)
-        for places, values in readers:
-            # Where in the answer, and where in the part, are the labels that are in both.
-            into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
-            if all(map(len, into)):
-                whole[np.ix_(*into)] = _merge(whole[np.ix_(*into)], values[out].values, fill)
-        scalar = tuple(
-            0 if np.ndim(np.arange(size)[one]) == 0 else slice(None) for size, one in zip(shape, key, strict=True)
-        )
-        return np.asarray(whole[scalar])
-
-    return read
-
-
-def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
-    """Positions among what is wanted, and in the part, of what is in both."""
-    at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
-    known = np.flatnonzero(places >= 0)
-    at[places[known]] = known
-    found = at[wanted]
-    return np.flatnonzero(found >= 0), found[found >= 0]
-
-
-def _merge(old: Array, new: Array, fill: object) -> Array:
-    """What a part has; where it has nothing, what stood there from another part."""
-    if old.dtype.kind in "OTU":
-        return np.where(np.asarray(new, dtype=old.dtype) == "", old, np.asarray(new, dtype=old.dtype))
-    nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
-    return np.where(nothing, old, new)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypedDict, Unpack, cast
 
+from .class_figures import rated_kind
 from .inference import agreement, compare, friedman, intervals, rate_intervals
 from .inference.resampling import Seed
-from .names import CLASS_AGGREGATES
 from .question import Names, Options, make_question
 from .scoreboard import Scoreboard
 from .worst import extremes
@@ -58,7 +58,7 @@ class Inference:
         name, board = self._choose(metric, group)
         asked, how = _apart(options)
         question = make_question("intervals", metric, aggregate, by, **asked)
-        if aggregate in CLASS_AGGREGATES:
+        if rated_kind(board, question) is not None:
             return rate_intervals(board, question, **how, group=name).to_dataset()
         return intervals(board, question, **how, group=name).to_dataset()
 

@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool
 from .answer import Answer
-from .inference import compare
+from .extra import ExtraAnswer
+from .inference import Comparison, compare
 from .question import Question
 from .scoreboard import Scoreboard
+
+Marked = TypeVar("Marked", bound=Answer | ExtraAnswer)
 
 
 def mark_best(
     board: Scoreboard,
     question: Question,
-    answer: Answer,
+    answer: Marked,
     *,
     level: float = 0.95,
     correction: str = "holm",
     cluster: str | None = None,
-) -> Answer:
+) -> Marked:
     """An answer that says which systems do not differ significantly from the best one, itself among them.
 
     Parameters
@@ -30,25 +34,33 @@ def mark_best(
     board : Scoreboard
     question : Question
         What was answered.
-    answer : Answer
+    answer : Answer or ExtraAnswer
+        Of figures of classes or tags each one has a best system of its own.
     level, correction, cluster
         As for :func:`mirflow.analysis.inference.comparisons.compare`.
 
     Raises
     ------
     QueryError
-        If tracks are grouped.
+        If tracks are grouped, or systems cannot be compared by such figures.
     """
     if answer.groupings:
         raise QueryError("significance is that of figures over all tracks; ask without groups (by, --by)")
-    same = replace(question, metric=answer.metrics, exact=True)
-    found = compare(board, same, level=level, correction=correction, cluster=cluster)
-    marks: Bool = np.zeros(answer.value.shape, dtype=np.bool_)
+    names = answer.metrics if isinstance(answer, Answer) else answer.metric
+    same = replace(question, metric=names, exact=True)
+    found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)
+    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": correction, "test_level": f"{level:g}"}
+    marks = _like_best(found).reshape(answer.value.shape)
+    return replace(answer, like_best=marks, attrs={**answer.attrs, **attrs})
+
+
+def _like_best(found: Comparison) -> Bool:
+    """Whether a system does not differ from the best one, for each figure: bool (systems, metrics)."""
+    marks: Bool = np.zeros(found.value.shape, dtype=np.bool_)
     for metric, orientation in enumerate(found.orientations):
-        figures = answer.value[:, metric, 0]
+        figures = found.value[:, metric]
         if orientation == "none" or np.isnan(figures).all():
             continue
         best = int(np.nanargmin(figures) if orientation == "lower" else np.nanargmax(figures))
-        marks[:, metric, 0] = ~found.significant[best, :, metric] & ~np.isnan(figures)
-    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": correction, "test_level": f"{level:g}"}
-    return replace(answer, like_best=marks, attrs={**answer.attrs, **attrs})
+        marks[:, metric] = ~found.significant[best, :, metric] & ~np.isnan(figures)
+    return marks

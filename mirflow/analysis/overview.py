@@ -13,6 +13,7 @@ from ..annotations.collection import Collection
 from ..errors import MirflowError, counted
 from .aggregate import ask
 from .answer import Answer
+from .cautions import told_cautions
 from .policies import find_gaps
 from .query import boards_of, headline_metrics
 from .question import Question
@@ -96,7 +97,7 @@ def _named(answer: Answer) -> list[tuple[str, str]]:
 
 
 def _figure(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.4f}"
+    return "-" if np.isnan(value) else f"{value:z.4f}"
 
 
 def _notes(answer: Answer, board: Scoreboard) -> str:
@@ -104,6 +105,7 @@ def _notes(answer: Answer, board: Scoreboard) -> str:
     lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
     notes = [f"missing ({answer.attrs['missing']}): {lost} of {status.size} cells without any score"]
     notes += [f"references: {answer.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in answer.attrs else []
+    notes += [f"warning: {said}" for said in told_cautions(board.attrs)]
     if len(answer.metrics) < len(board.metrics):
         notes.append(f"{len(answer.metrics)} of {len(board.metrics)} metrics shown")
     if len(answer.systems) > _SYSTEMS:

@@ -12,13 +12,13 @@ from ..ragged import Bool, Float
 from ..status import Status
 from .choosing import choose_metrics, choose_tracks
 from .derived import derive
-from .names import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES
+from .names import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES, table_aggregates
 from .over import check_over
 from .policies import Gaps, are_apart, check_policies, find_gaps, included_scores
 from .question import Names, Question
 from .reduction import reduce
 from .scoreboard import Scoreboard, Status8
-from .selection import as_names, find_labels, find_metrics, find_single, spell_out, split_names
+from .selection import as_names, find_labels, find_measures, find_metrics, find_single, spell_out, split_names
 
 _SHOWN = 5
 
@@ -201,8 +201,16 @@ def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: boo
     refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
         name, has = board.metrics[refused[0]], ", ".join(allowed[refused[0]])
-        raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}")
+        others = _with_figures(board, kind) if kind in CLASS_AGGREGATES else []
+        more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
+        raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
     return {place: kind for place in places if kind in allowed[place]}, [board.metrics[place] for place in refused]
+
+
+def _with_figures(board: Scoreboard, kind: str) -> list[str]:
+    """The metrics with extra dims that have an aggregate."""
+    measures = find_measures(board).values()
+    return [str(one) for one in measures if kind in table_aggregates(one.metric.orientation, one.metric.dims)]
 
 
 def _check_missing(part: Part) -> None:

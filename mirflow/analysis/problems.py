@@ -1,14 +1,15 @@
-"""Cells without a score, and the kinds of reasons for it."""
+"""Cells without a score, and the kinds of reasons for it; and cells that have one although something is empty."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..status import FAILED, SCORED, Status
+from ..status import EMPTY, FAILED, Status
 from .scoreboard import Scoreboard
 
 # A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
@@ -18,12 +19,19 @@ _LINE = re.compile(r"\bline \d+")
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Why a cell has no score; of one with a status that is scored, why some of its metrics have none."""
+    """Why a cell has no score, or only some of its metrics have one, or what is empty of a cell that has one."""
 
     system: str
     track: str
     status: Status
     message: str
+
+    @property
+    def scored(self) -> str:
+        """Whether the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
+        if self.status in EMPTY:
+            return "yes"
+        return "partly" if self.status.scored else "no"
 
     @property
     def kind(self) -> str:
@@ -38,15 +46,38 @@ class CellProblem:
 
 
 def find_problems(board: Scoreboard) -> list[CellProblem]:
-    """The cells without a score, and those of which some metrics have none, system by system."""
+    """The cells without a score, without that of some metrics, or of what is empty, system by system."""
     _, _, status, _ = board.load(range(len(board.systems)))
     messages = np.broadcast_to(board.messages(), status.shape)
-    partly = np.isin(status, [int(one) for one in SCORED]) & (messages != "")
-    failed = np.argwhere(np.isin(status, [int(one) for one in FAILED]) | partly)
-    return [
-        CellProblem(board.systems[s], board.tracks[t], Status(int(status[s, t])), str(messages[s, t]))
-        for s, t in failed.tolist()
-    ]
+    partly = (status == Status.ok) & (messages != "")
+    told = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
+    problems = []
+    for system, track in told.tolist():
+        names, state = (board.systems[system], board.tracks[track]), Status(int(status[system, track]))
+        problems.append(CellProblem(*names, state, str(messages[system, track]) or _said(*names, state)))
+    return problems
+
+
+def _said(system: str, track: str, status: Status) -> str:
+    """What is empty, where the store is of a time when it did not say that."""
+    told = {
+        Status.empty_estimate: f"system {system!r} has an empty estimate of track {track!r}",
+        Status.empty_reference: f"track {track!r} has an empty reference",
+    }
+    return told.get(status, "")
+
+
+def count_empty(problems: Iterable[CellProblem]) -> str:
+    """How many cells have the score of an empty estimate or reference, in words; nothing where none has.
+
+    Examples
+    --------
+    >>> count_empty([CellProblem("A", "x", Status.empty_estimate, ""), CellProblem("A", "y", Status.failed, "")])
+    '1 of an empty estimate'
+    """
+    number = Counter(one.status for one in problems)
+    sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
+    return ", ".join(f"{number[status]} of {side}" for status, side in sides if number[status])
 
 
 def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:

@@ -16,6 +16,7 @@ from .aggregate import ask
 from .annotators import ANNOTATOR
 from .answer import Answer
 from .choosing import has_parameters, show_parameters
+from .class_figures import explain_name
 from .extra import ExtraAnswer, ask_extra
 from .question import Names, Options, Question, make_question
 from .scoreboard import Scoreboard, from_dataset
@@ -58,6 +59,9 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
             elsewhere = [other for other, board in every.items() if _has(board, [name])]
             if elsewhere:
                 raise QueryError(f"group {group!r} has no metric {name!r}; groups that have it: {', '.join(elsewhere)}")
+            said = explain_name(name, boards.values())
+            if said:
+                raise QueryError(f"unknown metric {name!r}; {said}")
             raise UnknownNameError("metric", name, {label for board in boards.values() for label in _known(board)})
     chosen = {name: board for name, board in boards.items() if _has(board, wanted)}
     if not chosen:

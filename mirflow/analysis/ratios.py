@@ -17,16 +17,35 @@ OUTCOME, SIDE, CLASS = "outcome", "side", "class"
 Labels = Mapping[str, tuple[str, ...]]
 
 
-def rate(kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str, str]) -> tuple[Float, Labels]:
-    """A ratio of each class or tag from counts that were added up over tracks.
+def rate(kind: str, outcomes: Float) -> Float:
+    """A ratio of each class or tag from outcomes that were added up over tracks.
 
     Parameters
     ----------
     kind : str
         A name of :data:`mirflow.kernels.outcomes.RATIOS`.
-    metric : str
+    outcomes : float64 (..., 4)
+        As :func:`tell_outcomes` gives them, or sums of these.
+
+    Returns
+    -------
+    float64 (...)
+        NaN where there is nothing to measure.
+    """
+    return RATIOS[kind](Outcomes.of_counts(outcomes, outcomes.ndim - 1))
+
+
+def tell_outcomes(
+    kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str, str]
+) -> tuple[Float, Labels]:
+    """What the ratios of classes or tags are read off: far less than a confusion matrix, and it adds up like it.
+
+    Parameters
+    ----------
+    kind, metric : str
         For messages.
-    counts : float64 (systems, groups, dims)
+    counts : float64 (n, dims)
+        Of single tracks, or sums over tracks.
     labels : mapping of str to tuple of str
         The dims that are left, in order.
     own : mapping of str to str
@@ -34,8 +53,8 @@ def rate(kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str
 
     Returns
     -------
-    value : float64 (systems, groups, dims that are left)
-        NaN where there is nothing to measure.
+    outcomes : float64 (n, dims that are left, 4)
+        In the order of :data:`mirflow.kernels.outcomes.COUNTED`.
     labels : mapping of str to tuple of str
         Confusions are left with the dim ``class``, outcomes without their own.
 
@@ -48,23 +67,24 @@ def rate(kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str
     if OUTCOME in names:
         axis = names.index(OUTCOME)
         place = list(labels.values())[axis]
-        counts = np.take(counts, [place.index(one) for one in COUNTED], axis=2 + axis)
+        counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
         kept = {dim: one for dim, one in labels.items() if own.get(dim, dim) != OUTCOME}
-        return RATIOS[kind](Outcomes.of_counts(counts, 2 + axis)), kept
+        return np.moveaxis(counts, 1 + axis, -1), kept
     if names != list(CONFUSED):
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce none of its classes or outcomes")
     classes, square = _square(counts, *labels.values())
-    found = RATIOS[kind](Outcomes.of_confusion(square))
+    found = Outcomes.of_confusion(square)
     named = [place for place, name in enumerate(classes) if name != NONE]
-    return found[..., named], {CLASS: tuple(classes[place] for place in named)}
+    told = np.stack([found.hit, found.false_alarm, found.miss, found.rejection], axis=-1)[:, named]
+    return told, {CLASS: tuple(classes[place] for place in named)}
 
 
 def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) -> tuple[list[str], Float]:
     """A confusion over the same classes on both sides."""
     classes = list(dict.fromkeys([*reference, *estimate]))
-    square = np.zeros((*counts.shape[:2], len(classes), len(classes)))
+    square = np.zeros((len(counts), len(classes), len(classes)))
     rows, columns = ([classes.index(name) for name in side] for side in (reference, estimate))
-    square[:, :, np.array(rows, dtype=np.int64)[:, np.newaxis], columns] = counts
+    square[:, np.array(rows, dtype=np.int64)[:, np.newaxis], columns] = counts
     return classes, square
 
 

@@ -1,9 +1,9 @@
-"""Stores as one whose tracks were scored against different references: which tracks these are."""
+"""Stores as one whose tracks were scored against references of different files or durations: which tracks these are."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     import xarray as xr
 
 REFERENCES_DIFFER = "references_differ"
-"""The attribute of an evaluation of several stores that says which tracks have different references in them."""
+"""The attribute of an evaluation of several stores that says on which tracks their references differ or may do so."""
 DURATION, DIGEST = "duration", "digest"
 TOLERANCE = 1e-6
 """Seconds by which the same duration may differ in two stores."""
 
 
 def differing_references(given: Mapping[str, xr.Dataset]) -> str:
-    """What there is to say of tracks that several stores hold, but not with the same reference; empty: nothing.
+    """What there is to say of tracks that several stores hold, but perhaps not with the same reference; empty: nothing.
 
-    References differ if the digests of their files do, or their durations. A store that knows neither of a track, as
-    one of imported scores, agrees with every other.
+    References differ if their durations do. If only the digests of their files do, they may: the same annotation may
+    have been read from a pack, or from a file of another format. A store that knows neither of a track, as one of
+    imported scores, agrees with every other.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
     >>> def scored(digest):
     ...     return xr.Dataset({"digest": (("system", "track"), [[digest, "7:1"]])}, {"track": ["x", "y"]})
     >>> differing_references({"2012": scored("4:2"), "2013": scored("5:3")}).partition(",")[0]
-    "1 of 2 shared tracks has different references in 2012 and 2013 (track 'x')"
+    "the reference of 1 of 2 shared tracks comes from different files in 2012 and 2013 (track 'x') and may differ"
     """
     holders = Counter(track for ds in given.values() for track in _tracks(ds))
     shared = {track for track, stores in holders.items() if stores > 1}
@@ -50,14 +51,23 @@ def differing_references(given: Mapping[str, xr.Dataset]) -> str:
     if not differing:
         return ""
     stores = [store for store in given if store in involved | by_length]
-    has, which = ("has", "track") if len(differing) == 1 else ("have", "the first: track")
-    said = (
-        f"{len(differing)} of {counted(len(shared), 'shared track')} {has} different references in "
-        f"{', '.join(stores[:-1])} and {stores[-1]} ({which} {differing[0]!r})"
-    )
-    if longer:
-        said += f", {len(longer)} of them of another duration"
-    return f"{said}, so that systems of different stores are held against different truths there"
+    where = f"in {', '.join(stores[:-1])} and {stores[-1]}"
+    return _said(differing, len(shared), where, longer)
+
+
+def _said(differing: Sequence[str], shared: int, where: str, longer: Collection[str]) -> str:
+    """A sentence that claims no more than is known."""
+    one = len(differing) == 1
+    which = "track" if one else "the first: track"
+    of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(shared, 'shared track')}"
+    first, truths = f"({which} {differing[0]!r})", "systems of different stores are held against different truths there"
+    if len(longer) == len(differing):
+        return f"{of} {'is' if one else 'are'} of different durations {where} {first}, so that {truths}"
+    come = f"{of} {'comes' if one else 'come'} from different files {where} {first}"
+    if not longer:
+        may = truths.replace("are held", "may be held")
+        return f"{come} and may differ, so that {may}"
+    return f"{come}, {len(longer)} of them of another duration, and the others may differ, so that {truths}"
 
 
 def _tracks(ds: xr.Dataset) -> list[str]:

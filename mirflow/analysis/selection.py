@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 
 from ..errors import MetricError, QueryError, UnknownNameError
 from ..metrics.base import Convention, Measure, get_task, parse, tasks
-from .names import table_aggregates
+from .names import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from .question import Names
 from .scoreboard import Scoreboard
 
@@ -155,14 +155,32 @@ def explain_dims(board: Scoreboard, variable: str, done: Collection[str] = ()) -
     measure, sibling = find_measures(board)[variable], board.siblings[variable]
     labelled = zip(measure.metric.dims, sibling.labels(), strict=True)
     left = {dim: labels for dim, labels in labelled if dim not in done}
+    dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
+    needs = f"metric {str(measure)!r} has {dims}; this takes one number a track"
+    rated = _rated(measure)
+    if rated:
+        # Of counts by class or by outcome, and of affinities, a mean along these says nothing.
+        return f"{needs}, and {rated}"
     said = " ".join(f"--over {dim}=mean" for dim in left)
     one = "".join(
         f", or one alone: --over {dim}={labels[0]}" for dim, labels in left.items() if labels and len(left) == 1
     )
-    dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
-    rated = "recall" in table_aggregates(measure.metric.orientation, measure.metric.dims)
-    figure = ", or a figure of all tracks: --aggregate recall" if rated else ""
-    return f"metric {str(measure)!r} has {dims}; this takes one number a track: {said}{one}{figure}"
+    return f"{needs}: {said}{one}"
+
+
+def _rated(measure: Measure) -> str:
+    """What there is of a metric that counts by class or outcome, or holds affinities; empty for all others."""
+    dims = measure.metric.dims
+    kinds = [kind for kind in table_aggregates(measure.metric.orientation, dims) if kind in CLASS_AGGREGATES]
+    if not kinds:
+        return ""
+    ordered = set(kinds) <= {*ORDER_AGGREGATES}
+    some = "query (also with --ci)" if ordered else "query (also with --ci, --significance), compare"
+    unit = "tag" if "tag" in dims else "class"
+    return (
+        f"its figures are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {some} and "
+        f"--friedman with --unit {unit} take them, of this metric alone"
+    )
 
 
 def _convention(board: Scoreboard) -> Convention | None:

@@ -135,7 +135,7 @@ def extremes(
     names = part.track_names
     rows = [slice(None)] if overall else [slice(row, row + 1) for row in range(len(part.systems))]
     scores = [score[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)]
-    attrs = {**origin_of(part.board, group), "missing": part.missing, "undefined": part.undefined}
+    attrs = {**origin_of(part.board, group, part.system_names), "missing": part.missing, "undefined": part.undefined}
     return Extremes(
         part.metric_names[0],
         part.texts("unit")[0],

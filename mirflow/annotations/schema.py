@@ -172,6 +172,8 @@ KINDS = MappingProxyType(
                     Variable("label", "str", "the item's name"),
                     Variable("value", "float64", "score, or relevance grade", optional=True),
                     Variable("left_out", "float64", "1 where the item is taken out of rankings", optional=True),
+                    # Of lists whose items were renamed: whoever breaks ties by name needs the names they had.
+                    Variable("tie", "float64", "of equal scores the largest is ahead, else names say", optional=True),
                 ),
                 ("retrieval",),
             ),

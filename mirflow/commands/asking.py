@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.names import CLASS_AGGREGATES
+from ..status import EMPTY
 from .options import (
     OptionalLevels,
     choosing_options,
@@ -98,10 +98,6 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
     for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
         if "primary" in given and name in given:
             raise click.UsageError(f"--primary shows the first metric of each evaluation and takes no --{name}")
-    rated = [("ci", kind) for kind in CLASS_AGGREGATES]
-    for name in ("ci", "significance"):
-        if "across" in given and name in given and (name, options["aggregate"]) not in rated:
-            raise click.UsageError(f"--across gives figures of figures, and --{name} is about tracks: leave one out")
     if "cluster" in given and not {"ci", "significance"} & set(given):
         raise click.UsageError("--cluster is about intervals; add --ci or --significance")
     if "pivot" in given and not for_people(style):
@@ -115,15 +111,40 @@ def _answers(
     board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
 ) -> Sequence[Answer | ExtraAnswer]:
     """The figures of one evaluation, with what was asked to stand beside them."""
-    if options["ci"] is None and options["significance"] is None:
+    from ..analysis.class_figures import rated_kind
+
+    told = [one for one in ("ci", "significance") if options[one] is not None]
+    if not told:
         from ..analysis.query import answers
 
         return answers(board, question, name)
-    if question.aggregate in CLASS_AGGREGATES and options["significance"] is None:
-        from ..analysis.inference import rate_intervals
-
-        return [rate_intervals(board, question, level=options["ci"], cluster=options["cluster"], group=name)]
+    if rated_kind(board, question) is not None:
+        return _rates(board, question, name, options)
+    if question.across:
+        raise click.UsageError(f"--across gives figures of figures, and --{told[0]} is about tracks: leave one out")
     return [_numbers(board, question, name, options)]
+
+
+def _rates(
+    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
+) -> Sequence[Answer | ExtraAnswer]:
+    """Figures of classes and tags, with intervals and marks if they were asked for."""
+    from ..analysis.class_figures import rated_variables
+    from ..analysis.inference import rate_intervals
+    from ..analysis.marking import mark_best
+    from ..analysis.query import answers
+    from ..analysis.selection import find_measures
+
+    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
+    found = answers(board, question, name) if ci is None else []
+    if ci is not None:
+        named = [str(find_measures(board)[one]) for one in rated_variables(board, question)]
+        # Where there is none, or another metric beside it, the question says what is wrong with it.
+        asked = [replace(question, metric=one, exact=True) for one in named] or [question]
+        found = [rate_intervals(board, one, level=ci, cluster=cluster, group=name) for one in asked]
+    if significance is None:
+        return found
+    return [mark_best(board, question, one, level=significance, cluster=cluster) for one in found]
 
 
 def _numbers(board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
@@ -170,7 +191,7 @@ def _extremes(board: Scoreboard, question: Question, name: str, style: str, opti
 @store_argument
 @click.option("--group", "-g", help="Which evaluation. Default: all.")
 @click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")
-@click.option("--problems", is_flag=True, help="List every cell without a score, with the reason.")
+@click.option("--problems", is_flag=True, help="List every cell without a score, or of an empty file, with the reason.")
 @output_options
 def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
@@ -196,14 +217,22 @@ def show_command(
 
 
 def _emit_problems(boards: Mapping[str, Scoreboard], style: str, output: Path | None) -> None:
-    """The cells without a score of all evaluations, as one table."""
-    from ..analysis.problems import find_problems
+    """The cells without a score, or of what is empty, of all evaluations as one table; and what was warned of."""
+    from ..analysis.cautions import told_cautions
+    from ..analysis.problems import count_empty, find_problems
     from ..report.problems import problems_table
     from ..report.tables import merge
 
-    tables = [problems_table(name, find_problems(board), cut=for_people(style)) for name, board in boards.items()]
-    whole = merge(tables)
-    if not whole.rows and for_people(style):
-        click.echo("every cell has a score", err=True)
-        return
-    emit([replace(whole, folds=tables[0].folds)], style, output)
+    found = {name: find_problems(board) for name, board in boards.items()}
+    tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
+    every = [one for problems in found.values() for one in problems]
+    empty = count_empty(every)
+    notes = [f"warning: {name}: {text}" for name, board in boards.items() for text in told_cautions(board.attrs)]
+    if for_people(style) and all(one.status in EMPTY for one in every):
+        click.echo("; ".join(filter(None, ("every cell has a score", empty))), err=True)
+    if not every or not for_people(style):
+        for note in notes:
+            click.echo(note, err=True)
+    if every or not for_people(style):
+        counts = [f"scored yes: {empty}, whose scores count"] if empty else []
+        emit([replace(merge(tables), folds=tables[0].folds, notes=(*counts, *notes))], style, output)

@@ -90,6 +90,7 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter do not differ.
     """
+    from ..analysis.class_figures import rated_kind
     from ..analysis.inference import compare, friedman
     from ..analysis.query import choose
     from ..analysis.question import Question
@@ -107,8 +108,6 @@ def compare_command(
     if by_ranks and how:
         raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
     _check_metrics(metrics, primary, param, over)
-    if across and aggregate not in CLASS_AGGREGATES:
-        raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     chosen = systems or None, tracks or None
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
     question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
@@ -119,6 +118,8 @@ def compare_command(
             continue
         if primary:
             question = replace(question, metric=board.metrics[0], exact=True)
+        if across and rated_kind(board, question) is None:
+            raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
         if by_ranks:
             ranks = friedman(board, question, unit=unit, level=level, group=name)
             found += tables.friedman_tables(ranks) if for_people(style) else [tables.friedman_long_table(ranks)]

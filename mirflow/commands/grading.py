@@ -117,7 +117,7 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
 
 def _entry(value: Any, people: bool) -> Entry:
     if isinstance(value, float) and people:
-        return None if value != value else f"{value:.4f}"
+        return None if value != value else f"{value:z.4f}"
     return value  # type: ignore[no-any-return]  # text or a number, as datasets hold them
 
 

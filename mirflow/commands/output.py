@@ -109,12 +109,8 @@ def tables_of(
         if for_people(style):
             return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes, across=across)]
         return [long_table(answer)]
-    if across is not None:
-        raise click.UsageError(
-            f"--pivot is about metrics that are one number for each track, and {answer.metric} is not"
-        )
     if for_people(style):
-        return matrix_tables(answer, width=terminal_width(), percent=percent)
+        return matrix_tables(answer, width=terminal_width(), percent=percent, across=across)
     return [entries_table(answer)]
 
 

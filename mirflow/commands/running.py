@@ -107,15 +107,20 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     for evaluation in report.evaluations:
         if not quiet:
             _print_summary(evaluation)
-        if evaluation.failed or evaluation.partly:
+        if _worth_telling(evaluation):
             name = evaluation.plan.name
             for line in problem_lines(name, find_problems(boards[name])):
                 click.echo(f"  {line}", err=True)
-    if any(evaluation.failed or evaluation.partly for evaluation in report.evaluations):
+    if any(map(_worth_telling, report.evaluations)):
         click.echo(f"  all of them: mirflow show {_quoted(report.store)} --problems", err=True)
     if not quiet:
         state = "written" if report.published else "unchanged"
         click.echo(f"{_below(report.store)} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+
+
+def _worth_telling(evaluation: EvaluationReport) -> bool:
+    """Whether some cells are not what one takes for granted: a score of what somebody found."""
+    return bool(evaluation.failed or evaluation.partly or evaluation.empty)
 
 
 def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> None:

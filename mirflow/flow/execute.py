@@ -196,7 +196,8 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
     try:
         from distributed import Client, as_completed
     except ImportError:
-        raise SchedulerError("a cluster needs distributed: pip install 'mirflow[distributed]'") from None
+        message = "a cluster needs distributed: pip install '.[distributed]' in mirflow's checkout"
+        raise SchedulerError(message) from None
     from .graph import lazy_blocks
 
     client = scheduler

@@ -90,8 +90,10 @@ def _state(
     trouble = estimates.trouble(estimate)
     if trouble is not None:
         return trouble
-    if any(len(references.annotations[references.row(one.source)]) == 0 for one in own):
-        return Status.empty_reference, ""
+    for one in own:
+        if len(references.annotations[references.row(one.source)]) == 0:
+            return Status.empty_reference, f"{one.source.label}: track {track.track!r} has an empty reference"
     if len(estimates.annotations[estimates.row(estimate)]) == 0:
-        return Status.empty_estimate, ""
+        told = f"system {system!r} has an empty estimate of track {track.track!r}"
+        return Status.empty_estimate, f"{estimate.label}: {told}"
     return Status.ok, ""

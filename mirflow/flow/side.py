@@ -80,7 +80,7 @@ class Side:
         for row, flaw in cleaned.flaws.items():
             entry, annotation = read[row], self.annotations[row]
             path = annotation.file(flaw.item) or entry.source.label
-            error = AnnotationError(flaw.message, path=path, line=annotation.line(flaw.item))
+            error = AnnotationError(flaw.told(annotation), path=path, line=annotation.line(flaw.item))
             entry.trouble = Status.invalid, str(error)
         return cleaned
 

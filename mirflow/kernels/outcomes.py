@@ -13,6 +13,9 @@ from ..ragged import Float
 COUNTED = ("hit", "false_alarm", "miss", "rejection")
 """What is counted of each class: true positives, false positives, false negatives, true negatives."""
 
+_NEAR = 1e-12
+"""Of the whole, up to which a difference of sums is none."""
+
 NONE = "(none)"
 """What stands for the class of what was not classified; it is no class of its own."""
 
@@ -44,7 +47,9 @@ class Outcomes:
         hit = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
         row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
         whole = matrix.sum(axis=(-2, -1))[..., np.newaxis]
-        return cls(hit, column - hit, row - hit, whole - row - column + hit)
+        rest = (column - hit, row - hit, whole - row - column + hit)
+        # Of seconds, what should be none is what rounding leaves of their difference.
+        return cls(hit, *(np.where(one <= _NEAR * whole, 0.0, one) for one in rest))
 
     @classmethod
     def of_counts(cls, counts: Float, axis: int) -> Outcomes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from ..errors import AnnotationError, MirflowError, MirflowWarning
-from ..plan import Reference
+from ..plan import Caution, Reference
 from ..readers.jams import annotators_of
 from ..readers.levels import gather_levels, has_levels
 from ..readers.meeting import NAMED, Truths
@@ -20,6 +20,7 @@ from ..readers.stems import gather_stems
 from ..readers.tables import holds_tracks
 from .entrants import SYSTEM, Entrants
 from .model import Estimates, Evaluation
+from .placeholders import find_slip
 from .resolve import Resolved, Trouble
 from .spreading import is_table, spread
 
@@ -52,6 +53,8 @@ class Discovery:
     estimates : mapping of (str, str) to Source, by system and track
     track_meta, system_meta : mapping of str to mapping of str to str
         Values of other placeholders, by track or system.
+    cautions : list of Caution
+        What was warned of.
     """
 
     systems: list[str] = field(default_factory=list)
@@ -60,6 +63,12 @@ class Discovery:
     estimates: dict[tuple[str, str], Source] = field(default_factory=dict)
     track_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
+    cautions: list[Caution] = field(default_factory=list)
+
+    def warn(self, name: str, caution: Caution) -> None:
+        """Say now what concerns the scores of an evaluation, and keep it."""
+        self.cautions.append(caution)
+        warnings.warn(f"{name}: {caution.text}", MirflowWarning, stacklevel=3)
 
 
 def discover(
@@ -154,6 +163,10 @@ class _Search:
     ) -> list[_Found]:
         """Everything that one side's pattern finds; `tracks` are those that the other side has."""
         pattern = Pattern(side.path)
+        slip = find_slip(pattern, key, reading.kind)
+        if slip:
+            self.troubles.append(((key, "path"), slip))
+            return []
         tabular = holds_tracks(side.path, reading)
         everything = find_matches(side, key, self.root, self.lone or tabular, self.troubles)
         matches = self.entrants.choose(key, pattern, everything)
@@ -316,7 +329,8 @@ def _chosen(evaluation: Evaluation, discovery: Discovery, entrants: Entrants, tr
 
     What was found of others is left out.
     """
-    entrants.warn()
+    for caution in entrants.cautions():
+        discovery.warn(evaluation.name, caution)
     found = sorted({system for system, _ in discovery.estimates})
     if evaluation.systems is None:
         if not found and entrants.reference_systems:
@@ -347,7 +361,7 @@ def _meet_names(evaluation: Evaluation, resolved: Resolved, discovery: Discovery
         met, warning = truths.meet(estimates, system)
         discovery.estimates.update({(system, track): source for track, source in met.items()})
         if warning:
-            warnings.warn(f"{evaluation.name}: {warning}", MirflowWarning, stacklevel=2)
+            discovery.warn(evaluation.name, Caution(warning, system))
 
 
 def absolute(folder: str) -> str:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import glob
 import os
 import re
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..errors import MirflowWarning, suggest
+from ..errors import suggest
+from ..plan import Caution
 from ..readers.patterns import Match, Pattern, fill
 from .model import Evaluation
 from .resolve import Trouble
@@ -74,16 +74,16 @@ class Entrants:
                 own.append(match)
         return own
 
-    def warn(self) -> None:
-        """Say which systems are left out because they are the reference; who lists the systems knows."""
+    def cautions(self) -> Iterable[Caution]:
+        """Which systems are left out because they are the reference; who lists the systems knows."""
         if self.evaluation.systems is not None:
             return
         for system, name in self.reference_systems.items():
             message = (
-                f"{self.evaluation.name}: {system!r} is not scored as a system: {name!r} is the reference; "
+                f"{system!r} is not scored as a system: {name!r} is the reference; "
                 "list the systems that take part to say so"
             )
-            warnings.warn(message, MirflowWarning, stacklevel=2)
+            yield Caution(message, system)
 
     def troubles(self, found: Sequence[str]) -> Iterable[Trouble]:
         """What is wrong with the listed systems, where there are estimates of those that were `found`.

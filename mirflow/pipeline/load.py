@@ -278,6 +278,7 @@ def _assembled(
         on_error=evaluation.on_error,
         max_block=block,
         classes=resolved.classes,
+        cautions=tuple(found.cautions),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from ..errors import AnnotationError, MirflowError
-from ..readers.meeting import call_alike
+from ..readers.meeting import call_alike, call_tracks
 from ..readers.options import Reading
 from ..readers.patterns import Match
 from ..readers.tables import WHOLE, Key, TableSource, format_of, holds_tracks, open_table, spread_table
@@ -75,9 +75,22 @@ def spread(
                 troubles.append(((key, "path"), str(error)))
                 continue
             sources = list(_unopened(match, reading, tracks))
-        called = call_alike((source.key.track for source in sources), tracks or ())
-        found += [(source, {**values, **_told(source.key), "track": called[source.key.track]}) for source in sources]
+        try:
+            called = _called(sources, tracks or (), match.name)
+        except AnnotationError as error:
+            troubles.append(((key, "path"), str(error)))
+            called = {source.key: source.key.track for source in sources}  # so that nothing else seems to be wrong
+        found += [(source, {**values, **_told(source.key), "track": called[source.key]}) for source in sources]
     return found
+
+
+def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) -> dict[Key, str]:
+    """What the reference calls the track of each source: systems that share a file need not name tracks alike."""
+    by_list: dict[tuple[str, str], list[str]] = {}
+    for source in sources:
+        by_list.setdefault((source.key.system, source.key.annotator), []).append(source.key.track)
+    known = {key: call_tracks(own, tracks, name) for key, own in by_list.items()}
+    return {source.key: known[source.key.system, source.key.annotator][source.key.track] for source in sources}
 
 
 def _rows(match: Match, reading: Reading, tracks: Sequence[str] | None) -> list[TableSource]:

@@ -13,66 +13,13 @@ from ..annotations.annotation import Annotation, Attribute
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
+from .headings import demand_read, find_columns, is_known
 from .hertz import to_hertz
 from .options import COLUMNS, KEYS, DelimitedOptions, Last
 
 _SHOWN = 60
 """Characters of a row that a message shows."""
 
-# Names of columns met in headers of public data sets, in the order of preference.
-_HEADINGS = {
-    "time": ("time", "t", "seconds", "onset", "start", "beat", "timestamp", "time_s", "onset_time"),
-    "start": ("start", "begin", "onset", "from", "start_time", "onset_time", "start_s", "time", "t", "t_start"),
-    "end": ("end", "stop", "offset", "to", "end_time", "offset_time", "end_s", "t_end"),
-    "duration": ("duration", "dur", "length", "duration_s"),
-    "label": (
-        *("label", "labels", "value", "chord", "segment", "section", "function", "key", "text", "name", "position"),
-        "instrument",
-    ),
-    "bar": ("bar", "bar_number", "measure"),
-    # Not among them: names that say MIDI, for which the unit has to be declared, and a confidence, which is no voicing.
-    "frequency": ("frequency", "f0", "freq", "hz", "pitch", "f0_hz", "frequency_hz"),
-    "pitch": ("pitch", "frequency", "freq", "f0", "hz", "pitch_hz", "frequency_hz"),
-    "voicing": ("voicing", "voiced"),
-    "velocity": ("velocity", "vel"),
-}
-# Where a kind has other names for a column, or gives a name another meaning.
-_HEADINGS_OF: dict[str, dict[str, tuple[str, ...]]] = {
-    "labels": {
-        "label": (
-            *("label", "labels", "class", "tag", "tags", "genre", "mood", "artist", "composer", "category"),
-            *("instrument", "prediction", "name"),
-        ),
-        "value": ("value", "affinity", "score", "probability", "confidence", "relevance"),
-    },
-    "ranking": {
-        "track": ("query", "query_id", "qid", "topic", "track", "track_id", "clip", "file", "filename", "path", "id"),
-        "label": (
-            *("item", "item_id", "candidate", "candidate_id", "document", "doc", "doc_id", "docid", "result", "answer"),
-            *("label", "track", "track_id", "song", "piece"),
-        ),
-        "value": ("score", "similarity", "relevance", "grade", "value"),
-        "rank": ("rank",),
-    },
-    "judgements": {
-        "label": ("candidate", "candidate_id", "label", "result", "item", "document"),
-        "grader": ("grader", "grader_id", "judge", "evaluator", "user"),
-        "broad": ("broad", "broad_score", "category"),
-        "value": ("fine", "fine_score", "value", "score", "similarity", "distance"),
-        "rank": ("rank",),
-    },
-    "following": {
-        "time": ("time", "onset", "onset_time", "estimated", "estimated_onset", "performance"),
-        "detected": ("detected", "detection", "detection_time", "reported"),
-        "position": ("position", "score", "score_time", "score_onset", "note_start"),
-        "pitch": ("pitch", "midi", "note", "midi_note", "midi_pitch"),
-    },
-}
-_TRACK = (
-    *("track", "track_id", "clip", "clip_id", "query", "query_id", "piece", "song", "song_id", "file", "filename"),
-    *("path", "id"),
-)
-_KNOWN = frozenset(name for column, names in _HEADINGS.items() if column != "bar" for name in names)
 _DEFAULT = {
     "events": {"time": 0, "label": 1},
     "positions": {"time": 0, "label": 1},
@@ -90,6 +37,8 @@ _NARROW = {
     "judgements": (2, {"label": 0, "value": 1}),
     "following": (3, {"time": 0, "position": 1, "pitch": 2}),
 }
+_LISTS = ("labels", "ranking", "judgements", "following")
+"""Kinds of which the rows may end before the optional columns."""
 _TEXTS = ("grader", "broad")
 _TIMES = ("time", "start", "end", "duration", "detected", "position")
 _PITCHES = ("pitch", "frequency")
@@ -136,15 +85,22 @@ def parse_rows(
     attrs: Mapping[str, Attribute],
     name: str | Path,
     layout: str = "",
+    *,
+    numbered: bool = True,
 ) -> Annotation:
-    """An annotation from decoded text, whatever its layout; see :func:`mirflow.readers.delimited.parse_delimited`."""
-    numbered = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    """An annotation from decoded text, whatever its layout; see :func:`mirflow.readers.delimited.parse_delimited`.
+
+    Where numbers beside names count (`numbered`), a column of them has to be known or declared.
+    """
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if options.comment:
-        numbered = [(number, line) for number, line in numbered if not line.lstrip().startswith(options.comment)]
-    if not numbered:
+        lines = [(number, line) for number, line in lines if not line.lstrip().startswith(options.comment)]
+    if not lines:
         return without_rows(kind, attrs)
-    places, has_header = find_layout(numbered[0][1], kind, separator, options, name, numbered[0][0], layout)
-    rows = [(number, places.split(line)) for number, line in numbered[has_header:]]
+    places, has_header = find_layout(lines[0][1], kind, separator, options, name, lines[0][0], layout)
+    if has_header and numbered:
+        demand_numbers_read(lines, kind, places, options, name)
+    rows = [(number, places.split(line)) for number, line in lines[has_header:]]
     return as_annotation(kind, rows, places, options, attrs, name)
 
 
@@ -177,6 +133,19 @@ def find_layout(
     return _layout(kind, layout, separator, places, head if has_header else None, name), has_header
 
 
+def demand_numbers_read(
+    lines: Sequence[tuple[int, str]], kind: str, layout: Layout, options: DelimitedOptions, name: str | Path
+) -> None:
+    """Raise if a header, the first of some lines, keeps numbers from being read that scores depend on.
+
+    Who declares columns says which are read.
+    """
+    if not options.columns:
+        number, header = lines[0]
+        rows = (layout.split(line) for _, line in lines[1:])
+        demand_read(kind, layout.split(header), rows, layout.places, name, number)
+
+
 def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, Column], list[str]]:
     """Intervals that last until the next one starts, and their labels."""
     if last == "keep":
@@ -201,14 +170,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _heading(text: str) -> str:
-    return text.partition("(")[0].partition("[")[0].strip().lower().replace(" ", "_")
-
-
 def is_header(fields: Sequence[str], kind: str = "", *, keyed: bool = False) -> bool:
     """Whether fields are names of columns: none is a number, and one is a usual name."""
-    known = _KNOWN.union(*_HEADINGS_OF.get(kind, {}).values(), _TRACK if keyed else ())
-    return not any(map(_is_number, fields)) and any(_heading(field) in known for field in fields)
+    return not any(map(_is_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
 
 
 def _places(
@@ -258,7 +222,7 @@ def _usual(layout: str, kind: str, first: Sequence[str], *, keyed: bool) -> dict
     places = {column: place + keyed for column, place in usual.items()}
     if keyed:
         places = {"track": 0, **places}
-    if kind not in _HEADINGS_OF:
+    if kind not in _LISTS:
         return places
     optional = {variable.name for variable in KINDS[kind].variables if variable.optional}
     return {column: place for column, place in places.items() if column not in optional or place < len(first)}
@@ -294,13 +258,7 @@ def _place(column: str, where: int | str, header: Sequence[str] | None, name: st
 
 def _named(kind: str, header: Sequence[str], *, keyed: bool = False) -> dict[str, int]:
     """Columns by their names in the header; empty unless those that are needed are among them."""
-    headings = [_heading(field) for field in header]
-    usual = {"track": _TRACK, **_HEADINGS, **_HEADINGS_OF.get(kind, {})}
-    places: dict[str, int] = {}
-    for column in ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind]:
-        found = next((h for h in usual[column] if h in headings and headings.index(h) not in places.values()), None)
-        if found is not None:
-            places[column] = headings.index(found)
+    places = find_columns(kind, ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind], header)
     if keyed and "track" not in places:
         return {}
     if "end" in places:

@@ -134,8 +134,19 @@ def name_items(paths: Sequence[str]) -> list[str]:
     >>> name_items(["/a/x.wav", "/a/y.v2.mp3"]), name_items(["a/1.wav", "b/1.wav"])
     (['x', 'y.v2'], ['a/1.wav', 'b/1.wav'])
     """
-    short = [_SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2]) for path in paths]
+    short = list(map(strip_name, paths))
     return short if len(set(short)) == len(short) else list(paths)
+
+
+def strip_name(path: str) -> str:
+    """The name of a file without folder and suffix.
+
+    Examples
+    --------
+    >>> strip_name("C:\\\\a\\\\y.v2.mp3")
+    'y.v2'
+    """
+    return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
 def _is_number(text: str) -> bool:

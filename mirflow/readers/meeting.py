@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from types import MappingProxyType
 
 import numpy as np
@@ -15,8 +16,9 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.coded import CodedLabels
 from ..errors import AnnotationError
+from ..ragged import Float
 from .content import digest_of
-from .matrixhead import name_items
+from .matrixhead import name_items, strip_name
 from .sources import Source
 
 NAMED = ("ranking", "judgements", "labels")
@@ -65,17 +67,23 @@ class RenamedSource:
     def stat(self) -> tuple[int, int]:
         """Size of the list, and a number that tells whether it or the names have changed."""
         size, modified = self.source.stat()
-        return size, modified ^ int(digest_of(repr(self.names).encode()), 16) >> 1
+        return size, modified ^ int(digest_of(self._told().encode()), 16) >> 1
 
     def read(self) -> tuple[Annotation, str]:
         """The list with the other side's names, and a digest of its bytes and of the names."""
         annotation, own = self.source.read()
         # Other queries decide how items are called: a list may change its names and not a byte.
-        digest = digest_of(f"{own} {self.names!r}".encode())
-        names, labels = dict(self.names), annotation.labels
+        digest = digest_of(f"{own} {self._told()}".encode())
+        names, labels = dict(self.names), annotation.labels or ()
+        if annotation.kind == "ranking" and "value" in annotation.columns:
+            annotation = replace(annotation, columns={**annotation.columns, "tie": _places_by_name(labels)})
         if isinstance(labels, CodedLabels):
             return replace(annotation, labels=CodedLabels(_renamed(labels.vocabulary, names), labels.codes)), digest
-        return replace(annotation, labels=list(_renamed(labels or (), names))), digest
+        return replace(annotation, labels=list(_renamed(labels, names))), digest
+
+    def _told(self) -> str:
+        """The names in one line."""
+        return "\n".join(chain.from_iterable(self.names))
 
 
 @dataclass(frozen=True)
@@ -97,14 +105,15 @@ class Truths:
     def of(self, track: str) -> Mapping[str, None]:
         """The names in the references of a track, what is surely true first; none of a file that cannot be read."""
         if track not in self._known:
-            found = (name for source in self.sources.get(track, ()) for name in _names(source, true=True))
-            self._known[track] = dict.fromkeys(found)
+            found = [_names(source, true=True) for source in self.sources.get(track, ())]
+            self._known[track] = dict.fromkeys(chain.from_iterable(found))
         return self._known[track]
 
     def meet(self, estimates: Mapping[str, Source], system: str) -> tuple[dict[str, Source], str]:
         """The estimates of one system, with names that meet those of the truth.
 
-        Names stay as they are if any meets. If none does, they may be called without folders and suffixes: those that
+        Names stay as they are if any meets, and those that would meet without folder and suffix in the query in which
+        the first one does are told of. If none does, they may be called without folders and suffixes: those that
         then meet, and stand for one name only on either side, are called as in the truth.
 
         Parameters
@@ -121,26 +130,31 @@ class Truths:
             What to warn of; empty if names meet, or there are none.
         """
         own = dict(estimates)
-        apart = self._apart(own)
-        if apart is None or self.kind not in NAMED:
+        if self.kind not in NAMED:
             return own, ""
-        true, listed = apart
+        true, listed, meeting = self._apart(own)
+        if meeting is not None:
+            return own, self._half_met(own, meeting, system)
+        if not true or not listed:
+            return own, ""
         called = {}
         if self.kind in _FILES:
-            called = {theirs: name for name, theirs in call_alike(listed, true).items() if theirs in true}
+            alike = call_alike(listed, true)
+            called = {} if _same(alike) else {theirs: name for name, theirs in alike.items() if theirs in true}
         if not called and self.kind not in _WORDS:
             return own, ""
         if not called:
             what, how = _WORDS[self.kind]
             message = f"no {what} of system {system!r} occurs in the truth"
-            return own, f"{message}: {next(iter(listed))!r} is {how}, {next(iter(true))!r} is true"
+            message += f": {next(iter(listed))!r} is {how}, {next(iter(true))!r} is true"
+            return own, message + (_why_apart(listed, true) if self.kind in _FILES else "")
         for track, source in estimates.items():
-            names = tuple((called[name], name) for name in self.of(track) if name in called)
+            names = tuple([(called[name], name) for name in self.of(track) if name in called])
             own[track] = RenamedSource(source, names) if names else source
         return own, ""
 
-    def _apart(self, estimates: Mapping[str, Source]) -> tuple[dict[str, None], dict[str, None]] | None:
-        """All names of both sides, if there are some and none is on both; None as soon as one is."""
+    def _apart(self, estimates: Mapping[str, Source]) -> tuple[dict[str, None], dict[str, None], str | None]:
+        """The names of both sides, and the first track at which one is on both: what comes after it is not read."""
         true: dict[str, None] = {}
         listed: dict[str, None] = {}
         before: Sequence[str] = ()
@@ -152,9 +166,49 @@ class Truths:
             added = () if own is before else own  # the rows of a matrix all name the same items
             listed |= dict.fromkeys(added)
             if not true.keys().isdisjoint(added) or not listed.keys().isdisjoint(truth):
-                return None
+                return true, listed, track
             before = own
-        return (true, listed) if true and listed else None
+        return true, listed, None
+
+    def _half_met(self, estimates: Mapping[str, Source], track: str, system: str) -> str:
+        """What to warn of where names meet in the query of a track: others there that are written another way."""
+        if self.kind not in _FILES or track not in estimates:
+            return ""
+        own, truth = _names(estimates[track]), self.of(track)
+        listed = set(own)
+        missed = {strip_name(name): name for name in reversed(list(truth)) if name not in listed}
+        for name in own:
+            meant = missed.get(strip_name(name))
+            if meant is not None and name not in truth:
+                message = f"some items of system {system!r} occur in the truth as they are called, and others would not"
+                message += f" but for folders and suffixes: {name!r} is listed for {track!r}, {meant!r} is true"
+                return f"{message}; call them alike"
+        return ""
+
+
+def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
+    """Which two names of a side keep both sides from meeting without folders and suffixes; empty if none would."""
+    sides = {"listed": list(listed), "true": list(true)}
+    short = {side: set(map(strip_name, names)) for side, names in sides.items()}
+    if short["listed"].isdisjoint(short["true"]):
+        return ""
+    for side, names in sides.items():
+        pair = _same({name: strip_name(name) for name in names})
+        pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
+        if pair is not None:
+            alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
+            return f"; without folders and suffixes names would meet, but {alike}: call items alike on both sides"
+    return ""
+
+
+def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
+    """Two names for which the same stands; None if there are none."""
+    first: dict[str, str] = {}
+    for name, theirs in called.items():
+        other = first.setdefault(theirs, name)
+        if other != name:
+            return other, name
+    return None
 
 
 def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
@@ -168,14 +222,52 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
     {'a.wav': 'a.wav', 'b': 'b'}
     """
     own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
-    short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
-    if not set(own).isdisjoint(others) or theirs.keys().isdisjoint(short):
-        return dict(zip(own, own, strict=True))
-    return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
+    if set(own).isdisjoint(others):  # nearly always they meet, and no name has to be taken apart
+        short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
+        if not theirs.keys().isdisjoint(short):
+            return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
+    return dict(zip(own, own, strict=True))
+
+
+def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> dict[str, str]:
+    """What the other side calls each track of one system, by the rule of `call_alike`.
+
+    Raises
+    ------
+    AnnotationError
+        If two would be the same track; it begins with the path of their file, if that is given.
+
+    Examples
+    --------
+    >>> call_tracks(["d/q1", "q1.wav.mp3"], ["q1.wav"])
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.AnnotationError: 'd/q1' and 'q1.wav.mp3' would both be 'q1.wav' of the reference, ...
+    """
+    called = call_alike(own, others)
+    pair = _same(called)
+    if pair is not None:
+        both = f"{pair[0]!r} and {pair[1]!r} would both be {called[pair[0]]!r} of the reference"
+        message = f"{both}, when folders and suffixes are left out: call tracks alike on both sides"
+        raise AnnotationError(message, path=path or None)
+    return called
 
 
 def _renamed(labels: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(names.get(label, label) for label in labels)
+
+
+def _places_by_name(labels: Sequence[str]) -> Float:
+    """The place of each item when they are sorted by name, by which ties are broken.
+
+    By the names of the list itself, all of one make: only what is true has a name of the other side, and an order of
+    both would depend on what is true.
+    """
+    if isinstance(labels, CodedLabels):
+        return _places_by_name(labels.vocabulary)[labels.codes]
+    places = np.empty(len(labels), dtype=np.float64)
+    places[sorted(range(len(labels)), key=lambda item: labels[item].encode())] = np.arange(len(labels))
+    return places
 
 
 def _names(source: Source, *, true: bool = False) -> Sequence[str]:
@@ -189,5 +281,5 @@ def _names(source: Source, *, true: bool = False) -> Sequence[str]:
         return labels.vocabulary if isinstance(labels, CodedLabels) else labels
     value = np.asarray(annotation.columns.get("value", np.ones(len(labels))))
     left_out = np.asarray(annotation.columns.get("left_out", np.zeros(len(labels))))
-    order = np.argsort((value <= 0) | (left_out > 0), kind="stable")
-    return [labels[item] for item in order.tolist()]
+    last = (value <= 0) | (left_out > 0)
+    return [labels[item] for item in np.argsort(last, kind="stable").tolist()] if last.any() else labels

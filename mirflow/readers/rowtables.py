@@ -12,10 +12,11 @@ from ..annotations.annotation import Annotation
 from ..errors import AnnotationError
 from .content import decode, digest_of, read_bytes
 from .delimited import SEPARATORS
-from .fields import Layout, as_annotation, find_layout, is_header, sniff
+from .fields import Layout, as_annotation, demand_numbers_read, find_layout, is_header, sniff
 from .matrixhead import name_items
 from .options import COLUMNS, KEYS, Reading
 from .tables import Key, demand, demand_key
+from .tags import are_no_tags, has_numbers
 
 _CHECKS: Mapping[str, str] = MappingProxyType(
     {
@@ -70,6 +71,8 @@ class RowTable:
         rows = [(number, self.layout.split(line)) for number, line in self._lines(key)]
         attrs = {"source": self.name}
         options = self.reading.delimited
+        if has_numbers(self.reading) and are_no_tags(self.reading.kind, rows, self.layout):
+            rows = []
         annotation = as_annotation(self.reading.kind, rows, self.layout, options, attrs, self.name)
         if self.reading.kind in _CHECKS:
             module, _, function = _CHECKS[self.reading.kind].partition(":")
@@ -117,6 +120,8 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     separator = options.separator or SEPARATORS.get(reading.format_of(path.rpartition(".")[2]))
     separator = separator or _separator(first, reading.kind)
     layout, has_header = find_layout(first, reading.kind, separator, options, name, number, keyed=True)
+    if has_header and has_numbers(reading):
+        demand_numbers_read(lines, reading.kind, layout, options, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
     return RowTable(name, reading, layout, first if has_header else "", rows, len(data) + 200 * len(lines))

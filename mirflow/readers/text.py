@@ -20,7 +20,7 @@ from .pitched import parse_multipitch, parse_pitched
 from .positions import select_beats
 from .rankings import parse_ranking
 from .single import parse_key, parse_tempo
-from .tags import demand_numbers
+from .tags import demand_numbers, has_numbers
 
 _LAYOUTS = {"all": "", "bar_start": "bars", "bar_end": "bars"}
 
@@ -82,9 +82,8 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
         return parse_ranking(data, format, options, name)
     if reading.kind == "labels":
         text = decode(data, name, options.encoding)
-        labels = parse_rows(
-            text, "labels", options.separator or SEPARATORS.get(format), options, {"source": str(name)}, name
-        )
+        separator, numbered = options.separator or SEPARATORS.get(format), has_numbers(reading)
+        labels = parse_rows(text, "labels", separator, options, {"source": str(name)}, name, numbered=numbered)
         return demand_numbers(labels, name)
     if reading.kind == "multipitch":
         return parse_multipitch(data, format, options, name)

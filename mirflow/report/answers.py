@@ -13,7 +13,7 @@ NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", 
 _NAMES = ("metric", "aggregate", "system")
 _FIGURES = ("value", "unit", *COUNTS, "n_tracks", "missing", "undefined")
 INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
-_MARKS = ("like_best", "test", "correction", "test_level")
+MARKS = ("like_best", "test", "correction", "test_level")
 
 
 def long_table(answer: Answer) -> Table:
@@ -26,7 +26,7 @@ def long_table(answer: Answer) -> Table:
     # Without a store there is no group, and no column for it.
     told = told_of(answer.attrs)
     origin = tuple(answer.attrs.get(name, "") for name in told)
-    named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *INTERVAL, *_MARKS))
+    named = track_columns(answer.groupings, (*ORIGIN, *NARROWED, *_NAMES, *_FIGURES, *INTERVAL, *MARKS))
     ends = tuple(answer.ends.values())
     how = interval_columns(answer.attrs) if ends else ()
     marks = answer.like_best
@@ -40,11 +40,11 @@ def long_table(answer: Answer) -> Table:
             *(int(answer.n_tracks[cell[2]]), answer.attrs["missing"], answer.attrs["undefined"]),
             *(float(end[cell]) for end in ends),
             *how,
-            *(() if marks is None else (int(marks[cell]), *_test(answer.attrs))),
+            *(() if marks is None else (int(marks[cell]), *mark_columns(answer.attrs))),
         )
         for cell in answer.cells()
     )
-    more = (*(INTERVAL if ends else ()), *(() if marks is None else _MARKS))
+    more = (*(INTERVAL if ends else ()), *(() if marks is None else MARKS))
     return Table((*told, *_NAMES, *named, *_FIGURES, *more), rows)
 
 
@@ -53,7 +53,7 @@ def interval_columns(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
     return float(attrs["level"]), attrs["method"], int(attrs["replicates"]), resampled(attrs)
 
 
-def _test(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
+def mark_columns(attrs: Mapping[str, str]) -> tuple[Entry, ...]:
     """How it was found which systems are like the best."""
     return attrs["test"], attrs["correction"], float(attrs["test_level"])
 

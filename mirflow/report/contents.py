@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from ..analysis.cautions import told_cautions
 from ..analysis.query import count_statuses
 from ..analysis.scoreboard import Scoreboard
 from ..status import Status
@@ -36,6 +37,7 @@ def contents_table(name: str, board: Scoreboard) -> Table:
     versions = attrs.get("versions")
     if isinstance(versions, Mapping):
         rows.append(("versions", ", ".join(f"{key} {value}" for key, value in versions.items())))
+    rows += [("warning", text) for text in told_cautions(attrs)]
     return Table(("group", name), tuple(rows), folds=(name,))
 
 

@@ -1,19 +1,20 @@
-"""Scores along extra dims as one table for people: systems down, the last dim across."""
+"""Figures along extra dims as one table for people: systems down and the last dim across, or as it fits."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 import numpy as np
 
-from ..analysis.across import UNGROUPED, repeats
+from ..analysis.across import UNGROUPED, across_of, is_deviation, repeats
 from ..analysis.extra import ExtraAnswer
-from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES
-from ..errors import counted
+from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, RATIO_AGGREGATES, TABLE_AGGREGATES
+from ..errors import QueryError, counted
 from ..ragged import Int
-from .layouts import group_labels, interval_note, show_figure, show_interval, title_of
-from .notes import count_notes, infinity_notes, nothing_notes, reference_notes
+from .captions import figures_caption, plural
+from .layouts import group_labels, interval_note, mark_note, show_figure, show_interval, show_span, title_of
+from .notes import caution_notes, count_notes, infinity_notes, nothing_notes
 from .tables import Entry, Figure, Table, full_width
 
 Place = tuple[int, ...]
@@ -22,24 +23,38 @@ SAID = {**TABLE_AGGREGATES, **AGGREGATES, **CLASS_AGGREGATES}
 """What each aggregate is, for people."""
 
 
-def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> Table:
+def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False, across: str | None = None) -> Table:
     """A row for each system, group of tracks and label along all extra dims but the last, whose labels run across.
+
+    Where that is too wide, systems run across, and where that is as well, there is a row for each entry.
 
     Parameters
     ----------
     answer : ExtraAnswer
     width : int
-        Columns of the terminal; what is wider has a row for each entry instead.
+        Columns of the terminal.
     percent : bool
         Ratios as percentages.
+    across : {"metric", "system"} or None
+        What runs across: the labels of the metric's last dim, or systems; None: what fits.
+
+    Raises
+    ------
+    QueryError
+        For groups of tracks, which do not run across such a table.
     """
+    if across == "group":
+        raise QueryError(f"pivot 'group': of {answer.metric} the labels run across, or the systems (pivot system)")
     percent = percent and not answer.unit
-    table = _across(answer, percent)
-    if len(answer.labels) and full_width(table) > width:
-        table = _down(answer, percent)
+    table = _systems_across(answer, percent) if across == "system" else _across(answer, percent)
+    if across is None and len(answer.labels) and full_width(table) > width:
+        table = _systems_across(answer, percent)
+        if answer.groupings or len(answer.systems) < 2 or full_width(table) > width:
+            table = _down(answer, percent)
     unit = f" [{answer.unit}]" if answer.unit else ""
     title = f"{title_of(answer.attrs)}; {answer.metric}{unit}"
-    return Table(table.columns, table.rows, title, (*_notes(answer, percent), *table.notes))
+    caption = figures_caption(answer, percent)
+    return Table(table.columns, table.rows, title, (*_notes(answer, percent), *table.notes), caption=caption)
 
 
 def _rows(answer: ExtraAnswer, dims: int) -> Iterator[tuple[tuple[str, ...], Place]]:
@@ -62,10 +77,40 @@ def _across(answer: ExtraAnswer, percent: bool) -> Table:
         span = str(number.max(initial=0)) if np.ptp(number) == 0 else f"{number.min()}-{number.max()}"
         rows.append((*head, *(_figure(answer, one, percent, whole) for one in places), span))
         counts.append(number)
-    last = list(answer.labels[names[-1]]) if names else [answer.metric]
-    heads = [label or "(none)" for label in last]
+    last = list(answer.labels[names[-1]]) if names else [_name(answer)]
+    heads = _heads(answer, last)
     columns = ("system", *answer.groupings, *names[:-1], *heads, "n")
     return Table(columns, tuple(rows), notes=count_notes(heads, np.array(counts).reshape(-1, len(heads))))
+
+
+def _heads(answer: ExtraAnswer, last: Sequence[str]) -> list[str]:
+    """What stands above the labels of the last dim; a mean across classes says of what."""
+    dim = ["", *answer.labels][-1]
+    if dim not in across_of(answer.attrs):
+        return [label or "(none)" for label in last]
+    return [f"{_name(answer)}, {name} over {plural(dim)}" for name in last]
+
+
+def _name(answer: ExtraAnswer) -> str:
+    """What a single figure is called."""
+    return answer.aggregate if answer.aggregate in CLASS_AGGREGATES else answer.metric
+
+
+def _systems_across(answer: ExtraAnswer, percent: bool) -> Table:
+    whole, systems = is_whole(answer), range(len(answer.systems))
+    rows: list[tuple[Entry, ...]] = []
+    counts: list[Int] = []
+    for group, *place in product(answer.filled, *(range(len(one)) for one in answer.labels.values())):
+        number = np.moveaxis(answer.n_values, 0, -1)[(group, *place)]
+        if not number.any():
+            continue
+        named = (one[at] or "(none)" for one, at in zip(answer.labels.values(), place, strict=True))
+        figures = (_figure(answer, (system, group, *place), percent, whole) for system in systems)
+        rows.append((*group_labels(answer, group), *named, *figures, show_span(number)))
+        counts.append(number)
+    columns = (*answer.groupings, *answer.labels, *answer.systems, "n")
+    each = np.array(counts, dtype=np.int64).reshape(-1, len(answer.systems))
+    return Table(columns, tuple(rows), notes=count_notes(answer.systems, each))
 
 
 def _down(answer: ExtraAnswer, percent: bool) -> Table:
@@ -87,14 +132,24 @@ def is_whole(answer: ExtraAnswer) -> bool:
 def _figure(answer: ExtraAnswer, place: Place, percent: bool, whole: bool) -> Figure:
     value = float(answer.value[place])
     if whole and np.isfinite(value):
-        return Figure(f"{value:.0f}")
+        return Figure(f"{value:z.0f}")
     shown = show_figure(value, percent)
     ends = show_interval([float(end[place]) for end in (answer.low, answer.high) if end is not None], percent)
     values = np.moveaxis(answer.value, 0, -1)[place[1:]]
-    if answer.orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2:
+    if answer.orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2 or _is_deviation(answer, place):
         return Figure(shown, ends)
     best = np.nanmin(values) if answer.orientation == "lower" else np.nanmax(values)
-    return Figure(shown, ends, best=shown == show_figure(float(best), percent))
+    # As in other tables: a best system that differs from all others needs no mark.
+    like = None if answer.like_best is None else np.moveaxis(answer.like_best, 0, -1)[place[1:]]
+    marked = like is not None and bool(like[place[0]]) and int(like.sum()) > 1
+    return Figure(shown, ends, shown == show_figure(float(best), percent), marked)
+
+
+def _is_deviation(answer: ExtraAnswer, place: Place) -> bool:
+    """Whether a figure is a deviation across classes or groups."""
+    labels = (own[at] for own, at in zip(answer.labels.values(), place[2:], strict=True))
+    groups = zip(answer.groupings, answer.group(place[1]), strict=True)
+    return is_deviation(answer.attrs, {**dict(groups), **dict(zip(answer.labels, labels, strict=True))})
 
 
 def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
@@ -106,10 +161,20 @@ def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
     notes += infinity_notes(answer.value, [answer.aggregate])
     if answer.low is not None:
         notes.append(interval_note(answer.attrs))
+    if answer.like_best is not None:
+        notes.append(mark_note(answer.attrs))
     if percent:
         notes.append("ratios in percent")
     told = f"{lost or 'none'} of {counted(cells, 'cell')}" + (f"; {MISSING[missing]}" if lost else "")
     nothing = nothing_notes(answer.attrs, tracks)
     nothing += (answer.attrs[UNGROUPED],) if UNGROUPED in answer.attrs else ()
-    nothing += reference_notes(answer.attrs)
-    return (*notes, f"missing ({missing}): {told}", *nothing, "n: tracks with a value")
+    nothing += caution_notes(answer.attrs)
+    return (*notes, f"missing ({missing}): {told}", *nothing, _n_note(answer))
+
+
+def _n_note(answer: ExtraAnswer) -> str:
+    """What is counted beside the figures."""
+    if answer.aggregate not in RATIO_AGGREGATES:
+        return "n: tracks with a value"
+    left = [dim for dim in answer.labels if dim not in across_of(answer.attrs)]
+    return "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")

@@ -9,12 +9,13 @@ import numpy as np
 
 from ..analysis.extra import ExtraAnswer
 from ..analysis.names import MISSING, TABLE_AGGREGATES
-from ..errors import counted
+from ..errors import QueryError, counted
 from ..ragged import Float, Int
-from .answers import INTERVAL, interval_columns, plain_entry, told_of, track_columns
+from .answers import INTERVAL, MARKS, interval_columns, mark_columns, plain_entry, told_of, track_columns
+from .captions import matrix_caption
 from .entries import is_whole, scores_table
 from .layouts import group_labels, show_figure, title_of
-from .notes import reference_notes
+from .notes import caution_notes
 from .tables import Entry, Table, full_width
 
 REST = "(rest)"
@@ -31,7 +32,8 @@ def entries_table(answer: ExtraAnswer) -> Table:
     answer : ExtraAnswer
     """
     origin = told_of(answer.attrs)
-    more = () if answer.low is None else INTERVAL
+    more: tuple[str, ...] = () if answer.low is None else INTERVAL
+    more += () if answer.like_best is None else MARKS
     fixed = (*origin, "metric", "aggregate", "system", *answer.labels, "value", "unit", *_COUNTS, *more)
     named = track_columns(answer.groupings, fixed)
     rows: list[tuple[Entry, ...]] = []
@@ -53,11 +55,15 @@ def entries_table(answer: ExtraAnswer) -> Table:
                 ends = [float(end[system, group][place]) for end in (answer.low, answer.high) if end is not None]
                 how = interval_columns(answer.attrs) if ends else ()
                 tail: tuple[Entry, ...] = (answer.unit, number, lost, many, answer.attrs["missing"], *ends, *how)
+                if answer.like_best is not None:
+                    tail += (int(answer.like_best[system, group][place]), *mark_columns(answer.attrs))
                 rows.append((*head, *values, *map(str, labels), float(own[place]), *tail))
     return Table((*origin, "metric", "aggregate", "system", *named, *fixed[len(origin) + 3 :]), tuple(rows))
 
 
-def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = False) -> list[Table]:
+def matrix_tables(
+    answer: ExtraAnswer, *, width: int = 120, percent: bool = False, across: str | None = None
+) -> list[Table]:
     """Of counts a table for each system and group of tracks, the first extra dim down, the last one across.
 
     Of scores, and of what lies along one dim, one table, as :func:`mirflow.report.entries.scores_table` lays it out.
@@ -69,9 +75,18 @@ def matrix_tables(answer: ExtraAnswer, *, width: int = 120, percent: bool = Fals
         Columns of the terminal. What does not fit is added up as ``(rest)``, the largest labels stay.
     percent : bool
         Scores that are ratios as percentages, and counts as shares of their rows: of what the reference says.
+    across : {"metric", "system"} or None
+        What runs across a table of scores.
+
+    Raises
+    ------
+    QueryError
+        If something is to run across a table of counts, which has a place for each dim.
     """
     if answer.is_score or len(answer.labels) < 2:
-        return [scores_table(answer, width=width, percent=percent)]
+        return [scores_table(answer, width=width, percent=percent, across=across)]
+    if across is not None:
+        raise QueryError(f"pivot {across!r}: {answer.metric} has a table for each system, one dim down and one across")
     places = product(range(len(answer.systems)), answer.filled)
     return [_matrix(answer, system, group, width, percent) for system, group in places]
 
@@ -92,7 +107,8 @@ def _matrix(answer: ExtraAnswer, system: int, group: int, width: int, percent: b
     notes = _notes(answer, system, group, rows, columns)
     if percent:
         notes = (*notes, f"in percent of what each row ({' / '.join(names[:-1])}) adds up to")
-    return Table(table.columns, table.rows, _title(answer, system, group, percent), notes)
+    caption = matrix_caption(answer, system, group, _made(answer, group), percent)
+    return Table(table.columns, table.rows, _title(answer, system, group, percent), notes, caption=caption)
 
 
 def _style(answer: ExtraAnswer) -> str:
@@ -154,13 +170,17 @@ def with_others(values: Float, columns: Int) -> Float:
 def _show(value: float, style: str) -> str:
     if style in ("figures", "percent") or np.isnan(value):
         return show_figure(value, style == "percent")
-    return f"{value:.0f}" if style == "counts" else f"{value:.1f}"
+    return f"{value:z.0f}" if style == "counts" else f"{value:z.1f}"
+
+
+def _made(answer: ExtraAnswer, group: int) -> str:
+    """What makes a group of tracks."""
+    values = zip(answer.groupings, group_labels(answer, group), strict=True)
+    return ", ".join(f"{name} {value}" for name, value in values)
 
 
 def _title(answer: ExtraAnswer, system: int, group: int, percent: bool) -> str:
-    made = ", ".join(
-        f"{name} {value}" for name, value in zip(answer.groupings, group_labels(answer, group), strict=True)
-    )
+    made = _made(answer, group)
     unit = f" [{answer.unit}]" if answer.unit and not percent else ""
     whose = f"system {answer.systems[system]}" + (f", {made}" if made else "")
     return f"{title_of(answer.attrs)}, {answer.metric}{unit}, {whose}"
@@ -174,4 +194,4 @@ def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int
     values = np.nan_to_num(_flat(answer, system, group))
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
-    return (*notes, *reference_notes(answer.attrs))
+    return (*notes, *caution_notes(answer.attrs))

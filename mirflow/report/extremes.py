@@ -8,7 +8,7 @@ from ..analysis.names import MISSING, UNDEFINED
 from ..analysis.worst import Extremes
 from .answers import plain_entry, told_of, track_columns
 from .layouts import show_figure, show_span, title_of
-from .notes import nothing_notes, reference_notes
+from .notes import caution_notes, nothing_notes
 from .tables import Entry, Table
 
 _SCORE = ("score", "unit", "weight", "mean")
@@ -55,7 +55,7 @@ def _notes(found: Extremes, percent: bool) -> tuple[str, ...]:
         f"undefined ({undefined}): {UNDEFINED[undefined]}",
         f"n: {show_span(np.array(found.n, dtype=np.int64))} tracks; left out: {found.left_out} scores",
         *_nothing(found),
-        *reference_notes(found.attrs),
+        *caution_notes(found.attrs),
     )
 
 

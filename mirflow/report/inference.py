@@ -11,9 +11,10 @@ from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
 from ..analysis.names import MISSING, say_undefined
 from ..ragged import Int
 from .answers import NARROWED, ORIGIN, resampled
+from .captions import comparison_captions, ranks_captions
 from .entries import SAID
 from .layouts import show_figure, show_interval, title_of, together
-from .notes import reference_notes
+from .notes import caution_notes
 from .tables import Entry, Table
 
 _PAIR = ("difference", "low", "high", "p", "p_adjusted")
@@ -63,7 +64,8 @@ def _ranking(found: Comparison, metric: int, percent: bool) -> Table:
     )
     kind = found.aggregates[metric]
     notes = (f"{kind}: {SAID[kind]}", *(("ratios in percent",) if shown else ()), _letters_note(found.attrs))
-    return Table(("system", found.metrics[metric], "group"), rows, _title(found, metric), notes)
+    caption = comparison_captions(found, metric)[0]
+    return Table(("system", found.metrics[metric], "group"), rows, _title(found, metric), notes, caption=caption)
 
 
 def _letters_note(attrs: Mapping[str, str]) -> str:
@@ -84,7 +86,8 @@ def _pairs(found: Comparison, metric: int, percent: bool) -> Table:
             rows.append((found.systems[first], found.systems[second], difference, *p, *counts))
     more = ("wins", "ties", "losses") if found.unitwise else ()
     columns = ("system", "other", "difference", "p", "p_corrected", *more)
-    return Table(columns, tuple(rows), notes=_pair_notes(found, metric))
+    caption = comparison_captions(found, metric)[1]
+    return Table(columns, tuple(rows), notes=_pair_notes(found, metric), caption=caption)
 
 
 def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
@@ -107,7 +110,7 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"wins, ties, losses: units on which system {better}",) if found.unitwise else ()),
-        *reference_notes(attrs),
+        *caution_notes(attrs),
     )
 
 
@@ -137,10 +140,10 @@ def comparison_long_table(found: Comparison) -> Table:
             named = (name, found.aggregates[metric], found.systems[first], found.systems[second])
             values = (float(found.value[place, metric]) for place in (first, second))
             floats = {one: float(found.arrays[one][cell]) for one in (*_PAIR, *_SIZES)}
-            counts = [int(found.arrays[one][cell]) for one in ("n", "wins", "ties")]
+            n, wins, ties = (int(found.arrays[one][cell]) for one in ("n", "wins", "ties"))
+            counts: list[Entry] = [n, wins, ties, n - wins - ties] if found.unitwise else [n, None, None, None]
             pair: list[Entry] = [*(floats[one] for one in _PAIR), int(significant[cell]), found.tests[metric]]
-            losses = counts[0] - counts[1] - counts[2] if found.unitwise else 0
-            rows.append((*origin, *named, *values, *pair, *counts, losses, *(floats[one] for one in _SIZES), *said))
+            rows.append((*origin, *named, *values, *pair, *counts, *(floats[one] for one in _SIZES), *said))
     columns = (
         *(*told, "metric", "aggregate", "system", "other", "value", "other_value"),
         *(*_PAIR, "significant", "test", "n", "wins", "ties", "losses", *_SIZES, "level", *how, "resampled"),
@@ -178,9 +181,10 @@ def _mean_ranks(found: Friedman, metric: int) -> Table:
         f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); intervals that overlap do not "
         "differ; rank 1 is the best",
         _letters_note(found.attrs),
-        *reference_notes(found.attrs),
+        *caution_notes(found.attrs),
     )
-    return Table(("system", "low", "mean_rank", "high", "group"), tuple(rows), _title(found, metric), notes)
+    columns, caption = ("system", "low", "mean_rank", "high", "group"), ranks_captions(found, metric)[0]
+    return Table(columns, tuple(rows), _title(found, metric), notes, caption=caption)
 
 
 def _rank_pairs(found: Friedman, metric: int) -> Table:
@@ -193,7 +197,8 @@ def _rank_pairs(found: Friedman, metric: int) -> Table:
             p = show_p(float(found.ranks.p_pair[first, second, metric]))
             differs = "yes" if significant[first, second, metric] else "no"
             rows.append((found.systems[first], found.systems[second], gap - critical, gap, gap + critical, p, differs))
-    return Table(("system", "other", "low", "mean", "high", "p", "differ"), tuple(rows))
+    columns = ("system", "other", "low", "mean", "high", "p", "differ")
+    return Table(columns, tuple(rows), caption=ranks_captions(found, metric)[1])
 
 
 def friedman_long_table(found: Friedman) -> Table:

@@ -7,22 +7,19 @@ from typing import Protocol
 
 import numpy as np
 
-from ..analysis.across import UNGROUPED, repeats
+from ..analysis.across import UNGROUPED, is_deviation, repeats
 from ..analysis.aggregate import VALUELESS
 from ..analysis.answer import COUNTS, Answer
 from ..analysis.names import AGGREGATES, MISSING, say_undefined
 from ..errors import QueryError, counted
-from ..metrics.base import get_task, tasks
 from ..ragged import Int
 from .answers import plain_entry
-from .notes import count_notes, infinity_notes, nothing_notes, reference_notes, unit_notes
+from .captions import caption_of
+from .notes import caution_notes, count_notes, infinity_notes, nothing_notes, unit_notes
 from .tables import MARK, Entry, Figure, Table, text_width, to_text
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
-
-_NAMED = 5
-"""So many metrics are not named in a caption."""
 
 ACROSS = ("metric", "system", "group")
 """What can run across a table."""
@@ -65,25 +62,6 @@ def readable_table(
     return Table(table.columns, table.rows, title_of(answer.attrs), below, caption=caption_of(answer, percent))
 
 
-def caption_of(one: Answer, percent: bool) -> str:
-    """What stands above a table in a paper."""
-    tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
-    metrics = [name.replace("_", " ") for name in one.metrics]
-    named = (
-        f": {' and '.join(filter(None, (', '.join(metrics[:-1]), metrics[-1])))}" if 0 < len(metrics) < _NAMED else ""
-    )
-    way = " in percent" if percent else ""
-    way += f" with {100 * float(one.attrs['level']):g} % confidence intervals" if one.ends else ""
-    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
-    where = f", where {one.attrs['where']}" if "where" in one.attrs else ""
-    task, convention = one.attrs.get("task", ""), one.attrs.get("convention", "")
-    title = get_task(task).title if task in tasks() else task
-    over = f"{counted(len(one.systems), 'system')} on {counted(tracks, 'track')}"
-    rules = f" The rules are those of {convention}." if convention else ""
-    bold = " The best figures are bold." if len(one.systems) > 1 else ""
-    return f"{title}{named}{'' if named else ','} of {over}{where}{by}{',' if way else ''}{way}.{rules}{bold}"
-
-
 class Figures:
     """The figures of an answer as they are shown."""
 
@@ -106,19 +84,20 @@ class Figures:
         """Whether no system has a better figure; what prints alike is equally good."""
         _, metric, group = cell
         values, orientation = self.one.value[:, metric, group], self.orientations[metric]
-        if orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2:
+        where = dict(zip(self.one.groupings, self.one.group(group), strict=True))
+        if orientation == "none" or is_deviation(self.one.attrs, where) or np.count_nonzero(~np.isnan(values)) < 2:
             return False
         best = np.nanargmin(values) if orientation == "lower" else np.nanargmax(values)
         return self._show(cell) == self._show((int(best), metric, group))
 
 
 def show_figure(value: float, percent: bool) -> str:
-    """A figure for people; ``-`` where there is none."""
+    """A figure for people, ``-`` where there is none; what rounds to 0 has no sign."""
     if np.isnan(value):
         return "-"
     if np.isinf(value):
         return "inf" if value > 0 else "-inf"
-    return f"{100 * value:.2f}" if percent else f"{value:.4f}"
+    return f"{100 * value:z.2f}" if percent else f"{value:z.4f}"
 
 
 def show_interval(ends: Sequence[float], percent: bool) -> str:
@@ -252,7 +231,7 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     if missing == "common" and len(one.systems) > 1 and lost and not one.counts["n"].any() and not bare:
         notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
     notes += nothing_notes(one.attrs, tracks)
-    notes += reference_notes(one.attrs)
+    notes += caution_notes(one.attrs)
     if UNGROUPED in one.attrs:
         notes.append(one.attrs[UNGROUPED])
     if one.attrs["left_out"]:

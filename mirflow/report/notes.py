@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from ..analysis.cautions import WARNINGS
 from ..analysis.references import REFERENCES_DIFFER
 from ..ragged import Float, Int
 
@@ -75,6 +76,17 @@ def reference_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
     """That stores which are asked as one do not have the same references."""
     said = attrs.get(REFERENCES_DIFFER, "")
     return (f"references: {said}",) if said else ()
+
+
+def caution_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
+    """What was warned of when the systems that are shown were scored; and that references differ.
+
+    Examples
+    --------
+    >>> caution_notes({"warnings": "no item of system 'bob' occurs in the truth"})
+    ("warning: no item of system 'bob' occurs in the truth",)
+    """
+    return (*reference_notes(attrs), *(f"warning: {said}" for said in attrs.get(WARNINGS, "").splitlines()))
 
 
 def nothing_notes(attrs: Mapping[str, str], tracks: int) -> tuple[str, ...]:

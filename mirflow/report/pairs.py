@@ -42,7 +42,7 @@ def failed_cells(ds: xr.Dataset) -> list[str]:
 
 
 def partial_cells(ds: xr.Dataset) -> list[str]:
-    """A line for each scored cell of which some metrics have no score: which, why."""
+    """A line for each scored cell of which some metrics have no score, or with something empty: which, why."""
     return [f"{where}: {message}" for where, status, message in _told(ds) if status.scored and message]
 
 

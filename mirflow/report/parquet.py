@@ -21,7 +21,7 @@ def need_pyarrow() -> Any:
         import pyarrow
         import pyarrow.parquet
     except ImportError:
-        message = "Parquet needs pyarrow, which is not installed: pip install 'mirflow[parquet]', or choose csv or json"
+        message = "Parquet needs pyarrow: pip install '.[parquet]' in mirflow's checkout, or choose csv or json"
         raise QueryError(message) from None
     return pyarrow
 

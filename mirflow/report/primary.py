@@ -8,7 +8,7 @@ from types import MappingProxyType
 from ..analysis.answer import Answer
 from ..analysis.names import AGGREGATES, MISSING
 from .layouts import Figures, group_labels, interval_note, mark_note, show_span
-from .notes import reference_notes
+from .notes import caution_notes
 from .tables import Entry, Table
 
 _TITLE = "the first metric of each evaluation"
@@ -46,7 +46,7 @@ def primary_table(
     if percent:
         notes.append("ratios in percent")
     for one in answers:
-        notes += [f"{one.attrs.get('group', '')}: {said}" for said in reference_notes(one.attrs)]
+        notes += [f"{one.attrs.get('group', '')}: {said}" for said in caution_notes(one.attrs)]
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")

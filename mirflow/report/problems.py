@@ -1,10 +1,12 @@
-"""Cells without a score: every one as a table, or the kinds of reasons as lines."""
+"""Cells without a score, and those of what is empty: every one as a table, or the kinds of reasons as lines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ..analysis.problems import CellProblem, group_problems
+from ..errors import counted
+from ..status import EMPTY
 from .messages import shorten
 from .tables import Table
 
@@ -12,7 +14,7 @@ _KINDS = 5
 
 
 def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = False) -> Table:
-    """A row for each cell without a score.
+    """A row for each cell without a score, or with that of an empty file; the column ``scored`` tells them apart.
 
     Parameters
     ----------
@@ -23,14 +25,14 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
         Whether long values in messages are cut, for people.
     """
     rows = tuple(
-        (group, one.system, one.track, one.status.name, shorten(one.message) if cut else one.message)
+        (group, one.system, one.track, one.status.name, one.scored, shorten(one.message) if cut else one.message)
         for one in problems
     )
-    return Table(("group", "system", "track", "status", "message"), rows, folds=("message",))
+    return Table(("group", "system", "track", "status", "scored", "message"), rows, folds=("message",))
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
-    """The most frequent kinds of reasons, each with its number of cells and an example.
+    """The most frequent kinds of reasons, each with its number of cells and an example; behind them what is empty.
 
     Parameters
     ----------
@@ -38,15 +40,23 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
         Name of the evaluation.
     problems : sequence of CellProblem
     """
-    kinds = group_problems(problems)
+    kinds = group_problems([one for one in problems if one.status not in EMPTY])
     lines = []
     for kind in kinds[:_KINDS]:
-        cells = f"{len(kind)} cell{'s' if len(kind) != 1 else ''}"
-        example = "" if len({one.message for one in kind}) == 1 else "such as "
         status = "without some metrics" if kind[0].status.scored else kind[0].status.name
-        lines.append(f"{group}: {cells}: {status}: {example}{shorten(kind[0].message)}")
+        lines.append(_line(group, status, kind))
     if len(kinds) > _KINDS:
         rest = sum(map(len, kinds[_KINDS:]))
         kind_count = len(kinds) - _KINDS
         lines.append(f"{group}: {rest} more cells for {kind_count} other reason{'s' if kind_count != 1 else ''}")
+    for state in sorted(EMPTY):
+        kind = [one for one in problems if one.status == state]
+        if kind:
+            lines.append(_line(group, f"{state.name}, with a score", kind))
     return lines
+
+
+def _line(group: str, what: str, kind: Sequence[CellProblem]) -> str:
+    """One kind of reason, with an example where cells differ."""
+    example = "" if len({one.message for one in kind}) == 1 else "such as "
+    return f"{group}: {counted(len(kind), 'cell')}: {what}: {example}{shorten(kind[0].message)}"

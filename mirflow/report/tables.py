@@ -209,7 +209,7 @@ def show_entry(entry: Entry) -> str:
     """An entry for people."""
     if entry is None or (isinstance(entry, float) and math.isnan(entry)):
         return "-"
-    return f"{entry:.4f}" if isinstance(entry, float) else str(entry)
+    return f"{entry:z.4f}" if isinstance(entry, float) else str(entry)
 
 
 # A number, or two that are the ends of a span, perhaps with a mark and an interval.

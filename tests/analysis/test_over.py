@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import click
 import numpy as np
 import pandas as pd
 import pytest
@@ -173,10 +172,11 @@ class TestTables:
         assert table.columns == ("system", "frame_sdr", "n")
         assert [row[2] for row in table.rows] == ["5", "5"]
 
-    def test_what_is_too_wide_has_a_row_for_each_entry(self):
+    def test_what_is_too_wide_has_systems_across_or_a_row_for_each_entry(self):
         answer = ask_extra(from_dataset(separated()), "frame_sdr_1.0", Question())
         assert scores_table(answer, width=200).columns[:2] == ("system", "source")
-        assert scores_table(answer, width=60).columns == ("system", "source", "frame", "value", "n")
+        assert scores_table(answer, width=60).columns == ("source", "frame", *answer.systems, "n")
+        assert scores_table(answer, width=20).columns == ("system", "source", "frame", "value", "n")
 
     def test_programs_get_every_entry_that_has_a_value(self):
         answer = ask_extra(from_dataset(separated()), "frame_sdr_1.0", Question())
@@ -234,5 +234,7 @@ def test_sources_that_differ_in_how_many_tracks_they_have():
 
 def test_nothing_runs_across_but_what_the_metric_has():
     answer = ask_extra(from_dataset(separated()), "frame_sdr_1.0", Question(over={"frame": "median"}))
-    with pytest.raises(click.UsageError, match="--pivot is about metrics that are one number for each track"):
+    with pytest.raises(QueryError, match="pivot 'group': of frame_sdr the labels run across, or the systems"):
         tables_of(answer, "table", across="group")
+    (table,) = tables_of(answer, "table", across="system")
+    assert table.columns == ("source", *answer.systems, "n")

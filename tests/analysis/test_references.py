@@ -1,4 +1,4 @@
-"""Several stores as one whose tracks were scored against different references: it is said, once and everywhere."""
+"""Several stores as one whose tracks were scored against references of different files or durations: it is said."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from mirflow.errors import MirflowWarning, QueryError
 
 from ..groups import random_group, write_store
 
-SAID = "2 of 3 shared tracks have different references in y2012 and y2013 (the first: track 't1')"
+SAID = "the references of 2 of 3 shared tracks come from different files in y2012 and y2013 (the first: track 't1')"
 
 
 def scored(references: dict[str, str], systems: list[str], durations: list[float] | None = None, **given) -> xr.Dataset:
@@ -42,7 +42,7 @@ def stores(tmp_path, years):
 
 
 def opened(stores) -> xr.DataTree:
-    with pytest.warns(MirflowWarning, match="different references"):
+    with pytest.warns(MirflowWarning, match="different (files|durations)|another duration"):
         return mirflow.open_store(stores)
 
 
@@ -55,8 +55,8 @@ class TestReferencesThatDiffer:
             mirflow.open_store(stores)
         (one,) = caught
         assert str(one.message) == (
-            f"group 'chord': {SAID}, so that systems of different stores are held against different truths there; "
-            "score them again with the same references, or ask the stores one by one"
+            f"group 'chord': {SAID} and may differ, so that systems of different stores may be held against different "
+            "truths there; where they differ, score them again with the same references, or ask the stores one by one"
         )
 
     def test_are_an_attribute_of_the_evaluation_and_of_every_answer(self, stores):
@@ -66,7 +66,7 @@ class TestReferencesThatDiffer:
         assert all(one.attrs["references_differ"].startswith(SAID) for one in answers)
 
     def test_stand_below_a_table_in_a_notebook(self, stores):
-        assert "references: 2 of 3 shared tracks" in opened(stores).mirflow._repr_html_()
+        assert "references: the references of 2 of 3 shared tracks" in opened(stores).mirflow._repr_html_()
 
     @SHOWN
     @pytest.mark.parametrize(
@@ -95,13 +95,13 @@ class TestReferencesThatDiffer:
     def test_of_one_track_are_said_of_one(self, years):
         parts = {name: ds.sel(track=["t0", "t1"]) for name, ds in years.items()}
         assert differing_references(parts).startswith(
-            "1 of 2 shared tracks has different references in y2012 and y2013 (track 't1'), so that"
+            "the reference of 1 of 2 shared tracks comes from different files in y2012 and y2013 (track 't1') and may"
         )
 
     def test_of_three_stores_those_are_named_that_hold_such_tracks(self, years):
         more = {**years, "y2014": scored({"t8": "b8", "t7": "c7"}, ["X"]), "y2015": scored({"t2": "c2"}, ["Y"])}
         assert differing_references(more).startswith(
-            "2 of 4 shared tracks have different references in y2012, y2013 and y2015 (the first: track 't1')"
+            "the references of 2 of 4 shared tracks come from different files in y2012, y2013 and y2015 (the first"
         )
 
 
@@ -110,8 +110,14 @@ class TestDurationsThatDiffer:
         longer = years["y2013"].assign(duration=("track", [100.0, 100.0, 101.0, 100.0]))
         parts = {name: ds.drop_vars("digest") for name, ds in {**years, "y2013": longer}.items()}
         assert differing_references(parts).startswith(
-            "1 of 3 shared tracks has different references in y2012 and y2013 (track 't1'), "
-            "1 of them of another duration"
+            "the reference of 1 of 3 shared tracks is of different durations in y2012 and y2013 (track 't1'), so that "
+            "systems of different stores are held against different truths there"
+        )
+
+    def test_are_told_from_files_that_may_say_the_same(self, years):
+        longer = years["y2013"].assign(duration=("track", [100.0, 100.0, 101.0, 100.0]))
+        assert differing_references({**years, "y2013": longer}).startswith(
+            f"{SAID}, 1 of them of another duration, and the others may differ, so that systems of different stores are"
         )
 
     def test_are_not_known_in_the_whole(self, tmp_path, years):
@@ -171,6 +177,25 @@ def test_what_was_really_scored_is_what_counts(tmp_path):
         run(pipeline)
     stores = {name: tmp_path / name / "store.zarr" for name in ("a", "b")}
     with pytest.warns(
-        MirflowWarning, match=r"1 of 6 shared tracks has different references in a and b \(track 't01'\)"
+        MirflowWarning, match=r"of 1 of 6 shared tracks comes from different files in a and b \(track 't01'\) and may"
     ):
         mirflow.open_store(stores)
+
+
+def test_of_a_pack_it_is_only_claimed_that_it_is_another_file(tmp_path):
+    from mirflow.loading import pack
+    from mirflow.running import run
+
+    from ..datasets import write_dataset
+
+    pipeline = write_dataset(tmp_path, systems=("ada",))
+    run(pipeline)
+    pack(str(tmp_path / "ref/{track}.lab"), tmp_path / "ref.zarr", task="chord")
+    other = pipeline.read_text().replace("ref/{track}.lab", "ref.zarr").replace("store.zarr", "packed.zarr")
+    pipeline.write_text(other)
+    run(pipeline)
+    with pytest.warns(MirflowWarning) as caught:
+        mirflow.open_store({"files": tmp_path / "store.zarr", "pack": tmp_path / "packed.zarr"})
+    (one,) = caught
+    assert "come from different files in files and pack (the first: track 't00') and may differ" in str(one.message)
+    assert "different references" not in str(one.message)

@@ -96,7 +96,7 @@ def test_a_class_outside_of_those_that_there_are_is_told_with_the_nearest_one() 
 def test_a_second_class_and_a_class_without_a_name_cannot_be_scored() -> None:
     rows = to_ragged([Annotation("labels", {}, names) for names in (["a", "b"], [""], ["a", "a"])])
     cleaned = convention().clean(rows)
-    assert cleaned.flaws[0].message == "a track has one class, and this is another one: 'b'"
+    assert cleaned.flaws[0].message == "a track has one class, and this is another one: 'b'; the first is 'a'"
     assert cleaned.flaws[1].message == "a class without a name"
     assert cleaned.rows.counts[0].tolist() == [0, 0, 1]
     assert cleaned.repairs.tolist() == [0, 0, 1]

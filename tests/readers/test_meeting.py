@@ -10,9 +10,9 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.coded import CodedLabels
-from mirflow.errors import UnreadableError
+from mirflow.errors import AnnotationError, UnreadableError
 from mirflow.readers.held import HeldSource
-from mirflow.readers.meeting import RenamedSource, Truths, call_alike
+from mirflow.readers.meeting import RenamedSource, Truths, call_alike, call_tracks
 
 
 def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:
@@ -48,6 +48,12 @@ class TestNamesThatNeverMeet:
         found, warning = met({"q": ["x/1.wav"], "r": ["y/1.wav"]}, {"q": ["1"]})
         assert found == {"q": ["1"]}
         assert "'1' is listed, 'x/1.wav' is true" in warning
+
+    def test_are_not_shortened_where_one_would_be_called_as_the_truth_calls_another(self):
+        """`d/a` without folder is the truth's `a.wav` without suffix, and `a.wav.mp3` is `a.wav` without suffix."""
+        found, warning = met({"q": ["a.wav"]}, {"q": ["a.wav.mp3", "d/a"]})
+        assert found == {"q": ["a.wav.mp3", "d/a"]}
+        assert "'a.wav.mp3' and 'd/a', both listed, would then be the same: call items alike on both sides" in warning
 
     def test_of_labels_are_only_told(self):
         found, warning = truths({"t": ["jazz"]}, "labels").meet(held("labels", {"t": ["jazz.wav"]}), "ada")
@@ -122,6 +128,16 @@ class TestARenamedSource:
         assert 0 <= one.stat()[1] < 2**63
         assert one.label == source.label
 
+    @pytest.mark.parametrize("labels", [["x/a", "y/b", "w/c"], CodedLabels(("w/c", "y/b", "x/a"), np.array([2, 1, 0]))])
+    def test_keeps_the_order_of_its_own_names_for_ties(self, labels):
+        listed = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.5])}, labels)
+        found = RenamedSource(HeldSource(listed, "q"), (("x/a", "z"),)).read()[0]
+        assert list(found.labels or ()) == ["z", "y/b", "w/c"]
+        assert found.columns["tie"].tolist() == [1, 2, 0]
+
+    def test_of_an_order_without_scores_has_no_ties(self):
+        assert "tie" not in RenamedSource(HeldSource(self.coded, "q"), (("a", "A"),)).read()[0].columns
+
     def test_can_be_sent_to_a_worker(self):
         source = RenamedSource(HeldSource(self.coded, "q"), (("a", "A"),))
         again = pickle.loads(pickle.dumps(source))
@@ -132,3 +148,10 @@ class TestARenamedSource:
 def test_tracks_are_called_alike_by_the_same_rule():
     assert call_alike(["x/a.wav"], ["a", "b"]) == {"x/a.wav": "a"}
     assert call_alike(["x/a.wav", "y/a.wav"], ["a"]) == {"x/a.wav": "x/a.wav", "y/a.wav": "y/a.wav"}
+
+
+def test_two_tracks_that_would_be_one_are_named():
+    with pytest.raises(
+        AnnotationError, match=r"^s.lists: 'q.wav.mp3' and 'd/q' would both be 'q.wav' of the reference"
+    ):
+        call_tracks(["q.wav.mp3", "d/q"], ["q.wav"], "s.lists")

@@ -40,7 +40,12 @@ class TestRows:
 
     @pytest.mark.parametrize(
         ("header", "expected"),
-        [("query,item,rank", ["z", "y", "x"]), ("query,item,score", ["x", "y", "z"]), ("qid,docid,other", list("xyz"))],
+        [
+            ("query,item,rank", ["z", "y", "x"]),
+            ("query,item,score", ["x", "y", "z"]),
+            ("qid,docid,sim", ["x", "y", "z"]),
+            ("qid,docid,user_id", ["x", "y", "z"]),
+        ],
     )
     def test_the_order_is_that_of_ranks_else_of_scores_else_of_rows(self, tmp_path, header, expected):
         opened = table(tmp_path, "x.csv", f"{header}\nq,x,3\nq,y,2\nq,z,1\n")

@@ -45,5 +45,5 @@ def test_no_rows(tmp_path):
 
 def test_without_pyarrow_it_says_how_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
-    with pytest.raises(QueryError, match=r"pip install 'mirflow\[parquet\]', or choose csv or json"):
+    with pytest.raises(QueryError, match=r"pip install '\.\[parquet\]' in mirflow's checkout, or choose csv or json"):
         write_parquet(Table(("a",), ()), tmp_path / "x.parquet")

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from mirflow.analysis.problems import CellProblem, group_problems
+from mirflow.analysis.problems import CellProblem, count_empty, find_problems, group_problems
+from mirflow.analysis.scoreboard import from_dataset
 from mirflow.report.messages import shorten
-from mirflow.report.problems import problem_lines
+from mirflow.report.problems import problem_lines, problems_table
 from mirflow.status import Status
+from tests.groups import make_group
 
 
 def problem(system: str, track: str, message: str, status: Status = Status.invalid) -> CellProblem:
@@ -41,6 +44,31 @@ class TestKinds:
         assert lines[1] == "chord: 1 cell: invalid: reason a"
         assert lines[-1] == "chord: 3 more cells for 3 other reasons"
         assert len(lines) == 6
+
+    def test_what_is_empty_comes_last_and_has_a_score(self):
+        problems = [
+            problem("S", "a", "est/a.lab: system 'S' has an empty estimate of track 'a'", Status.empty_estimate),
+            problem("S", "b", "ref/b.lab: track 'b' has an empty reference", Status.empty_reference),
+            problem("T", "a", "est/T/a.lab: system 'T' has an empty estimate of track 'a'", Status.empty_estimate),
+            problem("S", "c", "ref/c.lab: a note has no velocity", Status.ok),
+            problem("S", "d", "track 'd' has no reference", Status.missing_reference),
+        ]
+        assert problem_lines("chord", problems)[2:] == [
+            "chord: 1 cell: empty_reference, with a score: ref/b.lab: track 'b' has an empty reference",
+            "chord: 2 cells: empty_estimate, with a score: "
+            "such as est/a.lab: system 'S' has an empty estimate of track 'a'",
+        ]
+        scored = [row[4] for row in problems_table("chord", problems).rows]
+        assert scored == ["yes", "yes", "yes", "partly", "no"]
+        assert count_empty(problems) == "2 of an empty estimate, 1 of an empty reference"
+
+    def test_a_store_that_does_not_say_which_file_is_empty_names_system_and_track(self):
+        board = from_dataset(make_group(np.zeros((1, 2, 1)), status=[[5, 4]]))
+        system, (first, second) = board.systems[0], board.tracks
+        assert [one.message for one in find_problems(board)] == [
+            f"system {system!r} has an empty estimate of track {first!r}",
+            f"track {second!r} has an empty reference",
+        ]
 
 
 class TestShorten:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.report.tables import Table, merge, text_width, to_csv, to_json, to_markdown, to_text
+from mirflow.report.layouts import show_figure
+from mirflow.report.tables import Table, merge, show_entry, text_width, to_csv, to_json, to_markdown, to_text
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
 TABLE = Table(("system", "majmin", "n"), ROWS, "title", ("note",))
@@ -33,6 +34,11 @@ class TestText:
 
     def test_numbers_are_never_cut(self):
         assert "0.7926" in to_text(TABLE, width=10)
+
+    @pytest.mark.parametrize("value", [-0.0, -1e-9, -0.00004])
+    def test_what_rounds_to_zero_has_no_sign(self, value):
+        assert show_entry(value) == show_figure(value, False) == "0.0000"
+        assert show_figure(value / 100, True) == "0.00"
 
     def test_prose_folds(self):
         table = Table(("metric", "what"), (("majmin", "word " * 40),), folds=("what",))

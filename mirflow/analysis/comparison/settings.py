@@ -82,6 +82,9 @@ def _of_metrics(board: Scoreboard, metrics: Sequence[str]) -> Iterator[tuple[str
 
 
 def _text(value: Any) -> str:
+    """A value as text; a list by lines, of which the first that differs is shown."""
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
     return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
 
 

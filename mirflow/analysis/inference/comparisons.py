@@ -7,7 +7,7 @@ import numpy as np
 from ...errors import QueryError, counted
 from ...ragged import Float, Int
 from ..aggregate import VALUELESS, origin_of
-from ..names import CLASS_AGGREGATES
+from ..class_figures import rated_kind
 from ..part import Part
 from ..question import Question
 from ..reduction import reduce
@@ -75,7 +75,7 @@ def compare(
     """
     question = question or Question()
     how = Resampling.of(level, method, replicates, rng)
-    if question.aggregate in CLASS_AGGREGATES:
+    if rated_kind(board, question) is not None:
         choice = Choice(test, correction, unit, cluster, sizes)
         return compare_rates(board, question, how, choice, group)
     part = comparable(board, question)
@@ -95,7 +95,7 @@ def compare(
                 found |= _sizes(own.score[..., metric], pairs, lower[metric])
             fill_pairs(arrays, metric, pairs, found)
         correct_pairs(arrays, metric, correction)
-    attrs = {**origin_of(part.board, group), **how.attrs(), "correction": correction}
+    attrs = {**origin_of(part.board, group, part.system_names), **how.attrs(), "correction": correction}
     attrs |= {"test": test, "unit_of_comparison": unit, "cluster": cluster or ""}
     attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
     if part.valueless:

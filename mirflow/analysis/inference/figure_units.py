@@ -9,22 +9,23 @@ import numpy as np
 
 from ...errors import QueryError, UnknownNameError, counted
 from ...ragged import Float
-from ..across import across
+from ..across import across, across_of
+from ..class_figures import has_classes, rated_kind, rated_variable
 from ..extra import ExtraAnswer, ask_extra
-from ..names import CLASS_AGGREGATES
+from ..names import RATIO_AGGREGATES
 from ..question import Question
+from ..ratios import CLASS, CONFUSED
 from ..scoreboard import Scoreboard
-from ..selection import split_names
 from .sample import TRACK
 
 
 def figures_as_units(board: Scoreboard, question: Question, unit: str) -> str | None:
     """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
-    numbers, variables = split_names(board, question.metric, exact=question.exact)
-    if unit == TRACK or numbers or len(variables) != 1:
+    variable = rated_variable(board, question)
+    if unit == TRACK or variable is None:
         return None
     own = unit not in board.coords["track"]
-    return variables[0] if own or question.aggregate in CLASS_AGGREGATES else None
+    return variable if own or rated_kind(board, question) is not None else None
 
 
 def ask_units(
@@ -56,8 +57,11 @@ def ask_units(
     """
     if question.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")
-    by = unit if unit in board.coords["track"] else None
-    answer = ask_extra(board, variable, replace(question, by=by, across=None), group)
+    answer, by = ask_extra(board, variable, replace(question, across=None), group), None
+    if unit not in answer.labels and unit in board.coords["track"]:
+        answer, by = ask_extra(board, variable, replace(question, by=unit, across=None), group), unit
+    if question.aggregate is None and rated_kind(board, question) is None and has_classes(board, variable):
+        _want_aggregate(answer, unit)
     if unit not in (*answer.labels, *answer.groupings):
         raise UnknownNameError("unit", unit, [TRACK, *board.coords["track"], *answer.labels])
     if len(answer.systems) < 2:
@@ -68,12 +72,34 @@ def ask_units(
         _check_values(answer, unit)
     if question.across:
         answer = cast(ExtraAnswer, across(answer, question.across))
+    _check_across(answer)
     left = [dim for dim, labels in answer.labels.items() if dim != unit and (len(labels) > 1 or by is None)]
     if left:
         raise QueryError(
             f"unit {unit!r}: metric {answer.metric!r} has further dims ({', '.join(left)}); reduce them (over, across)"
         )
     return answer, answer.value.reshape(len(answer.systems), -1)
+
+
+def _want_aggregate(answer: ExtraAnswer, unit: str) -> None:
+    """Refuse counts where it is figures of classes or tags that are ranked."""
+    if unit != CLASS and unit not in answer.labels:
+        return
+    own = CLASS if unit in CONFUSED else unit
+    kinds = ", ".join(RATIO_AGGREGATES)
+    raise QueryError(
+        f"unit {unit!r}: metric {answer.metric!r} holds counts, and what is ranked is a figure of each {own}; "
+        f"choose an aggregate: {kinds} (--aggregate recall --unit {own})"
+    )
+
+
+def _check_across(answer: ExtraAnswer) -> None:
+    """Refuse several figures across the same dim, and deviations, of which neither high nor low ones are better."""
+    for dim, names in across_of(answer.attrs).items():
+        if len(names) > 1 or "std" in names:
+            raise QueryError(
+                f"across {dim!r}: systems are ranked by one figure that can be better; choose mean or median"
+            )
 
 
 def _check_values(answer: ExtraAnswer, unit: str) -> None:

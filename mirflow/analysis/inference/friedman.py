@@ -190,7 +190,7 @@ def friedman(
         sample = by_track(part, sample)
     complete: Bool = np.asarray(sample.included.all(axis=0))
     ranks = rank_systems(-signs * sample.score, complete, level)
-    attrs = {**origin_of(part.board, group), "level": f"{level:.15g}", "unit_of_comparison": unit}
+    attrs = {**origin_of(part.board, group, part.system_names), "level": f"{level:.15g}", "unit_of_comparison": unit}
     attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
     if part.valueless:
         attrs[VALUELESS] = part.valueless

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import cast
@@ -11,13 +11,14 @@ import numpy as np
 
 from ...errors import QueryError, counted
 from ...ragged import Float, Int
-from ..across import across, names_across
+from ..across import across, is_deviation, names_across
 from ..aggregate import origin_of
+from ..choosing import show_parameters
+from ..class_figures import rated_kind, rated_variable
 from ..extra import Chosen, ExtraAnswer, answer_extra, choose_extra
 from ..names import CLASS_AGGREGATES
 from ..question import Question
 from ..scoreboard import Array, Scoreboard
-from ..selection import split_names
 from .bootstrap import difference_bounds, draw
 from .comparison import Comparison, correct_pairs, empty_arrays, fill_pairs, pairs_by_units
 from .corrections import correct
@@ -155,8 +156,8 @@ def compare_rates(
     for figure in range(value.shape[1]):
         correct_pairs(arrays, figure, choice.correction)
     names = _names(answer)
-    along = {"orientation": np.array(["higher"] * len(names)), "unit": np.array([""] * len(names))}
-    attrs = {**origin_of(chosen.board, group), **how.attrs(), "correction": choice.correction}
+    along = {"orientation": np.array(_orientations(answer)), "unit": np.array([""] * len(names))}
+    attrs = {**origin_of(chosen.board, group, chosen.system_names), **how.attrs(), "correction": choice.correction}
     attrs |= {"test": choice.test, "unit_of_comparison": choice.unit, "cluster": choice.cluster or ""}
     attrs |= {name: answer.attrs[name] for name in ("missing", "over", "across") if name in answer.attrs}
     attrs |= {"undefined": question.undefined, "left_out": ""}
@@ -166,17 +167,19 @@ def compare_rates(
 
 def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> tuple[Chosen, ExtraAnswer]:
     """What a question selects, and the figures, of which replicates are to be made."""
+    kind = rated_kind(board, question)
     if unit != TRACK:
         raise QueryError(
-            f"aggregate {question.aggregate!r} is read off all tracks, so that nothing but the track is drawn again; "
+            f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
             f"unit {unit!r} is for metrics that are one number a track, and for ranks"
         )
-    numbers, variables = split_names(board, question.metric, exact=question.exact)
-    if numbers or len(variables) != 1:
+    variable = rated_variable(board, question)
+    if variable is None:
+        said = f" of those with {show_parameters(question.param)}" if question.param else ""
         raise QueryError(
-            f"aggregate {question.aggregate!r} is read off one metric with classes or tags; name it alone (metric)"
+            f"aggregate {kind!r} is read off one metric with classes or tags{said}; name it alone (metric)"
         )
-    chosen = choose_extra(board, variables[0], question)
+    chosen = choose_extra(board, variable, question)
     if chosen.kind not in CLASS_AGGREGATES:
         raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {chosen.kind!r}")
     answer = answer_extra(chosen, group)
@@ -195,10 +198,16 @@ def _clusters(chosen: Chosen, name: str | None) -> Int:
 def _entries(chosen: Chosen, row: int) -> Float:
     """What each track of a question says of one system: float64 (tracks, dims), 0 where it does not count."""
     included = np.flatnonzero(chosen.included[row])
-    there = chosen.entries.each(chosen.systems[row], np.array(chosen.tracks, dtype=np.int64)[included])
+    tracks = np.array(chosen.tracks, dtype=np.int64)[included]
+    there = chosen.entries.each(chosen.systems[row], tracks, _tell(chosen))
     found = np.zeros((len(chosen.tracks), *there.shape[1:]))
     found[included] = there
     return found
+
+
+def _tell(chosen: Chosen) -> Callable[[Float], Float] | None:
+    """What is kept of a track: of confusion matrices, which may be large, the outcomes of each class."""
+    return (lambda values: chosen.outcomes(values)[0]) if chosen.is_ratio else None
 
 
 def _compare_pairs(rates: Rates, pairs: Int, how: Resampling, sizes: bool) -> dict[str, Float]:
@@ -224,6 +233,12 @@ def _compare_pairs(rates: Rates, pairs: Int, how: Resampling, sizes: bool) -> di
         for figure in range(value.shape[1])
     ]
     return found | {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
+
+
+def _orientations(answer: ExtraAnswer) -> list[str]:
+    """Which way is better, for each figure."""
+    places = (dict(zip(answer.labels, place, strict=True)) for place in product(*answer.labels.values()))
+    return ["none" if is_deviation(answer.attrs, place) else answer.orientation for place in places]
 
 
 def _names(answer: ExtraAnswer) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from ...ragged import Float, Int
 from ..across import figures_across
 from ..extra import Chosen
+from ..ratios import rate
 
 _AT_ONCE = 1 << 22
 _NEAR = 1e-12
@@ -65,7 +66,7 @@ def without_rounding(sums: Float, scale: Float) -> Float:
 
 
 def ratio_of(chosen: Chosen, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
-    """From sums of entries to figures, with what is done across classes or tags at the end.
+    """From sums of outcomes to figures, with what is done across classes or tags at the end.
 
     Parameters
     ----------
@@ -73,11 +74,11 @@ def ratio_of(chosen: Chosen, asked: Mapping[str, Sequence[str]]) -> Callable[[Fl
     asked : mapping of str to sequence of str
         Dims of the figures, and names of :data:`mirflow.analysis.across.ACROSS`.
     """
-    sizes = [len(own) for own in chosen.labels.values()]
+    nothing, labels = chosen.outcomes(np.zeros((0, *map(len, chosen.labels.values()))))
 
     def ratio(sums: Float) -> Float:
-        value, labels = chosen.rates(sums.reshape(1, len(sums), *sizes))
-        return finish(value[0], list(labels), asked)
+        value = rate(chosen.kind, sums.reshape(len(sums), *nothing.shape[1:]))
+        return finish(value, list(labels), asked)
 
     return ratio
 

@@ -161,7 +161,9 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     first, last = _quantile(replicates, np.zeros(len(value))), _quantile(replicates, np.ones(len(value)))
     with np.errstate(invalid="ignore"):  # the difference of infinite medians
         fixed = np.maximum(np.abs(first - value), np.abs(last - value)) <= _NEAR * np.abs(value)
-    return np.where(fixed, value, ends[0]), np.where(fixed, value, ends[1])
+    low, high = (np.where(fixed, value, end) for end in ends)
+    # Where there is no figure there is no interval, though some replicates may have one.
+    return np.where(np.isnan(value), np.nan, low), np.where(np.isnan(value), np.nan, high)
 
 
 def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> tuple[Float, Float]:

@@ -66,6 +66,8 @@ def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
     for flaw in cleaned.flaws.values():
         path = annotation.file(flaw.item) or annotation.attrs.get("source")
         raise AnnotationError(
-            f"{side}: {flaw.message}", path=None if path is None else str(path), line=annotation.line(flaw.item)
+            f"{side}: {flaw.told(annotation)}",
+            path=None if path is None else str(path),
+            line=annotation.line(flaw.item),
         )
     return cleaned.rows

@@ -20,10 +20,26 @@ from .record import Metric
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a row cannot be scored: the item (counted in the row as it was read) and what is wrong with it."""
+    """Why a row cannot be scored.
+
+    Parameters
+    ----------
+    item : int
+        Counted in the row as it was read.
+    message : str
+        What is wrong with it.
+    first : int or None
+        The earlier item that it is at odds with, which the message ends with.
+    """
 
     item: int
     message: str
+    first: int | None = field(default=None, repr=False)
+
+    def told(self, annotation: Annotation) -> str:
+        """The message, with the line of the earlier item where the annotation that the row was has lines."""
+        line = None if self.first is None else annotation.line(self.first)
+        return self.message if line is None else f"{self.message} on line {line}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ...annotations.classes import Classes
@@ -9,6 +11,8 @@ from ...ragged import Ragged, rows_of
 from ..base.flaws import set_aside
 from ..base.task import Cleaned
 from ..labels import label_problems
+
+_ANOTHER = "a track has one class, and this is another one"
 
 
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
@@ -34,19 +38,28 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     >>> cleaned = clean(rows, Classes(("jazz", "rock")))
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist()
     ([1, 0, 0], [1, 0, 0])
-    >>> [flaw.message for flaw in cleaned.flaws.values()]
-    ["a track has one class, and this is another one: 'jazz'", "not a class here: 'jzz'; did you mean 'jazz'?"]
+    >>> [flaw.message for flaw in cleaned.flaws.values()]  # doctest: +NORMALIZE_WHITESPACE
+    ["a track has one class, and this is another one: 'jazz'; the first is 'rock'",
+     "not a class here: 'jzz'; did you mean 'jazz'?"]
     """
     label, texts = rows.columns["label"], [*rows.labels, ""]
     first = rows.offsets[:-1][rows_of(rows.counts[0])]
     problems = label_problems(rows, classes, "class")
     problems.append(
-        (label != label[first], lambda item: f"a track has one class, and this is another one: {texts[label[item]]!r}")
+        (
+            label != label[first],
+            lambda item: f"{_ANOTHER}: {texts[label[item]]!r}; the first is {texts[label[first[item]]]!r}",
+        )
     )
     repeated = np.arange(len(label)) != first
     cleaned = set_aside(rows, problems, repeated)
     if not repeated.any():
         return cleaned
+    # The messages of second classes end with the first one, and its line is to follow.
+    flaws = {
+        row: replace(flaw, first=0) if flaw.message.startswith(_ANOTHER) else flaw
+        for row, flaw in cleaned.flaws.items()
+    }
     leading = np.zeros(len(cleaned.rows.columns["label"]), dtype=np.bool_)
     leading[cleaned.rows.offsets[:-1][cleaned.rows.counts[0] > 0]] = True
-    return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, cleaned.flaws)
+    return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, flaws)

@@ -55,12 +55,12 @@ def clean_by_score(rows: Ragged) -> Cleaned:
     """Rankings in the order of their scores, as trec_eval takes them, whatever the order in which they were read.
 
     Scores are compared in single precision. Of items with the same score that one is ahead whose name is later in the
-    order of its UTF-8 bytes. Rows without scores stay as they are.
+    order of its UTF-8 bytes, unless the column tie says which. Rows without scores stay as they are.
 
     Parameters
     ----------
     rows : Ragged
-        As for `clean`.
+        As for `clean`; perhaps also tie.
 
     Returns
     -------
@@ -82,7 +82,8 @@ def clean_by_score(rows: Ragged) -> Cleaned:
     late = np.zeros(len(rows.labels), dtype=np.int64)
     late[sorted(range(len(rows.labels)), key=lambda code: rows.labels[code].encode())] = np.arange(len(rows.labels))
     scored = ~np.isnan(value)  # after cleaning, of a whole row or of none of it
-    name = np.where(scored, -late[label], np.arange(len(value)))
+    told = rows.columns.get("tie", np.full(len(value), np.nan))
+    name = np.where(scored, -np.where(np.isnan(told), late[label], told), np.arange(len(value)))
     with np.errstate(over="ignore"):
         single = np.where(scored, -value, 0.0).astype(np.float32)
     order = np.lexsort((name, single, rows_of(rows.counts[0])))

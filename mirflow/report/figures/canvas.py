@@ -168,7 +168,7 @@ def need_matplotlib() -> Any:
     try:
         import matplotlib
     except ImportError as error:
-        raise FigureError("figures need matplotlib: pip install 'mirflow[report]'") from error
+        raise FigureError("figures need matplotlib: pip install '.[report]' in mirflow's checkout") from error
     return matplotlib
 
 

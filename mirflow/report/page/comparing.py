@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -71,6 +72,8 @@ class Comparer:
     files : sequence of Files
         Of each store that it comes from.
     judge : Judge
+    rules : sequence of int
+        The judge's convention for each of these stores.
     shelf : Shelf
     vocabulary : Vocabulary
         It grows.
@@ -83,12 +86,13 @@ class Comparer:
         systems: Sequence[str],
         files: Sequence[Files],
         judge: Judge,
+        rules: Sequence[int],
         shelf: Shelf,
         vocabulary: Vocabulary,
         lost: Collection[str] = (),
     ) -> None:
         self.systems, self.files, self.lost = systems, files, lost
-        self.judge, self.shelf, self.vocabulary = judge, shelf, vocabulary
+        self.judge, self.rules, self.shelf, self.vocabulary = judge, rules, shelf, vocabulary
         self._task = files[0].plan.task
 
     def has(self, name: str) -> bool:
@@ -117,15 +121,17 @@ class Comparer:
 
     def _truths(self, name: str, own: Mapping[int, Files]) -> list[_Truth]:
         """The references of a track, each once; those in which stores differ say which store has them."""
-        found: dict[tuple[object, str], _Truth] = {}
+        found: dict[tuple[object, str, int], _Truth] = {}
         for place, files in own.items():
+            alike: Counter[tuple[object, str]] = Counter()
             for one in files.references(name):
                 shown = self.shelf.read(one.source)
                 annotator = one.annotator or _annotator(shown)
-                # The same bytes in two folders are the same reference.
-                digest = self.shelf.digest(one.source) if len(own) > 1 else ""
-                which = (digest, getattr(one.source, "annotator", None)) if digest else one.source
-                found.setdefault((which, annotator), _Truth(shown, annotator, {})).owners[place] = one.source
+                # What says the same in two folders, or in a pack and a file, is the same reference.
+                which = (self.shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
+                truth = found.setdefault((*which, alike[which]), _Truth(shown, annotator, {}))
+                truth.owners[place] = one.source
+                alike[which] += 1
         for truth in found.values():
             if len(truth.owners) < len(own):
                 stores = " + ".join(own[place].store for place in truth.owners)
@@ -148,13 +154,14 @@ class Comparer:
         found: list[list[Encoded | None]] = [[] for _ in sides]
         if isinstance(truth.shown, str):
             return found
-        judged: dict[int, Annotation] = {}
+        by_rules: dict[int, dict[int, Annotation]] = {}
         for place, side in enumerate(sides):
             against = side.owner in truth.owners and truth.owners[side.owner] != side.source
             if against and isinstance(side.shown, Annotation):
-                judged[place] = side.shown
-        if judged:
-            for place, evidence in zip(judged, self.judge.explain(truth.shown, list(judged.values())), strict=True):
+                by_rules.setdefault(self.rules[side.owner], {})[place] = side.shown
+        for rules, judged in by_rules.items():
+            explained = self.judge.explain(truth.shown, list(judged.values()), rules)
+            for place, evidence in zip(judged, explained, strict=True):
                 found[place] = evidence
         return found
 

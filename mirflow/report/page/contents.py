@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ...analysis.aggregate import STORES
+from ...analysis.cautions import told_cautions
 from ...analysis.policies import are_apart, find_gaps
 from ...analysis.problems import find_problems
 from ...analysis.query import headline_metrics
@@ -77,6 +78,7 @@ def describe_evaluation(
         "extras": describe_extras(board, blocks),
         "policies": _policies(board, status),
         "references": str(board.attrs.get(REFERENCES_DIFFER, "")),
+        "warnings": told_cautions(board.attrs),
     }
 
 
@@ -134,8 +136,9 @@ def _statuses(status: Array) -> list[list[Any]]:
 
 
 def _problems(board: Scoreboard) -> dict[str, Any]:
-    """The cells without a score as positions of system and track, status, and the number of a message.
+    """Cells without a score, or of what is empty.
 
+    Each has the positions of system and track, status, whether there is a score, and the number of a message.
     Where stores are joined, tracks that a system's store does not have are no problems.
     """
     joined = STORES in board.attrs
@@ -143,7 +146,10 @@ def _problems(board: Scoreboard) -> dict[str, Any]:
     tracks = {name: place for place, name in enumerate(board.tracks)}
     messages: dict[str, int] = {}
     rows = [
-        [systems[one.system], tracks[one.track], one.status.name, messages.setdefault(one.message, len(messages))]
+        [
+            *(systems[one.system], tracks[one.track], one.status.name, one.scored),
+            messages.setdefault(one.message, len(messages)),
+        ]
         for one in find_problems(board)
         if not (joined and one.status == Status.not_computed)
     ]

@@ -15,39 +15,58 @@ from .encoding import Encoded, encode_evidence
 
 @dataclass
 class Judge:
-    """What explains the scores of an evaluation."""
+    """What explains the scores of an evaluation.
 
-    convention: Convention
+    Parameters
+    ----------
+    conventions : sequence of Convention
+        Those of its stores, whose classes may differ.
+    kind : str
+        Of the annotations.
+    asked, others : sequence of str
+        Metrics that shall judge, and those that are tried where none of them can.
+    verdicts : dict of str to int
+        It grows.
+    rules : list of str
+        The metrics that do judge.
+    """
+
+    conventions: Sequence[Convention]
     kind: str
     asked: Sequence[str]
     others: Sequence[str]
     verdicts: dict[str, int]
-    measures: list[Measure] = field(default_factory=list)
+    rules: list[str] = field(default_factory=list)
 
-    def explain(self, reference: Annotation, estimates: Sequence[Annotation]) -> list[list[Encoded | None]]:
-        """For each estimate the evidence under each rule; none where a pair cannot be scored."""
-        for estimate in () if self.measures else estimates:
-            self._settle(reference, estimate)
-        by_rule = [self._evidence(reference, estimates, measure) for measure in self.measures]
+    def explain(
+        self, reference: Annotation, estimates: Sequence[Annotation], convention: int = 0
+    ) -> list[list[Encoded | None]]:
+        """For each estimate the evidence under each rule of a convention; none where a pair cannot be scored."""
+        chosen = self.conventions[convention]
+        for estimate in () if self.rules else estimates:
+            self._settle(reference, estimate, chosen)
+        by_rule = [self._evidence(reference, estimates, chosen, rule) for rule in self.rules]
         return [[found[place] for found in by_rule] for place in range(len(estimates))]
 
-    def _settle(self, reference: Annotation, estimate: Annotation) -> None:
+    def _settle(self, reference: Annotation, estimate: Annotation, convention: Convention) -> None:
         """Which rules judge, found out on the first pair that any of them explains."""
-        if self.measures:
+        if self.rules:
             return
-        able = (rule for rule in self.others if self._judges(rule, reference, estimate))
-        chosen = [rule for rule in self.asked if self._judges(rule, reference, estimate)] or [*islice(able, 1)]
-        self.measures = list(self.convention.select(chosen)) if chosen else []
+        able = (rule for rule in self.others if self._judges(rule, reference, estimate, convention))
+        asked = dict.fromkeys(self.asked)
+        chosen = [rule for rule in asked if self._judges(rule, reference, estimate, convention)]
+        self.rules = chosen or [*islice(able, 1)]
 
-    def _judges(self, rule: str, reference: Annotation, estimate: Annotation) -> bool:
+    def _judges(self, rule: str, reference: Annotation, estimate: Annotation, convention: Convention) -> bool:
         """Whether a rule tells right from wrong, item by item."""
-        (found,) = self._evidence(reference, [estimate], *self.convention.select([rule]))
+        (found,) = self._evidence(reference, [estimate], convention, rule)
         return found is not None and ("x" in found or bool(found.get("v")))
 
     def _evidence(
-        self, reference: Annotation, estimates: Sequence[Annotation], measure: Measure
+        self, reference: Annotation, estimates: Sequence[Annotation], convention: Convention, rule: str
     ) -> list[Encoded | None]:
-        found = _explain(self.convention, reference, estimates, measure)
+        (measure,) = convention.select([rule])
+        found = _explain(convention, reference, estimates, measure)
         return [None if one is None else encode_evidence(one, self.kind, self.verdicts) for one in found]
 
 

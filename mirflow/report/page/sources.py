@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...annotations.annotation import Annotation
+from ...annotations.annotation import Annotation, to_ragged
 from ...errors import AnnotationError, MirflowError, PipelineError
 from ...pipeline import plan_text
 from ...plan import EvaluationPlan
 from ...readers.sources import Source
+from ...store.pack import row_digests
 from ...store.packs import open_pack
 from .vocabulary import LONGEST, shorten
 
@@ -56,6 +57,7 @@ class Shelf:
 
     def __init__(self) -> None:
         self._read: dict[Source, tuple[Annotation | str, str]] = {}
+        self._contents: dict[Source, str] = {}
 
     def read(self, source: Source) -> Annotation | str:
         """The annotation, or why there is none."""
@@ -65,6 +67,13 @@ class Shelf:
         """The digest of the annotation; empty where there is none."""
         return self._find(source)[1]
 
+    def contents(self, source: Source) -> str:
+        """A digest of what the annotation says, whatever it was read from; empty where there is none."""
+        if source not in self._contents:
+            found = self.read(source)
+            self._contents[source] = "" if isinstance(found, str) else _digest_contents(found)
+        return self._contents[source]
+
     def _find(self, source: Source) -> tuple[Annotation | str, str]:
         if source not in self._read:
             try:
@@ -72,3 +81,8 @@ class Shelf:
             except (AnnotationError, OSError) as error:
                 self._read[source] = shorten(str(error), LONGEST), ""
         return self._read[source]
+
+
+def _digest_contents(annotation: Annotation) -> str:
+    (digest,) = row_digests(annotation.kind, to_ragged([annotation]))
+    return digest

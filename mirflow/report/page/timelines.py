@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from ...analysis.scoreboard import Scoreboard
 from ...annotations.schema import kind_of
-from ...metrics.base import get_task
+from ...metrics.base import Convention, get_task
+from ...plan import EvaluationPlan
 from .comparing import Comparer, Track
 from .files import Files
 from .judging import Judge
@@ -93,15 +94,22 @@ def add_evaluation(
     number = len(timelines.evaluations)
     drawn = Drawn()
     timelines.evaluations.append(drawn)
-    plan = files[0].plan
-    convention = get_task(plan.task).convention(plan.convention, plan.classes)
-    judge = Judge(convention, kind_of(plan.task).name, asked, others, timelines.verdicts)
-    comparer = Comparer(board.systems, files, judge, shelf, timelines.vocabulary, lost)
+    conventions, rules = _conventions([one.plan for one in files])
+    judge = Judge(conventions, kind_of(files[0].plan.task).name, asked, others, timelines.verdicts)
+    comparer = Comparer(board.systems, files, judge, rules, shelf, timelines.vocabulary, lost)
     for name in tracks:
         if not comparer.has(name):
             continue
         track = timelines.tracks.setdefault(name, Track())
         track.evaluations[number] = comparer.compare(name, track)
         drawn.tracks += 1
-    drawn.rules = [str(measure) for measure in judge.measures]
+    drawn.rules = judge.rules
     return drawn
+
+
+def _conventions(plans: Sequence[EvaluationPlan]) -> tuple[list[Convention], list[int]]:
+    """The conventions, each once, with the classes that they are for, and the one of each plan."""
+    keys = [(plan.convention, plan.classes) for plan in plans]
+    each = list(dict.fromkeys(keys))
+    task = get_task(plans[0].task)
+    return [task.convention(*key) for key in each], [each.index(key) for key in keys]

@@ -74,7 +74,7 @@ def question(kind: str = "recall", **words) -> Question:
 
 def rates_of(world: World, kind: str, across: dict[str, list[str]], cluster: np.ndarray | None = None) -> Rates:
     chosen = choose_extra(world.board, VARIABLE, question(kind, system="S0"))
-    entries = chosen.entries.each(0, np.arange(len(world.told)))
+    entries = chosen.entries.each(0, np.arange(len(world.told)), lambda values: chosen.outcomes(values)[0])
     codes = np.arange(len(world.told)) if cluster is None else cluster
     return Rates(add_up(entries, codes)[np.newaxis], ratio_of(chosen, across))
 
@@ -159,6 +159,19 @@ class TestIntervals:
             alone = rate_intervals(world.board, question(system=system), replicates=200)
             np.testing.assert_array_equal(both.low[both.systems.index(system)], alone.low[0])
         assert both.n.ravel().tolist() == [19, 20]
+
+    def test_seconds_leave_no_figure_where_there_is_nothing_to_measure(self):
+        """Every reference is of one class, which has no negative then, whatever rounding leaves of the seconds."""
+        world = World(24)
+        seconds = np.random.default_rng(5).uniform(0.1, 9.0, (2, 24, 3, 3))
+        seconds[:, :, 1:] = 0.0
+        ds = world.dataset()
+        ds[VARIABLE] = (ds[VARIABLE].dims, seconds)
+        board, asked = from_dataset(ds), question("negative_accuracy")
+        found = rate_intervals(board, asked, replicates=200)
+        assert np.isnan(found.value[:, :, 0]).all()
+        assert np.isnan(found.low[:, :, 0]).all()
+        assert np.isnan(compare(board, asked, replicates=100).arrays["low"][..., 0]).all()
 
     def test_one_track_has_none(self):
         found = rate_intervals(World(9).board, question(tracks="t0"), replicates=100)
@@ -348,6 +361,13 @@ class TestRanks:
         assert found.ranks.statistic.item() == pytest.approx(expected.statistic, abs=1e-12)
         assert (found.ranks.n.item(), found.attrs["unit_of_comparison"]) == (5, "fold")
 
+    def test_a_column_of_the_tracks_called_class_is_another_thing(self):
+        plain, told = (
+            World(60, systems=3, **words).board for words in ({}, {"track_meta": {"class": ["a", "b"] * 30}})
+        )
+        one, other = (friedman(board, question(), unit="class").ranks for board in (plain, told))
+        assert (one.n.item(), one.statistic.item()) == (other.n.item(), other.statistic.item())
+
     def test_a_class_that_a_system_has_no_figure_of_does_not_count(self):
         world = World(30, systems=3)
         world.guessed[1] = np.where(world.guessed[1] == 2, 0, world.guessed[1])
@@ -364,6 +384,8 @@ class TestRanks:
             friedman(board, question(across={"class": "mean"}), unit="class")
         with pytest.raises(QueryError, match=r"unit 'fold': metric 'confusion' has further dims \(class\)"):
             friedman(board, question(), unit="fold")
+        with pytest.raises(QueryError, match="across 'class': systems are ranked by one figure that can be better"):
+            friedman(board, question(across={"class": "mean,std"}), unit="fold")
         lacking = World(9, track_meta={"fold": ["a", "b", "c"] * 2 + ["", "", "a"]}).board
         with pytest.raises(QueryError, match="unit 'fold': 2 tracks without a value of it"):
             friedman(lacking, question(across={"class": "mean"}), unit="fold")
@@ -373,6 +395,24 @@ class TestRanks:
             friedman(board, question("mean"), unit="ref_class")
         with pytest.raises(QueryError, match="metric 'confusion' has the dims ref_class and est_class"):
             friedman(board, question())
+
+
+def test_of_several_stored_parameters_the_default_ones_are_compared() -> None:
+    world = World(30, systems=3, track_meta={"fold": ["a", "b", "c"] * 10})
+    ds = world.dataset(track_meta={"fold": ["a", "b", "c"] * 10})
+    ds["confusion_tetrads"] = ds[VARIABLE][..., ::-1].assign_coords(est_class=CLASSES)
+    board, asked = from_dataset(ds), question(across={"class": "mean"})
+    named = replace(asked, metric="confusion@tetrads")
+    alone = compare(world.board, asked, replicates=50)
+    for told in (asked, replace(asked, param={"vocabulary": "majmin"})):
+        np.testing.assert_array_equal(compare(board, told, replicates=50).value, alone.value)
+        ranks = friedman(board, told, unit="fold").ranks.statistic
+        np.testing.assert_array_equal(ranks, friedman(world.board, asked, unit="fold").ranks.statistic)
+    other = compare(board, replace(asked, param={"vocabulary": "tetrads"}), replicates=50)
+    np.testing.assert_array_equal(other.value, compare(board, named, replicates=50).value)
+    assert (other.value != alone.value).any()
+    with pytest.raises(QueryError, match="of those with vocabulary=triads; name it alone"):
+        compare(board, replace(asked, param={"vocabulary": "triads"}))
 
 
 def test_recall_is_that_of_scikit_learn_to_begin_with() -> None:

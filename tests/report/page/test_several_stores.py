@@ -15,6 +15,7 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.errors import MirflowWarning, QueryError
+from mirflow.loading import pack
 from mirflow.report.page import write_page
 from mirflow.running import run
 from tests.datasets import write_dataset
@@ -53,7 +54,7 @@ def stores_of(folder: Path) -> list[Path]:
 
 
 def write_both(folder: Path, output: Path, **options):
-    with pytest.warns(MirflowWarning, match="1 of 3 shared tracks has different references in 2012 and 2013"):
+    with pytest.warns(MirflowWarning, match="1 of 3 shared tracks comes from different files in 2012 and 2013"):
         return write_page(stores_of(folder), output, **options)
 
 
@@ -87,7 +88,7 @@ class TestFigures:
     def test_stand_below_a_warning_where_references_differ(self, both, visit):
         said = visit(both).locator("#leaderboard .warning").inner_text()
         assert said.startswith(
-            "References: 1 of 3 shared tracks has different references in 2012 and 2013 (track 't01')"
+            "References: the reference of 1 of 3 shared tracks comes from different files in 2012 and 2013 (track"
         )
 
     def test_cannot_count_as_0_what_no_store_has(self, both, visit):
@@ -136,6 +137,36 @@ class TestTimelines:
         assert dialog.locator(".lanename b").all_inner_texts()[:2] == ["reference (2012)", "reference (2013)"]
         dialog.get_by_label("Reference, left ear").select_option(label="2013")
         assert dialog.locator(".heard b").all_inner_texts() == ["reference (2013)", "ada"]
+
+    def test_have_one_lane_for_a_reference_that_one_store_reads_from_a_pack(self, tmp_path):
+        (tmp_path / "files").mkdir()
+        pipeline = write_dataset(tmp_path / "files", tracks=2, systems=("ada",))
+        run(pipeline)
+        pack(str(tmp_path / "files/ref/{track}.lab"), tmp_path / "files/ref.zarr", task="chord")
+        text = pipeline.read_text().replace("ref/{track}.lab", "ref.zarr").replace("/store.zarr", "/packed.zarr")
+        pipeline.write_text(text)
+        run(pipeline)
+        stores = {"files": tmp_path / "files/store.zarr", "pack": tmp_path / "files/packed.zarr"}
+        with pytest.warns(MirflowWarning, match="come from different files in files and pack"):
+            write_page(stores, tmp_path / "p.html")
+        told = track_of(tmp_path / "p.html", "t00")
+        assert [annotator for _, annotator in told["references"]] == [""]
+        assert all(judged[0] is not None for judged in told["evidence"][0])
+
+    def test_judge_each_system_by_the_classes_of_its_own_store(self, tmp_path):
+        genres = {"one": ["jazz", "rock"], "more": ["jazz", "rock", "pop"]}
+        for store, names in genres.items():
+            (tmp_path / store).mkdir()
+            (tmp_path / store / "truth.csv").write_text("track,class\nt0,rock\n")
+            (tmp_path / store / f"{store}.tsv").write_text(f"t0\t{names[-1]}\n")
+            evaluation = {"task": "classification", "reference": "truth.csv", "estimates": "{system}.tsv"}
+            whole = {"store": str(tmp_path / f"{store}.zarr"), "evaluations": [{**evaluation, "classes": names}]}
+            (tmp_path / store / "pipeline.yaml").write_text(json.dumps(whole))
+            run(tmp_path / store / "pipeline.yaml")
+        write_page([tmp_path / f"{store}.zarr" for store in genres], tmp_path / "p.html")
+        told = track_of(tmp_path / "p.html", "t0")
+        said = [dict(evidence["x"][0]) for (evidence,) in told["evidence"][0]]
+        assert [(one["estimate"], one["verdict"]) for one in said] == [("rock", "right"), ("pop", "wrong")]
 
     def test_say_of_a_system_that_its_store_does_not_have_the_track(self, both, visit):
         assert track_of(both, "t03")["estimates"][2] == "its store does not have this track"
@@ -215,7 +246,7 @@ class TestCommand:
         options = ["--label", "old", "--label", "new", "-o", str(tmp_path / "p.html")]
         result = CliRunner().invoke(cli, ["report", *map(str, stores_of(campaigns)), *options], catch_exceptions=False)
         assert result.exit_code == 0
-        assert "warning: group 'chord': 1 of 3 shared tracks has different references in old and new" in result.stderr
+        assert "1 of 3 shared tracks comes from different files in old and new" in result.stderr
         contents = contents_of(tmp_path / "p.html")
         assert (contents["title"], [one["name"] for one in contents["stores"]]) == ("old + new", ["old", "new"])
 

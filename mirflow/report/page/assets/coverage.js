@@ -1,8 +1,9 @@
-/** What became of every cell, and why some have no score. */
+/** What became of every cell, why some have no score, and what is empty. */
 
 import { el, section } from "./dom.js";
 import { count } from "./format.js";
 import { readJson } from "./data.js";
+import { warningsOf } from "./warnings.js";
 
 const shown = { search: "", most: 25 };
 
@@ -18,21 +19,26 @@ export async function drawCoverage(state) {
   const several = state.now.stores.length > 1;
   const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
   const held = apart ? " that the stores hold" : "";
-  const note = rows.length ? `${rows.length} of ${count(cells - apart, "cell")} (systems × tracks)${held} have no score.` :
-    `Every one of ${count(cells - apart, "cell")} (systems × tracks)${held} has a score.`;
-  return section("coverage", "Coverage", note, statuses.length > 1 ? table : null,
+  const whole = `${count(cells - apart, "cell")} (systems × tracks)${held}`;
+  const without = rows.filter((row) => row[3] === "no").length;
+  const empty = rows.filter((row) => row[3] === "yes").length;
+  const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
+  const note = empty ? `${score} ${empty} of an empty estimate or reference ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
+  return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 ? table : null,
     rows.length ? listing(state, rows, messages) : null);
 }
+
+const SCORES = { no: "", partly: " (some metrics)", yes: " (with a score)" };
 
 function listing(state, rows, messages) {
   const { systems, tracks } = state.now;
   const holder = el("div", {});
   const redraw = () => {
     const wanted = shown.search.toLowerCase();
-    const matching = rows.filter(([system, track, status, message]) => !wanted ||
+    const matching = rows.filter(([system, track, status, , message]) => !wanted ||
       [systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted)));
-    const body = matching.slice(0, shown.most).map(([system, track, status, message]) => el("tr", {}, el("td", {}, systems[system]),
-      el("td", {}, tracks[track]), el("td", {}, status.replaceAll("_", " ")), el("td", { class: "prose" }, messages[message])));
+    const body = matching.slice(0, shown.most).map(([system, track, status, scored, message]) => el("tr", {}, el("td", {}, systems[system]),
+      el("td", {}, tracks[track]), el("td", {}, status.replaceAll("_", " ") + SCORES[scored]), el("td", { class: "prose" }, messages[message])));
     const head = el("tr", {}, ["System", "Track", "What", "Why"].map((text) => el("th", { scope: "col" }, text)));
     const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
       onclick: () => { shown.most += 200; redraw(); } }, `Show more (${shown.most} of ${matching.length})`) :
@@ -41,5 +47,5 @@ function listing(state, rows, messages) {
   };
   const search = el("input", { type: "search", value: shown.search, oninput: () => { shown.search = search.value; redraw(); } });
   redraw();
-  return el("div", {}, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Find among the cells without a score"), search)), holder);
+  return el("div", {}, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Find among these cells"), search)), holder);
 }

@@ -6,11 +6,14 @@ export function formatter(metric, percent) {
   return (value) => {
     if (value === null || value === undefined || Number.isNaN(value)) return "–";
     if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
-    if (ratio && percent) return (value * 100).toFixed(2);
-    if (ratio) return value.toFixed(4);
+    if (ratio && percent) return unsigned((value * 100).toFixed(2));
+    if (ratio) return unsigned(value.toFixed(4));
     return Math.abs(value) >= 1000 ? value.toFixed(0) : value.toPrecision(4);
   };
 }
+
+/** What rounds to zero has no sign. */
+const unsigned = (text) => /^-[0.]+$/.test(text) ? text.slice(1) : text;
 
 /** The unit that stands behind a metric's title. */
 export function unitOf(metric, percent) {

@@ -5,6 +5,7 @@ import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js
 import { explainFigures } from "./controls.js";
 import { include, reduce } from "./reduce.js";
 import { readScores } from "./data.js";
+import { warningsOf } from "./warnings.js";
 
 const order = { column: "value", sign: 1 };
 
@@ -47,7 +48,7 @@ export async function drawLeaderboard(state) {
   if (state.by) parts.push(await groupTable(state, entries));
   return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
     explainFigures(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...parts, noteOf(state, standing));
+    ...warningsOf(now), ...parts, noteOf(state, standing));
 }
 
 /** The end of an interval: null where there is none, a word where it is infinite. */

@@ -1,0 +1,170 @@
+"""Sentences to stand above tables in a paper: what is measured, of how many systems, on how many tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ..analysis.across import across_of, repeats
+from ..analysis.names import CLASS_AGGREGATES
+from ..errors import counted
+from ..metrics.base import get_task, tasks
+
+if TYPE_CHECKING:
+    from ..analysis.answer import Answer
+    from ..analysis.extra import ExtraAnswer
+    from ..analysis.inference import Comparison, Friedman
+
+_NAMED = 5
+"""So many metrics are not named in a caption."""
+_WRITTEN = {"f_measure": "F-measure", "roc_auc": "area under the ROC curve"}
+"""Aggregates whose names are no words."""
+
+
+def caption_of(one: Answer, percent: bool) -> str:
+    """What stands above figures of metrics that are one number a track."""
+    metrics = [name.replace("_", " ") for name in one.metrics]
+    named = _listed(metrics) if 0 < len(metrics) < _NAMED else ""
+    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
+    over = f"{_of(one)}{_where(one.attrs)}{by}{_way(one.attrs, percent, one.low is not None)}"
+    about = f": {named} of" if named else ", of"
+    return f"{_task(one.attrs)}{about} {over}.{_rules(one.attrs)}{_bold(one.systems)}"
+
+
+def figures_caption(one: ExtraAnswer, percent: bool) -> str:
+    """What stands above figures along extra dims: those of each class, tag, source or frame."""
+    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
+    over = f"{_of(one)}{_where(one.attrs)}{by}{_way(one.attrs, percent, one.low is not None)}"
+    bold = _bold(one.systems) if one.orientation != "none" else ""
+    return f"{_task(one.attrs)}: {what_of(one)} of {over}.{_rules(one.attrs)}{bold}"
+
+
+def matrix_caption(one: ExtraAnswer, system: int, group: int, made: str, percent: bool) -> str:
+    """What stands above the counts of one system, of which the last dim runs across.
+
+    Parameters
+    ----------
+    one : ExtraAnswer
+    system, group : int
+        Which of them.
+    made : str
+        What makes the group; empty where nothing is grouped.
+    percent : bool
+        Whether shares of the rows are shown.
+    """
+    dims = [dim.replace("_", " ") for dim in one.labels]
+    tracks = counted(int(one.n[system, group]), "track")
+    of = f"{one.metric.replace('_', ' ')} of {one.systems[system]} on {tracks}{_where(one.attrs)}"
+    way = ", in percent of each row" if percent else f" [{one.unit}]" if one.unit else ""
+    laid = f"{' and '.join(dims[:-1])} down, {dims[-1]} across."
+    return f"{_task(one.attrs)}: {of}{f', {made}' if made else ''}{way}; {laid}{_rules(one.attrs)}"
+
+
+def what_of(one: ExtraAnswer) -> str:
+    """What the figures of an answer are, with what they are one for each of: ``recall of each class``."""
+    across = across_of(one.attrs)
+    left = [dim for dim in one.labels if dim not in across]
+    rated = one.aggregate in CLASS_AGGREGATES
+    what = write(one.aggregate) if rated else one.metric.replace("_", " ")
+    if rated and not one.metric.isidentifier():
+        what += f" by {one.metric}"  # of several confusions, that of one comparison of chords
+    said = [f", {_listed(across[dim])} over {plural(dim)}," for dim in one.labels if dim in across]
+    told = f" (in each track {one.attrs['over'].replace('=', ': ')})" if "over" in one.attrs else ""
+    return f"{what}{f' of each {_listed(left)}' if left else ''}{''.join(said)}{told}"
+
+
+def comparison_captions(found: Comparison, metric: int) -> tuple[str, str]:
+    """What stands above the systems from the best to the worst, and above every two of them."""
+    kind = found.aggregates[metric]
+    what = found.metrics[metric].replace("_", " ")
+    if kind in CLASS_AGGREGATES:
+        what = _of_label(found, metric)
+    over = f"{counted(len(found.systems), 'system')}{_where(found.attrs)}"
+    task, rules = _task(found.attrs), _rules(found.attrs)
+    level = f"{100 * float(found.attrs['level']):g} % confidence intervals"
+    return (
+        f"{task}: {what} of {over}. Systems that share a letter do not differ.{rules}",
+        f"{task}: differences in {what} between every two of {over}, with {level}.{rules}",
+    )
+
+
+def _of_label(found: Comparison, metric: int) -> str:
+    """A figure of a class or tag, or of several, of which the metric's name holds the label behind a comma."""
+    what, label = write(found.aggregates[metric]), found.metrics[metric].partition(", ")[2]
+    across = across_of(found.attrs)
+    if not label:
+        return what
+    return f"{what}, {label} over {_listed([*map(plural, across)])}," if across else f"{what} of {label}"
+
+
+def ranks_captions(found: Friedman, metric: int) -> tuple[str, str]:
+    """What stands above mean ranks, and above every two systems."""
+    unit, number = found.attrs["unit_of_comparison"], int(found.ranks.n[metric])
+    kind, name = found.aggregates[metric], found.metrics[metric].replace("_", " ")
+    what = write(kind) if kind in CLASS_AGGREGATES else name
+    across = across_of(found.attrs)
+    what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
+    units = counted(number, unit) if number == 1 else f"{number} {plural(unit)}"
+    over = f"{counted(len(found.systems), 'system')} by {what} on {units}{_where(found.attrs)}"
+    task, rules = _task(found.attrs), _rules(found.attrs)
+    return (
+        f"{task}: mean ranks of {over}. Systems that share a letter do not differ (Friedman, Tukey-Kramer).{rules}",
+        f"{task}: differences in mean rank between every two of {over}, with simultaneous confidence intervals.{rules}",
+    )
+
+
+def write(kind: str) -> str:
+    """An aggregate of classes or tags in words.
+
+    Examples
+    --------
+    >>> write("f_measure"), write("negative_accuracy")
+    ('F-measure', 'negative accuracy')
+    """
+    return _WRITTEN.get(kind, kind.replace("_", " "))
+
+
+def plural(dim: str) -> str:
+    """Several of what lies along a dim.
+
+    Examples
+    --------
+    >>> plural("class"), plural("tag")
+    ('classes', 'tags')
+    """
+    return f"{dim}es" if dim.endswith("s") else f"{dim}s"
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence."""
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
+def _task(attrs: Mapping[str, str]) -> str:
+    task = attrs.get("task", "")
+    return get_task(task).title if task in tasks() else task
+
+
+def _of(one: Answer | ExtraAnswer) -> str:
+    tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
+    return f"{counted(len(one.systems), 'system')} on {counted(tracks, 'track')}"
+
+
+def _where(attrs: Mapping[str, str]) -> str:
+    return f", where {attrs['where']}" if "where" in attrs else ""
+
+
+def _way(attrs: Mapping[str, str], percent: bool, intervals: bool) -> str:
+    """How the figures are written."""
+    way = " in percent" if percent else ""
+    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if intervals else ""
+    return f",{way}" if way else ""
+
+
+def _rules(attrs: Mapping[str, str]) -> str:
+    convention = attrs.get("convention", "")
+    return f" The rules are those of {convention}." if convention else ""
+
+
+def _bold(systems: Sequence[str]) -> str:
+    return " The best figures are bold." if len(systems) > 1 else ""

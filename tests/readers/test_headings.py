@@ -1,0 +1,154 @@
+"""Names of columns: numbers that scores depend on are read, or it is told that they would not be."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mirflow
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.classes import Classes
+from mirflow.cli import cli
+from mirflow.errors import InvalidAnnotationError
+from mirflow.readers.read import make_reading
+from mirflow.readers.tables import Key, open_table
+
+
+def read(folder: Path, text: str, task: str = "tagging", key: str = "a", **columns: int | str) -> Annotation:
+    """What a table says of one track."""
+    (folder / "x.csv").write_text(text)
+    return open_table(str(folder / "x.csv"), make_reading(task, columns=columns), "x.csv").read(Key(key))[0]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("value", "affinity", "score", "probability", "prob", "p", "likelihood", "confidence", "activation"),
+        *("similarity", "weight", "Degree", "present", "relevant", "rel", "relevance", "grade", "Prob (0-1)"),
+    ],
+)
+@pytest.mark.parametrize("task", ["tagging", "retrieval"])
+def test_usual_names_of_numbers_are_read(tmp_path: Path, task: str, name: str) -> None:
+    first = {"tagging": "clip,tag", "retrieval": "query,item"}[task]
+    found = read(tmp_path, f"{first},{name}\na,slow,0.9\na,loud,0.1\n", task)
+    assert found.labels == ["slow", "loud"]
+    assert found.columns["value"].tolist() == [0.9, 0.1]
+
+
+def test_usual_names_are_read_in_a_file_of_one_clip(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("tag,prob\nslow,0.9\nloud,0.1\n")
+    assert mirflow.load(tmp_path / "a.csv", task="tagging")["value"].values.tolist() == [0.9, 0.1]
+    (tmp_path / "a.csv").write_text("tag,loudness\nslow,0.9\nloud,0.1\n")
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:1: the column 'loudness' holds numbers"):
+        mirflow.load(tmp_path / "a.csv", task="tagging")
+
+
+@pytest.mark.parametrize(
+    ("task", "header", "cure"),
+    [
+        (
+            "tagging",
+            "clip,tag,loudness",
+            "if they are the numbers of the tags, declare columns: {track: clip, label: tag, value: loudness}, "
+            "else columns: {track: clip, label: tag}",
+        ),
+        (
+            "retrieval",
+            "query,item,my score",
+            "if they are the scores or grades of the items, declare "
+            "columns: {track: query, label: item, value: 'my score'}, else columns: {track: query, label: item}",
+        ),
+        ("retrieval", "query,item,label", "declare columns: {track: query, label: item, value: label}"),
+        ("tagging", "clip,tag,label", "declare columns: {track: clip, label: tag, value: label}"),
+        (
+            "retrieval",
+            "query,item,Distance",
+            "smaller is better there, and larger is in the scores or grades of the items: write -x, or a column of "
+            "ranks, under another name; or, if they do not count, declare columns: {track: query, label: item}",
+        ),
+        ("tagging", "clip,tag,dist", "write 1 - x under another name"),
+    ],
+)
+def test_other_columns_of_numbers_are_told_with_the_cure(tmp_path: Path, task: str, header: str, cure: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(cure)) as told:
+        read(tmp_path, f"{header}\na,x,1\na,y,0\na,z,\n", task)
+    name = header.rpartition(",")[2]
+    assert str(told.value).startswith(f"x.csv:1: the column {name!r} holds numbers and would not be read: ")
+
+
+def test_the_cures_work(tmp_path: Path) -> None:
+    text = "clip,tag,loudness\na,x,1\na,y,0\n"
+    assert read(tmp_path, text, track="clip", label="tag", value="loudness").columns["value"].tolist() == [1, 0]
+    assert "value" not in read(tmp_path, text, track="clip", label="tag").columns
+
+
+def test_a_truth_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
+    text = "clip,tag,score,relevant\na,x,0.1,1\na,y,0.9,0\n"
+    why = "say whether the numbers of the tags are these or those of 'score': declare columns: {"
+    with pytest.raises(InvalidAnnotationError, match=re.escape(why)):
+        read(tmp_path, text)
+    assert read(tmp_path, text, track="clip", label="tag", value="score").columns["value"].tolist() == [0.1, 0.9]
+
+
+@pytest.mark.parametrize(
+    ("task", "header"),
+    [
+        ("tagging", "clip,tag,comment"),
+        ("tagging", "clip,tag,song_id"),
+        ("tagging", "clip,tag,user_id"),
+        ("tagging", "clip,tag,Unnamed: 0"),
+        ("tagging", "clip,tag,"),
+        ("classification", "clip,genre,fold"),
+        ("similarity", "query,candidate,grader"),
+    ],
+)
+def test_what_does_not_count_is_left_out(tmp_path: Path, task: str, header: str) -> None:
+    last = "x" if header.endswith("comment") else "3"
+    found = read(tmp_path, f"{header}\na,slow,{last}\na,loud,1\n", task)
+    assert (found.labels, "value" in found.columns) == (["slow", "loud"], False)
+
+
+def test_ranks_say_the_order_so_that_distances_may_stand_beside_them(tmp_path: Path) -> None:
+    for rank in ("rank", "position"):
+        text = f"query,item,distance,{rank}\na,x,0.5,2\na,y,0.1,1\n"
+        assert read(tmp_path, text, "retrieval").labels == ["y", "x"]
+
+
+def test_a_letter_is_no_header(tmp_path: Path) -> None:
+    assert read(tmp_path, "p,jazz\na,rock\n").labels == ["rock"]
+    assert read(tmp_path, "p,jazz\na,rock\n", key="p").labels == ["jazz"]
+
+
+def test_check_tells_it(tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("clip,tag,loudness\na,x,1\n")
+    shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "tagging"])
+    assert shown.exit_code == 3
+    assert "x.csv:1: error: the column 'loudness' holds numbers and would not be read" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("header", "row"), [("clip,tag", "a,"), ("clip,tag,prob", "a,,"), ("clip,tag,prob", "a,"), ("clip,tag", "a")]
+)
+def test_the_only_row_of_a_clip_may_say_that_it_has_no_tags(tmp_path: Path, header: str, row: str) -> None:
+    other = "b,slow,1" if header.endswith("prob") else "b,slow"
+    found = read(tmp_path, f"{header}\n{row}\n{other}\n")
+    assert found.labels == []
+    assert len(read(tmp_path, f"{header}\n{row}\n{other}\n", key="b")) == 1
+    np.testing.assert_array_equal(found.columns.get("value", np.zeros(0)), np.zeros(0))
+
+
+def test_a_row_without_a_tag_among_others_is_none_that_says_so(tmp_path: Path) -> None:
+    assert read(tmp_path, "clip,tag\na,slow\na,\n").labels == ["slow", ""]
+    assert read(tmp_path, "clip,genre\na,\n", "classification").labels == [""]
+
+
+def test_clips_without_tags_are_scored_on_either_side(tmp_path: Path) -> None:
+    (tmp_path / "truth.csv").write_text("clip,tag\na,slow\nb,\nc,\n")
+    (tmp_path / "found.csv").write_text("clip,tag\na,\nb,slow\nc,\n")
+    sides, classes = (tmp_path / "truth.csv", tmp_path / "found.csv"), Classes.of(names=["slow", "loud"])
+    found = mirflow.evaluate_paths(*sides, "tagging", classes=classes, metrics=["accuracy"])
+    assert found.score.values[0, :, 0].tolist() == [0.5, 0.5, 1.0]

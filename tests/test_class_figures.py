@@ -1,0 +1,252 @@
+"""Figures of classes and tags from the command line and from Python: stars, captions, layouts, what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mirflow
+from mirflow.analysis.marking import mark_best
+from mirflow.analysis.query import answers
+from mirflow.analysis.question import Question
+from mirflow.analysis.scoreboard import read_store
+from mirflow.cli import cli
+from mirflow.errors import QueryError
+
+TRACKS = 60
+CLASSES = np.array(["blues", "jazz", "rock"])
+SHARES = {"ada": 0.9, "bob": 0.85, "cyd": 0.3}
+PIPELINE = """name: labels
+store: {store}
+evaluations:
+  - task: classification
+    name: genres
+    reference: genres/reference.tsv
+    estimates: "genres/{{system}}.tsv"
+    systems: [ada, bob, cyd]
+    tracks: folds.csv
+  - task: tagging
+    name: tags
+    reference: tags/reference.tsv
+    estimates: "tags/{{system}}.tsv"
+    systems: [ada, bob, cyd]
+    metrics: [f_measure, outcomes, affinities]
+"""
+RECALL = ("-g", "genres", "-m", "confusion", "-a", "recall")
+MEAN = (*RECALL, "--across", "class=mean")
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two good systems and a bad one, on classes and on tags."""
+    folder, rng = tmp_path_factory.mktemp("labels"), np.random.default_rng(4)
+    told, has = rng.choice(CLASSES, TRACKS), rng.random((TRACKS, len(CLASSES))) < 0.5
+    write_genres(folder / "genres/reference.tsv", told)
+    write_tags(folder / "tags/reference.tsv", has.astype(float))
+    for system, share in SHARES.items():
+        right = rng.random(TRACKS) < share
+        write_genres(folder / f"genres/{system}.tsv", np.where(right, told, rng.choice(CLASSES, TRACKS)))
+        kept = rng.random(has.shape) < share
+        write_tags(
+            folder / f"tags/{system}.tsv", np.where(kept, 0.6 * has + 0.2, 0.5) + rng.uniform(-0.2, 0.2, has.shape)
+        )
+    folds = [f"t{track},{track % 4}" for track in range(TRACKS)]
+    (folder / "folds.csv").write_text("\n".join(["track,fold", *folds]) + "\n")
+    path = folder / "labels.zarr"
+    (folder / "pipeline.yaml").write_text(PIPELINE.format(store=path))
+    mirflow.run(folder / "pipeline.yaml")
+    return path
+
+
+def write_genres(path: Path, labels: np.ndarray) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(f"t{track}\t{label}\n" for track, label in enumerate(labels)))
+
+
+def write_tags(path: Path, degrees: np.ndarray) -> None:
+    path.parent.mkdir(exist_ok=True)
+    rows = (f"t{track}\t{CLASSES[tag]}\t{degree:.6f}\n" for (track, tag), degree in np.ndenumerate(degrees))
+    path.write_text("".join(rows))
+
+
+def ask(*words: object, code: int = 0) -> str:
+    result = CliRunner().invoke(cli, [str(word) for word in words])
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+def refused(*words: object) -> str:
+    return " ".join(ask(*words, code=2).split())
+
+
+class TestStars:
+    def test_each_class_has_its_own_best_system(self, store: Path) -> None:
+        rows = json.loads(ask("query", store, *RECALL, "--significance", "--format", "json"))
+        compared = json.loads(ask("compare", store, *RECALL, "--format", "json"))
+        for place in ("blues", "jazz", "rock"):
+            own = {row["system"]: row for row in rows if row["class"] == place}
+            best = max(own, key=lambda system: own[system]["value"])
+            pairs = [row for row in compared if row["metric"] == f"confusion, {place}"]
+            differ = {
+                *(row["other"] for row in pairs if row["system"] == best and row["significant"]),
+                *(row["system"] for row in pairs if row["other"] == best and row["significant"]),
+            }
+            assert {system for system, row in own.items() if not row["like_best"]} == differ
+        assert any(not row["like_best"] for row in rows)
+
+    def test_with_intervals_and_in_a_mean_over_classes(self, store: Path) -> None:
+        lines = ask("query", store, *MEAN, "--ci", "--significance").splitlines()
+        assert ["*" in line for line in lines[3:6]] == [True, True, False]
+        assert all("[" in line for line in lines[3:6])
+        assert any(line.startswith("*: not significantly different from the best") for line in lines)
+
+    def test_a_deviation_has_no_best_one(self, store: Path) -> None:
+        text = ask("query", store, *RECALL, "--across", "class=mean,std", "--significance", "--format", "latex")
+        figures = [line.split(" & ")[1:3] for line in text.splitlines() if line.startswith(tuple(SHARES))]
+        assert any(r"\textbf" in mean for mean, _ in figures)
+        assert not any(r"\textbf" in std or "superscript" in std for _, std in figures)
+
+    def test_groups_have_none(self, store: Path) -> None:
+        said = refused("query", store, *MEAN, "--by", "fold", "--significance")
+        assert "significance is that of figures over all tracks" in said
+
+    def test_affinities_are_not_swapped(self, store: Path) -> None:
+        said = refused("query", store, "-m", "affinities", "--significance")
+        assert "affinities of two systems have different scales" in said
+
+    def test_programs_learn_how_it_was_found(self, store: Path) -> None:
+        found = json.loads(ask("query", store, *MEAN, "--significance", 0.9, "--format", "json"))
+        assert {(row["test"], row["correction"], row["test_level"]) for row in found} == {("permutation", "holm", 0.9)}
+
+    def test_as_labelled_arrays(self, store: Path) -> None:
+        board, question = read_store(store)["genres"], Question("confusion", "recall")
+        (answer,) = answers(board, question)
+        marks = mark_best(board, question, answer).to_dataset()["like_best"]
+        assert (marks.dims, marks.dtype) == (("system", "class"), bool)
+
+
+class TestAffinities:
+    def test_intervals_are_those_of_the_area_that_is_asked_for_without_them(self, store: Path) -> None:
+        plain = json.loads(ask("query", store, "-m", "affinities", "--format", "json"))
+        sure = json.loads(ask("query", store, "-m", "affinities", "--ci", "--format", "json"))
+        assert [row["value"] for row in sure] == [row["value"] for row in plain]
+        assert {row["aggregate"] for row in sure} == {"roc_auc"}
+        assert all(row["low"] <= row["value"] <= row["high"] for row in sure)
+
+    def test_across_tags(self, store: Path) -> None:
+        assert "roc_auc, mean over tags" in ask("query", store, "-m", "affinities", "--ci", "--across", "tag=mean")
+
+    def test_in_python(self, store: Path) -> None:
+        found = mirflow.open_store(store).mirflow.intervals("affinities", replicates=100)
+        assert found.attrs["aggregate"] == "roc_auc"
+        assert found["low"].dims == ("system", "tag")
+
+    def test_comparisons_say_why_there_are_none(self, store: Path) -> None:
+        with pytest.raises(QueryError, match="rank the systems on each tag instead"):
+            mirflow.open_store(store).mirflow.compare("affinities")
+
+    def test_nobody_is_told_to_take_means_of_relevance_and_affinity(self, store: Path) -> None:
+        said = refused("query", store, "-m", "affinities", "--worst", 3)
+        assert "--aggregate roc_auc, average_precision" in said
+        assert "=mean" not in said
+
+
+class TestWhatToSay:
+    @pytest.mark.parametrize("metric", ["confusion", "outcomes"])
+    def test_counts_by_class_have_no_number_a_track(self, store: Path, metric: str) -> None:
+        said = refused("query", store, "-m", metric, "--ci")
+        assert "its figures are those of all tracks together, by one of --aggregate" in said
+        assert "recall" in said
+        assert "=mean" not in said
+
+    @pytest.mark.parametrize(
+        ("group", "metric", "unit"), [("genres", "confusion", "class"), ("tags", "outcomes", "tag")]
+    )
+    def test_ranks_of_counts_want_an_aggregate(self, store: Path, group: str, metric: str, unit: str) -> None:
+        said = refused("compare", store, "-g", group, "-m", metric, "--friedman", "--unit", unit)
+        assert f"what is ranked is a figure of each {unit}; choose an aggregate: precision, recall" in said
+        assert f"(--aggregate recall --unit {unit})" in said
+
+    def test_the_unit_of_a_confusion_is_the_class(self, store: Path) -> None:
+        said = refused("compare", store, "-g", "genres", "-m", "confusion", "--friedman", "--unit", "ref_class")
+        assert "(--aggregate recall --unit class)" in said
+
+    @pytest.mark.parametrize(
+        ("group", "name", "said"),
+        [
+            ("genres", "normalised_accuracy", "-m confusion -a recall --across class=mean"),
+            ("genres", "balanced-accuracy", "-m confusion -a recall --across class=mean"),
+            ("genres", "Macro F1", "-m confusion -a f_measure --across class=mean"),
+            ("tags", "macro_f", "-m outcomes -a f_measure --across tag=mean"),
+            ("tags", "micro_f", "-m outcomes -a f_measure --over tag=sum"),
+            ("tags", "f1_micro", "-m outcomes -a f_measure --over tag=sum"),
+            ("tags", "macro_auc", "-m affinities -a roc_auc --across tag=mean"),
+        ],
+    )
+    def test_what_others_call_it(self, store: Path, group: str, name: str, said: str) -> None:
+        told = refused("compare", store, "-g", group, "-m", name)
+        assert f"unknown metric '{name}'; it is read off all tracks together: {said}" in told
+
+    @pytest.mark.parametrize("name", ["macro_loudness", "micro_macro_f1", "accuracies"])
+    def test_other_names_are_unknown(self, store: Path, name: str) -> None:
+        assert "read off" not in refused("query", store, "-g", "genres", "-m", name)
+
+    def test_a_table_and_a_number_are_asked_for_one_by_one(self, store: Path) -> None:
+        said = refused("query", store, "-g", "genres", "-m", "accuracy", *RECALL[2:])
+        assert "recall is read off confusion, which is asked for alone" in said
+
+
+class TestTables:
+    def test_what_a_mean_over_classes_is(self, store: Path) -> None:
+        assert ask("query", store, *MEAN).splitlines()[1].split("   ") == ["system", "recall, mean over classes", " n"]
+
+    def test_systems_across(self, store: Path) -> None:
+        lines = ask("query", store, *RECALL, "--pivot", "system").splitlines()
+        assert lines[1].split() == ["class", "ada", "bob", "cyd", "n"]
+        assert [line.split()[0] for line in lines[3:6]] == ["blues", "jazz", "rock"]
+
+    def test_wide_tables_have_systems_across_before_a_row_for_each_entry(
+        self, store: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("COLUMNS", "120")
+        wide = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        assert wide[1].split() == ["system", "blues", "jazz", "rock", "n"]
+        monkeypatch.setenv("COLUMNS", "80")
+        narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        assert narrow[1].split() == ["class", "ada", "bob", "n"]
+        monkeypatch.setenv("COLUMNS", "60")
+        narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        assert narrow[1].split() == ["system", "class", "value", "n"]
+
+    def test_groups_and_counts_do_not_turn(self, store: Path) -> None:
+        assert "the labels run across, or the systems" in refused("query", store, *RECALL, "--pivot", "group")
+        assert "one dim down and one across" in refused("query", store, *RECALL[:4], "--pivot", "system")
+
+    def test_captions_are_sentences(self, store: Path) -> None:
+        rules = "The rules are those of mirex."
+        text = ask("query", store, *RECALL, "--ci", "--format", "latex")
+        over = "3 systems on 60 tracks, with 95 \\% confidence intervals."
+        assert rf"\caption{{Classification: recall of each class of {over} {rules} The best figures are bold.}}" in text
+        text = ask("query", store, *MEAN, "--percent", "--format", "latex")
+        assert "Classification: recall, mean over classes, of 3 systems on 60 tracks, in percent." in text
+
+    def test_captions_of_matrices(self, store: Path) -> None:
+        text = ask("query", store, *RECALL[:4], "-s", "ada", "--format", "latex")
+        assert r"\caption{Classification: confusion of ada on 60 tracks; ref class down, est class across." in text
+
+    def test_captions_of_ranks_and_comparisons(self, store: Path) -> None:
+        text = ask("compare", store, *RECALL, "--friedman", "--unit", "class", "--format", "latex")
+        assert "Classification: mean ranks of 3 systems by recall on 3 classes." in text
+        assert "Classification: differences in mean rank between every two of 3 systems by recall on 3 classes" in text
+        text = ask("compare", store, *RECALL, "--format", "latex", "--replicates", 50)
+        assert "Classification: recall of jazz of 3 systems." in text
+        text = ask("compare", store, *MEAN, "--format", "latex", "--replicates", 50)
+        assert "differences in recall, mean over classes, between every two of 3 systems, with 95" in text
+
+    def test_n_says_that_it_is_no_support(self, store: Path) -> None:
+        assert "n: tracks that count, of which few may be of a single class" in ask("query", store, *RECALL)
+        assert "n: tracks that count\n" in ask("query", store, *MEAN)

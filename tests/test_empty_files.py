@@ -1,0 +1,91 @@
+"""Empty estimates and references have a score that counts, and are named wherever problems are."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import mirflow
+from mirflow.cli import cli
+
+from .datasets import write_dataset
+
+ESTIMATE = "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"
+REFERENCE = "ref/t02.lab: track 't02' has an empty reference"
+
+
+def invoke(*words: object) -> Result:
+    return CliRunner().invoke(cli, [str(word) for word in words])
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Path:
+    """Chords of two systems, one of which found nothing in a track, and a track of which nobody wrote anything down."""
+    path = write_dataset(tmp_path, tracks=3)
+    for name in ("est/ada/t01.lab", "ref/t02.lab"):
+        (tmp_path / name).write_text("# nothing\n")
+    return path
+
+
+@pytest.fixture
+def store(pipeline: Path) -> Path:
+    return mirflow.run(pipeline, scheduler="serial").store
+
+
+@pytest.mark.parametrize("options", [[], ["--quiet"]])
+def test_a_run_names_one_of_each_and_ends_well(pipeline: Path, options: list[str]) -> None:
+    result = invoke("run", pipeline, *options)
+    assert result.exit_code == 0
+    assert f"  chord: 2 cells: empty_reference, with a score: {REFERENCE}\n" in result.stderr
+    assert f"  chord: 1 cell: empty_estimate, with a score: {ESTIMATE}\n" in result.stderr
+    assert "all of them: mirflow show" in result.stderr
+
+
+def test_a_run_says_them_again_when_nothing_is_computed(pipeline: Path, store: Path) -> None:
+    result = invoke("run", pipeline)
+    assert "6 reused" in result.stderr
+    assert "store.zarr unchanged" in result.stderr
+    assert ESTIMATE in result.stderr
+
+
+def test_in_python_they_are_counted_apart_from_failures(pipeline: Path) -> None:
+    (done,) = mirflow.run(pipeline, scheduler="serial").evaluations
+    assert (done.empty, done.failed, done.partly, done.messages) == (3, 0, 0, ())
+
+
+def test_show_lists_each_with_its_file_and_says_that_every_cell_has_a_score(store: Path) -> None:
+    shown = invoke("show", store, "--problems")
+    assert shown.stderr == "every cell has a score; 1 of an empty estimate, 2 of an empty reference\n"
+    assert "scored yes: 1 of an empty estimate, 2 of an empty reference, whose scores count" in shown.stdout
+    listed = list(csv.DictReader(io.StringIO(invoke("show", store, "--problems", "--format", "csv").stdout)))
+    assert [tuple(row.values())[1:] for row in listed] == [
+        ("ada", "t01", "empty_estimate", "yes", ESTIMATE),
+        ("ada", "t02", "empty_reference", "yes", REFERENCE),
+        ("bob", "t02", "empty_reference", "yes", REFERENCE),
+    ]
+
+
+def test_beside_missing_files_they_are_told_apart(pipeline: Path) -> None:
+    (pipeline.parent / "est/bob/t00.lab").unlink()
+    assert invoke("run", pipeline).exit_code == 3
+    shown = invoke("show", pipeline.parent / "store.zarr", "--problems")
+    assert shown.stderr == ""
+    rows = [line.split() for line in shown.stdout.splitlines() if line.startswith("chord")]
+    assert [(row[1], row[2], row[4]) for row in rows] == [
+        ("ada", "t01", "yes"),
+        ("ada", "t02", "yes"),
+        ("bob", "t00", "no"),
+        ("bob", "t02", "yes"),
+    ]
+
+
+def test_evaluating_two_folders_names_the_empty_file(pipeline: Path) -> None:
+    folder = pipeline.parent
+    result = invoke("evaluate", folder / "ref", folder / "est/ada", "--task", "chord", "-m", "majmin")
+    assert result.exit_code == 0
+    assert "ada/t01.lab: system 'ada' has an empty estimate of track 't01'" in result.stderr
+    assert "t02.lab: track 't02' has an empty reference" in result.stderr
