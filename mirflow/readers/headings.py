@@ -57,7 +57,7 @@ _HEADINGS_OF: dict[str, dict[str, tuple[str, ...]]] = {
         "label": ("candidate", "candidate_id", "label", "result", "item", "document"),
         "grader": ("grader", "grader_id", "judge", "evaluator", "user"),
         "broad": ("broad", "broad_score", "category"),
-        "value": ("fine", "fine_score", "value", "score", "similarity", "distance"),
+        "value": ("fine", "fine_score", "value", "score", "similarity"),
         "rank": ("rank",),
     },
     "following": {
