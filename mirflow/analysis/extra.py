@@ -262,8 +262,8 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
     if chosen.is_ratio:
         value, labels = chosen.rates(value)
         number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
-    origin = origin_of(chosen.board, group, chosen.system_names)
     said, rated = say_over(chosen.over), chosen.kind in CLASS_AGGREGATES
+    attrs = {**origin_of(chosen.board, group, chosen.system_names), "missing": chosen.missing}
     return ExtraAnswer(
         str(chosen.measure),
         chosen.kind,
@@ -276,11 +276,7 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
         counts[0],
         counts[1],
         np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
-        {
-            **origin,
-            **({"over": said} if said else {}),
-            "missing": chosen.missing,
-        },
+        {**attrs, "over": said} if said else attrs,
         number,
         "higher" if rated else metric.orientation,
         metric.nominal,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,6 +12,11 @@ from ..analysis.names import CLASS_AGGREGATES, MISSING, UNDEFINED
 from .asking import open_boards
 from .options import across_option, aggregate_option, label_option, over_option, param_option, stores_argument
 from .output import choose_format, emit, for_people, output_options
+
+if TYPE_CHECKING:
+    from ..analysis.question import Question
+    from ..analysis.scoreboard import Scoreboard
+    from ..report.tables import Table
 
 
 @click.command("compare", short_help="Say which systems differ, and by how much.")
@@ -90,11 +95,8 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter do not differ.
     """
-    from ..analysis.class_figures import rated_kind
-    from ..analysis.inference import compare, friedman
     from ..analysis.query import choose
     from ..analysis.question import Question
-    from ..report import inference as tables
 
     style = choose_format(style, output)
     given: dict[str, Any] = {
@@ -111,23 +113,33 @@ def compare_command(
     chosen = systems or None, tracks or None
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
     question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
-    found = []
+    found: list[Table] = []
     for name, board in choose(open_boards(stores, labels), None if primary else metrics, group).items():
         if primary and not board.metrics:
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue
         if primary:
             question = replace(question, metric=board.metrics[0], exact=True)
-        if across and rated_kind(board, question) is None:
-            raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
-        if by_ranks:
-            ranks = friedman(board, question, unit=unit, level=level, group=name)
-            found += tables.friedman_tables(ranks) if for_people(style) else [tables.friedman_long_table(ranks)]
-        else:
-            pairs = compare(board, question, unit=unit, level=level, group=name, **how)
-            long = [] if for_people(style) else [tables.comparison_long_table(pairs)]
-            found += long or tables.comparison_tables(pairs, percent=percent)
+        asked: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
+        found += _tables(board, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
     emit(found, style, output)
+
+
+def _tables(
+    board: Scoreboard, question: Question, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
+) -> list[Table]:
+    """The comparison of the systems of one evaluation."""
+    from ..analysis.class_figures import rated_kind
+    from ..analysis.inference import compare, friedman
+    from ..report import inference as tables
+
+    if question.across and rated_kind(board, question) is None:
+        raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
+    if by_ranks:
+        ranks = friedman(board, question, **how)
+        return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
+    pairs = compare(board, question, **how)
+    return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
 
 
 def _check_metrics(metrics: tuple[str, ...], primary: bool, param: dict[str, str], over: dict[str, str]) -> None:

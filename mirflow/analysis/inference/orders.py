@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...ragged import Bool, Float, Int
-
-_AT_ONCE = 1 << 22
+from .resampling import chunks
 
 
 @dataclass(frozen=True)
@@ -103,11 +102,7 @@ class Orders:
         return np.stack(found, axis=1) if found else np.empty((len(counts), 0))
 
     def _parts(self, rows: int) -> Iterator[slice]:
-        """Slices of replicates that take a bounded amount of memory."""
-        widest = max([self.clusters, *(len(tag.cluster) for tag in self.tags)])
-        step = max(1, _AT_ONCE // max(widest, 1))
-        for start in range(0, rows, step):
-            yield slice(start, min(start + step, rows))
+        return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
 
 
 def _ratio(above: Float, below: Float) -> Float:

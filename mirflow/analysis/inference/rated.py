@@ -69,14 +69,14 @@ def rate_intervals(
     """
     how = Resampling.of(level, method, replicates, rng)
     chosen, answer = _answered(board, question, unit, group)
-    codes, again = _clusters(chosen, cluster), _Again.of(chosen, question)
+    codes, asked = _clusters(chosen, cluster), names_across(question.across)
     low, high = np.full_like(answer.value, np.nan), np.full_like(answer.value, np.nan)
     members = chosen.grouping.members()
     for row in range(len(chosen.systems)):
         entries = _entries(chosen, row)
         for place, own in members.items():
             tracks = own[chosen.included[row, own]]
-            figures = again.figures(entries[tracks], recount(codes[tracks]))
+            figures = _figures(chosen, asked, entries[tracks], recount(codes[tracks]))
             if figures.clusters > 1:
                 value, shape = answer.value[row, place].ravel(), answer.value.shape[2:]
                 drawn = draw(figures, len(value), how)
@@ -86,24 +86,12 @@ def rate_intervals(
     return replace(answer, low=low, high=high, attrs=attrs)
 
 
-@dataclass(frozen=True)
-class _Again:
-    """How the figures of a question are computed again."""
-
-    chosen: Chosen
-    asked: Mapping[str, Sequence[str]]
-
-    @classmethod
-    def of(cls, chosen: Chosen, question: Question) -> _Again:
-        return cls(chosen, names_across(question.across))
-
-    def figures(self, entries: Float, cluster: Int) -> Figures:
-        """Those of one system, from what its tracks say."""
-        if self.chosen.is_ratio:
-            return Rates(add_up(entries, cluster)[np.newaxis], ratio_of(self.chosen, self.asked))
-        dims = list(self.chosen.labels)
-        side = self.chosen.entries.side
-        return Orders.of(entries, side, cluster, self.chosen.kind, lambda found: finish(found, dims, self.asked))
+def _figures(chosen: Chosen, asked: Mapping[str, Sequence[str]], entries: Float, cluster: Int) -> Figures:
+    """The figures of one system, as they can be computed again from what its tracks say."""
+    if chosen.is_ratio:
+        return Rates(add_up(entries, cluster)[np.newaxis], ratio_of(chosen, asked))
+    dims = list(chosen.labels)
+    return Orders.of(entries, chosen.entries.side, cluster, chosen.kind, lambda found: finish(found, dims, asked))
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ from ...ragged import Float, Int
 from ..across import figures_across
 from ..extra import Chosen
 from ..ratios import rate
+from .resampling import chunks
 
-_AT_ONCE = 1 << 22
 _NEAR = 1e-12
 
 
@@ -54,9 +54,7 @@ class Rates:
 
     def parts(self, rows: int, times: int = 1) -> Iterator[slice]:
         """Slices of rows of which `times` arrays of all entries take a bounded amount of memory."""
-        step = max(1, _AT_ONCE // max(self.counts.shape[2] * times, 1))
-        for start in range(0, rows, step):
-            yield slice(start, start + step)
+        return chunks(rows, self.counts.shape[2] * times)
 
 
 def without_rounding(sums: Float, scale: Float) -> Float:

@@ -128,11 +128,15 @@ def check_level(level: float) -> None:
         raise QueryError(f"level {level:g}: a confidence level lies between 0 and 1, as 0.95")
 
 
+def chunks(replicates: int, width: int) -> Iterator[slice]:
+    """Consecutive replicates of which so many numbers each take a bounded amount of memory."""
+    step = max(1, _CHUNK // max(width, 1))
+    for start in range(0, replicates, step):
+        yield slice(start, min(start + step, replicates))
+
+
 def _sizes(replicates: int, units: int) -> Iterator[int]:
-    """Chunks of replicates that take a bounded amount of memory."""
-    chunk = max(1, _CHUNK // max(units, 1))
-    for start in range(0, replicates, chunk):
-        yield min(chunk, replicates - start)
+    return (part.stop - part.start for part in chunks(replicates, units))
 
 
 def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling) -> tuple[Float, Float]:

@@ -11,7 +11,7 @@ import numpy as np
 from ...annotations.annotation import Annotation, to_ragged
 from ...annotations.classes import Classes
 from ...errors import AnnotationError
-from ...kernels.outcomes import Outcomes
+from ...kernels.outcomes import RATIOS, Outcomes
 from ...ragged import Float
 from ..base.arguments import refuse_unknown
 from ..base.identity import select
@@ -121,9 +121,9 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
     return matrix, sparse.coords[0]
 
 
-def _by_class(references: Labels, estimates: Labels) -> tuple[Outcomes, tuple[str, ...]]:
+def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, float]:
     matrix, classes = confusion_matrix(references, estimates)
-    return Outcomes.of_confusion(matrix), classes
+    return dict(zip(classes, RATIOS[kind](Outcomes.of_confusion(matrix)).tolist(), strict=True))
 
 
 def precision(references: Labels, estimates: Labels) -> dict[str, float]:
@@ -142,8 +142,7 @@ def precision(references: Labels, estimates: Labels) -> dict[str, float]:
     >>> precision(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
     {'jazz': 0.5, 'rock': 1.0}
     """
-    outcomes, classes = _by_class(references, estimates)
-    return dict(zip(classes, outcomes.precision().tolist(), strict=True))
+    return _by_class("precision", references, estimates)
 
 
 def recall(references: Labels, estimates: Labels) -> dict[str, float]:
@@ -162,8 +161,7 @@ def recall(references: Labels, estimates: Labels) -> dict[str, float]:
     >>> recall(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
     {'jazz': 1.0, 'rock': 0.5}
     """
-    outcomes, classes = _by_class(references, estimates)
-    return dict(zip(classes, outcomes.recall().tolist(), strict=True))
+    return _by_class("recall", references, estimates)
 
 
 def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
@@ -182,8 +180,7 @@ def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
     >>> {name: round(value, 4) for name, value in f_measure(["a", "b", "b"], ["a", "a", "b"]).items()}
     {'a': 0.6667, 'b': 0.6667}
     """
-    outcomes, classes = _by_class(references, estimates)
-    return dict(zip(classes, outcomes.f_measure().tolist(), strict=True))
+    return _by_class("f_measure", references, estimates)
 
 
 def normalised_accuracy(references: Labels, estimates: Labels) -> float:
@@ -207,8 +204,7 @@ def normalised_accuracy(references: Labels, estimates: Labels) -> float:
     >>> normalised_accuracy(["jazz", "rock", "rock", "rock"], ["jazz", "rock", "jazz", "jazz"])
     0.6666666666666666
     """
-    outcomes, _ = _by_class(references, estimates)
-    return float(np.nanmean(outcomes.recall()))
+    return float(np.nanmean(list(recall(references, estimates).values())))
 
 
 def evaluate(references: Labels, estimates: Labels, classes: Classes | None = None, **kwargs: Any) -> dict[str, float]:

@@ -202,8 +202,9 @@ def _read(plan: EvaluationPlan, track: str, systems: Sequence[tuple[str, float]]
         source = plan.estimates[where[name]][place] if name in where else None
         estimate = "no estimate" if source is None else shelf.read(source)
         reference = next((a for one, a in shown if isinstance(a, Annotation) and one.source != source), None)
-        judged = isinstance(estimate, Annotation) and reference is not None
-        evidence = rule.explain(reference, estimate) if judged else None  # type: ignore[arg-type]  # as judged says
+        evidence = None
+        if isinstance(estimate, Annotation) and reference is not None:
+            evidence = rule.explain(reference, estimate)
         lanes.append(_Lane(name, estimate, score, evidence))
     if not any(isinstance(lane.annotation, Annotation) for lane in lanes):
         raise FigureError(f"track {track!r}: none of its annotations can be read: {lanes[0].annotation}")

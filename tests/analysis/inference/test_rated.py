@@ -149,7 +149,7 @@ class TestIntervals:
     def test_little_memory_changes_nothing(self, monkeypatch):
         world = World(30)
         whole = rate_intervals(world.board, question(), replicates=100)
-        monkeypatch.setattr("mirflow.analysis.inference.rates._AT_ONCE", 100)
+        monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
         np.testing.assert_array_equal(rate_intervals(world.board, question(), replicates=100).low, whole.low)
 
     def test_each_system_is_resampled_over_its_own_tracks(self):
@@ -248,7 +248,7 @@ class TestAreas:
     def test_little_memory_changes_nothing(self, monkeypatch):
         board, asked = self.board(self.affinities()), Question("affinities", across={"tag": "mean"})
         whole = rate_intervals(board, replace(asked, aggregate="roc_auc"), replicates=50)
-        monkeypatch.setattr("mirflow.analysis.inference.orders._AT_ONCE", 100)
+        monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
         parts = rate_intervals(board, replace(asked, aggregate="roc_auc"), replicates=50)
         np.testing.assert_array_equal(parts.low, whole.low)
         assert whole.labels == {"tag": ("mean",)}
@@ -318,7 +318,7 @@ class TestComparisons:
     def test_little_memory_changes_nothing(self, monkeypatch):
         world = World(30)
         whole = compare(world.board, question(), replicates=100)
-        monkeypatch.setattr("mirflow.analysis.inference.rates._AT_ONCE", 100)
+        monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
         np.testing.assert_array_equal(compare(world.board, question(), replicates=100).arrays["p"], whole.arrays["p"])
 
     def test_systems_that_say_the_same_do_not_differ(self):
