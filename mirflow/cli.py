@@ -19,6 +19,7 @@ from .commands.comparing import compare_command
 from .commands.differing import diff_command
 from .commands.grading import graders_command, workload_command
 from .commands.importing import import_command
+from .commands.output import shows_styles
 from .commands.plotting import plot_command
 from .commands.records import metrics_command, schema_command
 from .commands.reporting import report_command
@@ -44,6 +45,8 @@ class Commands(click.Group):
         if not standalone_mode:
             return start(*args, standalone_mode=False, **extra)
         self.debug = bool(os.environ.get("MIRFLOW_DEBUG"))
+        if os.environ.get("NO_COLOR"):
+            extra["color"] = False
         with _plain_warnings():
             code = self._guard(start, *args, **extra)
         sys.exit(code)
@@ -99,7 +102,8 @@ def _message(error: MirflowError | OSError) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    click.echo(message, err=True)
+    red = code != exits.INTERRUPTED and shows_styles(sys.stderr)
+    click.secho(message, err=True, color=red, fg="red" if red else None)
     return code
 
 

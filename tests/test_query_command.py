@@ -50,6 +50,26 @@ class TestChoosing:
     def test_sort(self, store):
         assert [row["system"] for row in rows(store, "--sort", "majmin", "-t", "t1")] == ["bob", "ada"]
 
+    def test_tables_for_people_have_the_best_system_first_and_those_for_programs_the_stored_order(self, store):
+        def order(*arguments: str) -> list[str]:
+            lines = invoke("query", store, "-t", "t1", *arguments).stdout.splitlines()
+            return [name for line in lines for name in ("ada", "bob") if name in line.replace(",", " ").split()]
+
+        assert order() == order("--format", "markdown") == ["bob", "ada"]
+        assert order("--by", "genre") == ["bob", "ada"]
+        assert (
+            order("--sort", "stored") == order("--format", "csv") == order("-s", "ada", "-s", "bob") == ["ada", "bob"]
+        )
+        assert order("--format", "csv", "--sort", "best") == ["bob", "ada"]
+
+    def test_marks_and_intervals_stand_beside_their_systems_whatever_comes_first(self, store):
+        asked = ("--significance", "--ci", "--format", "csv")
+        first = {line.split(",")[5]: line for line in invoke("query", store, *asked).stdout.splitlines()}
+        again = {
+            line.split(",")[5]: line for line in invoke("query", store, *asked, "--sort", "best").stdout.splitlines()
+        }
+        assert first == again
+
     def test_param(self, tmp_path):
         ds = random_group(1, 2, 2, metrics=["f_measure", "f_measure@0.1"], standard=["mean"] * 2)
         ds = ds.assign_coords(window=("metric", [0.05, 0.1]))

@@ -20,7 +20,7 @@ from .grouping import Grouping, filled_groups, group_values
 from .names import AGGREGATES, CLASS_AGGREGATES, ORDER_AGGREGATES, RATIO_AGGREGATES, TABLE_AGGREGATES, table_aggregates
 from .part import list_missing, sort_systems
 from .policies import are_apart, check_policies, find_gaps, included_scores
-from .question import Names, Question
+from .question import ORDERS, Names, Question
 from .ratios import SIDE, rate, tell_outcomes
 from .scoreboard import Array, Scoreboard, Sibling
 from .selection import as_names, find_labels, find_measures, split_names
@@ -285,7 +285,7 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
 
 def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Names:
     """The systems in the order asked for, which may be that of the metric's own figures."""
-    if question.sort is None or variable not in split_names(board, question.sort)[1]:
+    if question.sort in (None, *ORDERS) or variable not in split_names(board, question.sort)[1]:
         return sort_systems(board, question)
     found = ask_extra(board, variable, replace(question, sort=None, by=None))
     if found.labels:

@@ -47,7 +47,7 @@ def mark_best(
     if answer.groupings:
         raise QueryError("significance is that of figures over all tracks; ask without groups (by, --by)")
     names = answer.metrics if isinstance(answer, Answer) else answer.metric
-    same = replace(question, metric=names, exact=True)
+    same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
     found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)
     attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": correction, "test_level": f"{level:g}"}
     marks = _like_best(found).reshape(answer.value.shape)

@@ -15,7 +15,7 @@ from .derived import derive
 from .names import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES, table_aggregates
 from .over import check_over
 from .policies import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .question import Names, Question
+from .question import BEST, NAME, ORDERS, STORED, Names, Question
 from .reduction import reduce
 from .scoreboard import Scoreboard, Status8
 from .selection import as_names, find_labels, find_measures, find_metrics, find_single, spell_out, split_names
@@ -123,7 +123,8 @@ def select(board: Scoreboard, question: Question, *, single: bool = False) -> Pa
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    over_sort = question.sort is not None and bool(split_names(board, question.sort)[1])
+    best_first = question.sort == BEST
+    over_sort = question.sort not in (None, *ORDERS) and bool(split_names(board, question.sort)[1])
     question = replace(question, system=sort_systems(board, question), sort=None)
     board, question = derive(board, question)
     systems = find_labels(board, "system", question.system)
@@ -145,7 +146,33 @@ def select(board: Scoreboard, question: Question, *, single: bool = False) -> Pa
     policies = (left_out, missing, question.undefined)
     part = Part(board, systems, tracks, metrics, list(kinds.values()), *policies, score, weight, status, duration, gaps)
     _check_missing(part)
-    return part
+    return _best_first(part) if best_first else part
+
+
+def _best_first(part: Part) -> Part:
+    """The systems in the order of the first metric of which high or low values are better."""
+    places = [place for place, one in enumerate(part.texts("orientation")) if one != "none"][:1]
+    if not places or len(part.systems) < 2:
+        return part
+    score, included = part.scores()
+    three = (score[..., places], part.weight[..., places], included[..., places])
+    value = reduce(three[0], three[1], part.duration, part.kinds[places[0]], three[2])[:, 0]
+    order = _ranked(value, part.texts("orientation")[places[0]])
+    gaps = Gaps(part.gaps.missing[order], part.gaps.undefined[order], part.gaps.without_reference)
+    return replace(
+        part,
+        systems=[part.systems[place] for place in order],
+        score=np.ascontiguousarray(part.score[order]),
+        weight=np.ascontiguousarray(part.weight[order]),
+        status=part.status[order],
+        gaps=gaps,
+    )
+
+
+def _ranked(value: Float, orientation: str) -> list[int]:
+    """The best first. The sort is stable: what is equal stays in order, and what has no figure comes last."""
+    places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
+    return places
 
 
 def _metrics(board: Scoreboard, question: Question, single: bool) -> tuple[Scoreboard, list[int]]:
@@ -173,10 +200,10 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
     UnknownNameError
         For a metric that is not there, with a suggestion.
     """
-    if question.sort is None:
+    if question.sort is None or question.sort in (BEST, STORED):
         return question.system
     names = [board.systems[place] for place in find_labels(board, "system", question.system)]
-    if question.sort == "name":
+    if question.sort == NAME:
         return sorted(names)
     over = question.over if split_names(board, question.sort)[1] else None
     by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
@@ -186,8 +213,7 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
     score, included = part.scores()
     value = reduce(score, part.weight, part.duration, kind, included)[:, 0]
-    # A stable sort: what is equal stays in order, and what has no figure comes last.
-    return [names[place] for place in np.argsort(value if orientation == "lower" else -value, kind="stable")]
+    return [names[place] for place in _ranked(value, orientation)]
 
 
 def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:

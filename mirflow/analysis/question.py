@@ -11,6 +11,8 @@ from ..metrics.base.arguments import refuse_unknown
 Names = str | Sequence[str] | None
 Parameters = Mapping[str, object] | None
 Reductions = Mapping[str, str] | None
+BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
+"""Orders of systems that are no metrics."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ class Question:
         ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
         deviation of a sample.
     sort : str or None
-        The order of the systems: a metric, the best first by its figure over all tracks of the question, or ``name``.
-        None: as they are stored, or as they were named.
+        The order of the systems: a metric, the best first by its figure over all tracks of the question, ``best``, the
+        best first by the first metric of the answer, or ``name``. None or ``stored``: as they are stored, or as they
+        were named.
     exact : bool
         The metrics are identities as they are stored; a bare one stands for the default parameters alone.
     """

@@ -46,7 +46,7 @@ def query_command(
 
     style = choose_format(style, output)
     _check_options(options, style)
-    question = _question(options)
+    question = _question(options, style)
     boards = choose(open_boards(stores, labels), question.metric, options["group"])
     tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
     for name, board in {} if options["primary"] else boards.items():
@@ -71,13 +71,16 @@ def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str,
     return boards_of(open_store(label_stores(stores, labels)))
 
 
-def _question(options: Mapping[str, Any]) -> Question:
-    from ..analysis.question import Question
+def _question(options: Mapping[str, Any], style: str) -> Question:
+    from ..analysis.question import BEST, Question
 
     plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
     listed = bool(options["worst"] or options["best"])
     words: dict[str, Any] = {name: options[name] or None for name in plain}
     words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
+    # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
+    if words["sort"] is None and for_people(style) and not (listed or words["system"] or options["primary"]):
+        words["sort"] = BEST
     return Question(
         **words,
         undefined=options["undefined"] or ("skip" if listed else "keep"),
@@ -199,7 +202,7 @@ def show_command(
     """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
     from ..analysis.query import choose
     from ..analysis.scoreboard import read_store
-    from ..report.contents import contents_table, coverage_table
+    from ..report.contents import contents_table, coverage_table, overview_table
 
     boards = choose(read_store(store), None, group)
     if pipeline:
@@ -212,7 +215,8 @@ def show_command(
     coverage = [coverage_table(name, board) for name, board in boards.items()]
     if for_people(style):
         contents = [contents_table(name, board) for name, board in boards.items()]
-        coverage = [table for pair in zip(contents, coverage, strict=True) for table in pair]
+        pairs = zip(contents, coverage, strict=True)
+        coverage = [overview_table(boards), *(table for pair in pairs for table in pair)]
     emit(coverage, style, output)
 
 

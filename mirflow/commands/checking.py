@@ -74,7 +74,8 @@ def _lines(check: FileCheck) -> list[str]:
     for problem in check.problems:
         place = place_of(check.path, problem.line)
         who = f" (annotator {problem.annotator})" if problem.annotator else ""
-        lines.append(f"{place}: {problem.severity}: {problem.message}{who} [{problem.rule}]")
+        severity = click.style(problem.severity, fg="red") if problem.severity == "error" else problem.severity
+        lines.append(f"{place}: {severity}: {problem.message}{who} [{problem.rule}]")
     return lines
 
 

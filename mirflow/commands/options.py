@@ -101,7 +101,11 @@ def choosing_options(command: Command) -> Command:
             help="Scores with nothing to measure. Default: keep; of --worst and --best: skip.",
         ),
         click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
-        click.option("--sort", metavar="METRIC|name", help="Order of the systems: the best by a metric first."),
+        click.option(
+            "--sort",
+            metavar="METRIC|best|name|stored",
+            help="Order of the systems. Default: best (by the first metric) in tables for people, else stored.",
+        ),
     ]
     for option in reversed(options):
         command = option(command)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -87,6 +89,11 @@ def for_people(style: str) -> bool:
     return style in ("table", "markdown", "latex")
 
 
+def shows_styles(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has nothing against colours (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def terminal_width() -> int:
     """Columns to fill; 120 where there is no terminal and COLUMNS is not set."""
     return shutil.get_terminal_size((120, 24)).columns
@@ -135,7 +142,8 @@ def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex:
         latex = latex or Latex()
         text = "\n".join(to_latex(table, **latex.options(place)) for place, table in enumerate(tables))
     else:
-        text = "\n".join(to_text(table, terminal_width()) for table in tables)
+        bold = output is None and shows_styles(sys.stdout)
+        text = "\n".join(to_text(table, terminal_width(), bold=bold) for table in tables)
     if output is None:
         click.echo(text, nl=False)
     else:

@@ -17,7 +17,7 @@ from .output import choose_format, emit, for_people, output_options
 def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
     """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources."""
     from ..metrics.base import get_task, tasks
-    from ..report.records import full_table, short_table
+    from ..report.records import full_table, overview_table, short_table
 
     style = choose_format(style, output)
     make = short_table if for_people(style) else full_table
@@ -27,7 +27,10 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
         for one in chosen
         for rules in ([one.convention(convention)] if convention else one.conventions.values())
     ]
-    emit([make(name, rules) for name, rules in conventions], style, output)
+    tables = [make(name, rules) for name, rules in conventions]
+    if for_people(style) and len(conventions) > 1:
+        tables.insert(0, overview_table(conventions))
+    emit(tables, style, output)
 
 
 @click.command("schema", short_help="Print the JSON Schema of pipeline files.")

@@ -127,7 +127,7 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
     """The figures that each evaluation is about, and how to see the others; or only the first one of each."""
     from ..analysis.aggregate import ask
     from ..analysis.query import headline_metrics, primary_answers
-    from ..analysis.question import Question
+    from ..analysis.question import BEST, Question
     from ..report.primary import primary_table
 
     if primary:
@@ -138,7 +138,8 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
     for name, board in boards.items():
         notes = _more(store, name, board, headline_metrics(board))
         if board.metrics:
-            tables += tables_of(ask(board, Question(headline_metrics(board), exact=True), name), "table", notes=notes)
+            question = Question(headline_metrics(board), exact=True, sort=BEST)
+            tables += tables_of(ask(board, question, name), "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
@@ -268,12 +269,12 @@ def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
     """The scores of a pair, or the figures over the tracks of two folders; and the results with extra dims."""
     from ..analysis.extra import ask_extra
     from ..analysis.query import answers
-    from ..analysis.question import Question
+    from ..analysis.question import BEST, Question
     from ..analysis.scoreboard import from_dataset
     from ..analysis.selection import find_measures
     from ..report.pairs import pair_table
 
-    board, question = from_dataset(ds), Question()
+    board, question = from_dataset(ds), Question(sort=BEST if for_people(style) else None)
     if not _is_pair(ds):
         found = answers(board, question) if board.metrics else []
         tables = [table for answer in found for table in tables_of(answer, style, percent)]

@@ -13,6 +13,27 @@ from .tables import Entry, Table
 _SOME = 12
 
 
+def overview_table(boards: Mapping[str, Scoreboard]) -> Table:
+    """What a store holds: a row for each evaluation, with its numbers of systems, tracks, metrics and cells.
+
+    Parameters
+    ----------
+    boards : mapping of str to Scoreboard
+        By the names of their groups.
+    """
+    rows: list[tuple[Entry, ...]] = []
+    for name, board in boards.items():
+        counts = count_statuses(board).sum(axis=0)
+        scored = sum(int(counts[place]) for place, status in enumerate(Status) if status.scored)
+        told = (str(board.attrs.get(key, "")) or None for key in ("task", "convention"))
+        more = (len(board.siblings),) if any(one.siblings for one in boards.values()) else ()
+        sizes = (*map(len, (board.systems, board.tracks, board.metrics)), *more)
+        rows.append((name, *told, *sizes, f"{scored} of {counts.sum()}"))
+    dims = ("with dims",) if any(one.siblings for one in boards.values()) else ()
+    columns = ("group", "task", "convention", "systems", "tracks", "metrics", *dims, "cells scored")
+    return Table(columns, tuple(rows))
+
+
 def contents_table(name: str, board: Scoreboard) -> Table:
     """What one evaluation is: its systems, tracks, metrics, coordinates, siblings and provenance.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -15,7 +16,7 @@ from ..ragged import Int
 from .captions import figures_caption, plural
 from .layouts import group_labels, interval_note, mark_note, show_figure, show_interval, show_span, title_of
 from .notes import caution_notes, count_notes, infinity_notes, nothing_notes
-from .tables import Entry, Figure, Table, full_width
+from .tables import Entry, Figure, Table, fewest_blocks, full_width
 
 Place = tuple[int, ...]
 
@@ -26,7 +27,8 @@ SAID = {**TABLE_AGGREGATES, **AGGREGATES, **CLASS_AGGREGATES}
 def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False, across: str | None = None) -> Table:
     """A row for each system, group of tracks and label along all extra dims but the last, whose labels run across.
 
-    Where that is too wide, systems run across, and where that is as well, there is a row for each entry.
+    Where that is too wide, systems run across; where both are, it breaks into blocks of columns, or has a row for each
+    entry.
 
     Parameters
     ----------
@@ -46,15 +48,25 @@ def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False
     if across == "group":
         raise QueryError(f"pivot 'group': of {answer.metric} the labels run across, or the systems (pivot system)")
     percent = percent and not answer.unit
-    table = _systems_across(answer, percent) if across == "system" else _across(answer, percent)
-    if across is None and len(answer.labels) and full_width(table) > width:
-        table = _systems_across(answer, percent)
-        if answer.groupings or len(answer.systems) < 2 or full_width(table) > width:
-            table = _down(answer, percent)
+    if across is None:
+        table = _that_fits(answer, percent, width)
+    else:
+        table = _systems_across(answer, percent) if across == "system" else _across(answer, percent)
     unit = f" [{answer.unit}]" if answer.unit else ""
     title = f"{title_of(answer.attrs)}; {answer.metric}{unit}"
     caption = figures_caption(answer, percent)
-    return Table(table.columns, table.rows, title, (*_notes(answer, percent), *table.notes), caption=caption)
+    return replace(table, title=title, notes=(*_notes(answer, percent), *table.notes), caption=caption)
+
+
+def _that_fits(answer: ExtraAnswer, percent: bool, width: int) -> Table:
+    """Labels across, or systems; in blocks of columns, or an entry a row, where a terminal has no room for either."""
+    labels_across = _across(answer, percent)
+    if not answer.labels or full_width(labels_across) <= width:
+        return labels_across
+    if len(answer.systems) < 2:
+        return _down(answer, percent)
+    turned = [] if answer.groupings else [_systems_across(answer, percent)]
+    return fewest_blocks([*turned, labels_across], width) or _down(answer, percent)
 
 
 def _rows(answer: ExtraAnswer, dims: int) -> Iterator[tuple[tuple[str, ...], Place]]:
@@ -80,7 +92,8 @@ def _across(answer: ExtraAnswer, percent: bool) -> Table:
     last = list(answer.labels[names[-1]]) if names else [_name(answer)]
     heads = _heads(answer, last)
     columns = ("system", *answer.groupings, *names[:-1], *heads, "n")
-    return Table(columns, tuple(rows), notes=count_notes(heads, np.array(counts).reshape(-1, len(heads))))
+    notes = count_notes(heads, np.array(counts).reshape(-1, len(heads)))
+    return Table(columns, tuple(rows), notes=notes, keys=len(columns) - len(heads) - 1)
 
 
 def _heads(answer: ExtraAnswer, last: Sequence[str]) -> list[str]:
@@ -110,7 +123,8 @@ def _systems_across(answer: ExtraAnswer, percent: bool) -> Table:
         counts.append(number)
     columns = (*answer.groupings, *answer.labels, *answer.systems, "n")
     each = np.array(counts, dtype=np.int64).reshape(-1, len(answer.systems))
-    return Table(columns, tuple(rows), notes=count_notes(answer.systems, each))
+    keys = len(answer.groupings) + len(answer.labels)
+    return Table(columns, tuple(rows), notes=count_notes(answer.systems, each), keys=keys)
 
 
 def _down(answer: ExtraAnswer, percent: bool) -> Table:
@@ -165,11 +179,11 @@ def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
         notes.append(mark_note(answer.attrs))
     if percent:
         notes.append("ratios in percent")
-    told = f"{lost or 'none'} of {counted(cells, 'cell')}" + (f"; {MISSING[missing]}" if lost else "")
+    told = (f"missing ({missing}): {lost} of {counted(cells, 'cell')}; {MISSING[missing]}",) if lost else ()
     nothing = nothing_notes(answer.attrs, tracks)
     nothing += (answer.attrs[UNGROUPED],) if UNGROUPED in answer.attrs else ()
     nothing += caution_notes(answer.attrs)
-    return (*notes, f"missing ({missing}): {told}", *nothing, _n_note(answer))
+    return (*notes, *told, *nothing, _n_note(answer))
 
 
 def _n_note(answer: ExtraAnswer) -> str:

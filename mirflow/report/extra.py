@@ -190,7 +190,7 @@ def _notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int
     missing, lost = answer.attrs["missing"], int(answer.n_missing[system, group])
     tracks = f"{answer.n[system, group]} of {counted(int(answer.n_tracks[group]), 'track')}"
     notes = [f"{answer.aggregate}: {TABLE_AGGREGATES[answer.aggregate]}; {tracks}"]
-    notes.append(f"missing ({missing}): " + (f"{counted(lost, 'cell')}; {MISSING[missing]}" if lost else "none"))
+    notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
     values = np.nan_to_num(_flat(answer, system, group))
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):
         notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")

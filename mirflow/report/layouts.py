@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..ragged import Int
 from .answers import plain_entry
 from .captions import caption_of
 from .notes import caution_notes, count_notes, infinity_notes, nothing_notes, unit_notes
-from .tables import MARK, Entry, Figure, Table, text_width, to_text
+from .tables import MARK, Entry, Figure, Table, fewest_blocks
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
 
@@ -29,6 +30,8 @@ def readable_table(
     answer: Answer, *, percent: bool = False, width: int = 120, notes: Sequence[str] = (), across: str | None = None
 ) -> Table:
     """A table for people: systems down and metrics across, or turned round where that is too wide.
+
+    Where either is too wide, a terminal shows the one that breaks into fewer blocks of columns.
 
     Parameters
     ----------
@@ -51,15 +54,12 @@ def readable_table(
     if across is not None:
         if across == "group" and not answer.groupings:
             raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
-        layouts = [{"metric": _metrics_across, "system": _systems_across, "group": _groups_across}[across]]
+        table = {"metric": _metrics_across, "system": _systems_across, "group": _groups_across}[across](answer, figures)
     else:
-        layouts = [_metrics_across, *([] if answer.groupings else [_systems_across]), _one_value_a_row]
-    for layout in layouts:
-        table = layout(answer, figures)
-        if text_width(to_text(table)) <= width:
-            break
+        wide = (_metrics_across(answer, figures), _systems_across(answer, figures))
+        table = fewest_blocks(wide, width) or _one_value_a_row(answer, figures)
     below = (*_notes(answer, percent), *table.notes, *notes)
-    return Table(table.columns, table.rows, title_of(answer.attrs), below, caption=caption_of(answer, percent))
+    return replace(table, title=title_of(answer.attrs), notes=below, caption=caption_of(answer, percent))
 
 
 class Figures:
@@ -149,7 +149,8 @@ def _metrics_across(one: Answer, figures: Figures) -> Table:
         for group in one.filled
     ]
     columns = ("system", *one.groupings, *_metric_heads(one), *(_HEADS[name] for name in counted))
-    return Table(columns, tuple(rows), notes=_count_notes(one, one.metrics, (0, 2, 1)))
+    keys = 1 + len(one.groupings)
+    return Table(columns, tuple(rows), notes=_count_notes(one, one.metrics, (0, 2, 1)), keys=keys)
 
 
 def _systems_across(one: Answer, figures: Figures) -> Table:
@@ -164,7 +165,8 @@ def _systems_across(one: Answer, figures: Figures) -> Table:
         for group in one.filled
     ]
     columns = ("metric", *one.groupings, *one.systems, *(_HEADS[name] for name in counted))
-    return Table(columns, tuple(rows), notes=_count_notes(one, one.systems, (1, 2, 0)))
+    keys = 1 + len(one.groupings)
+    return Table(columns, tuple(rows), notes=_count_notes(one, one.systems, (1, 2, 0)), keys=keys)
 
 
 def _groups_across(one: Answer, figures: Figures) -> Table:
@@ -180,7 +182,7 @@ def _groups_across(one: Answer, figures: Figures) -> Table:
     ]
     heads = [" / ".join(group_labels(one, group)) for group in filled]
     columns = ("metric", "system", *heads, *(_HEADS[name] for name in counted))
-    return Table(columns, tuple(rows), notes=_count_notes(one, heads, (1, 0, 2)))
+    return Table(columns, tuple(rows), notes=_count_notes(one, heads, (1, 0, 2)), keys=2)
 
 
 def _count_notes(one: Answer, heads: Sequence[str], order: tuple[int, int, int]) -> tuple[str, ...]:
@@ -222,9 +224,11 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
     cells = tracks * len(one.systems)
     lost, nothing = (_most(one, name) // repeats(one.attrs) for name in ("n_missing", "n_undefined"))
-    notes.append(f"missing ({missing}): {_of(lost, cells)}" + (f"; {MISSING[missing]}" if lost else ""))
-    told = f"; {say_undefined(undefined, one.attrs.get(VALUELESS, ''))}" if nothing else ""
-    notes.append(f"undefined ({undefined}): {_of(nothing, cells)}{told}")
+    if lost:
+        notes.append(f"missing ({missing}): {_of(lost, cells)}; {MISSING[missing]}")
+    if nothing:
+        said = say_undefined(undefined, one.attrs.get(VALUELESS, ""))
+        notes.append(f"undefined ({undefined}): {_of(nothing, cells)}; {said}")
     bare = [name for name, least in zip(one.systems, _least_missing(one), strict=True) if least == one.n_tracks.sum()]
     if bare and missing == "common" and len(bare) < len(one.systems):
         notes.append(f"no score at all: {', '.join(bare)}; name the others, or choose missing skip (--missing)")
@@ -263,7 +267,7 @@ def mark_note(attrs: Mapping[str, str]) -> str:
 
 
 def _of(count: int, cells: int) -> str:
-    return f"{count or 'none'} of {counted(cells, 'cell')}"
+    return f"{count} of {counted(cells, 'cell')}"
 
 
 def _most(one: Answer, name: str) -> int:

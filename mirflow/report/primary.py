@@ -37,7 +37,7 @@ def primary_table(
         f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(kind for one in answers for kind in one.aggregates)
     ]
     for policy in dict.fromkeys(one.attrs["missing"] for one in answers):
-        notes.append(f"missing ({policy}): {MISSING[policy]}" if lost else f"missing ({policy}): none")
+        notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []
     first = answers[0] if answers else None
     if first is not None and first.ends:
         notes.append(interval_note(first.attrs))
@@ -50,7 +50,8 @@ def primary_table(
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
-    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), f"{_TITLE.capitalize()}.")
+    caption = f"{_TITLE.capitalize()}."
+    return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=3 + len(groupings))
 
 
 def _rows(one: Answer, systems: Sequence[str], percent: bool, lost: bool) -> list[tuple[Entry, ...]]:

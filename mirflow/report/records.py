@@ -12,6 +12,25 @@ from .tables import Table
 _BETTER = {"higher": "higher", "lower": "lower", "none": "-"}
 
 
+def overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
+    """What there is to choose from: a row for each task and convention, and how many metrics it has.
+
+    Parameters
+    ----------
+    conventions : sequence of (str, Convention)
+        Each with its task.
+
+    Examples
+    --------
+    >>> from ..metrics.base import get_task
+    >>> tempo = get_task("tempo")
+    >>> print(overview_table([("tempo", tempo.convention("mir_eval"))]).columns)
+    ('task', 'convention', 'metrics', 'rules')
+    """
+    rows = tuple((task, rules.name, len(rules.metrics), rules.summary) for task, rules in conventions)
+    return Table(("task", "convention", "metrics", "rules"), rows, folds=("rules",))
+
+
 def short_table(task: str, convention: Convention) -> Table:
     """The metrics of a convention for people; weights, parameters and sources stand below, each text once.
 

@@ -9,7 +9,9 @@ import math
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
 
 MARK = "*"
 """Stands behind figures that do not differ significantly from the best."""
@@ -68,6 +70,9 @@ class Table:
         Columns of prose, which may break over lines.
     caption : str
         Sentences to stand above a table in a paper; without them it is the title.
+    keys : int
+        How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
+        with these again. 0: the table stays whole.
 
     Examples
     --------
@@ -84,6 +89,7 @@ class Table:
     notes: tuple[str, ...] = field(default=())
     folds: tuple[str, ...] = field(default=())
     caption: str = ""
+    keys: int = 0
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -104,15 +110,69 @@ def merge(tables: Sequence[Table]) -> Table:
     return Table(columns, tuple(tuple(row.get(name) for name in columns) for row in rows))
 
 
-def to_text(table: Table, width: int | None = None) -> str:
+def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> str:
     """The table for a terminal.
 
     Parameters
     ----------
     table : Table
     width : int or None
-        Columns of the terminal, for the prose to fold into; None: as wide as needed. Numbers are never cut.
+        Columns of the terminal, for the prose to fold into and for blocks of columns; None: as wide as needed. Numbers
+        are never cut.
+    bold : bool
+        Whether the best values are bold, in the codes of a terminal.
     """
+    notes = [_fold(note, width) if width else note for note in table.notes]
+    blocks = [_grid(block, width, bold) for block in blocks_of(table, width)]
+    parts = [table.title, "\n\n".join(blocks), *notes]
+    return "".join(f"{part}\n" for part in parts if part)
+
+
+def blocks_of(table: Table, width: int | None) -> list[Table]:
+    """A table as the blocks of columns that a terminal has room for, each with the columns that name its rows.
+
+    Examples
+    --------
+    >>> table = Table(("system", "f_measure", "cemgil"), (("A", "0.5000", "0.4000"),), keys=1)
+    >>> [block.columns for block in blocks_of(table, 20)]
+    [('system', 'f_measure'), ('system', 'cemgil')]
+    """
+    widths = _widths(table, width)
+    keys = table.keys
+    if width is None or not keys or sum(widths) - _GAP <= width:
+        return [table]
+    starts, used = [keys], sum(widths[:keys]) - _GAP
+    room = used
+    for place in range(keys, len(widths)):
+        if room + widths[place] > width and place > starts[-1]:
+            starts.append(place)
+            room = used
+        room += widths[place]
+    chosen = [(*range(keys), *range(*ends)) for ends in pairwise([*starts, len(widths)])]
+    return [
+        replace(
+            table,
+            columns=tuple(table.columns[place] for place in places),
+            rows=tuple(tuple(row[place] for place in places) for row in table.rows),
+        )
+        for places in chosen
+    ]
+
+
+def fewest_blocks(tables: Sequence[Table], width: int) -> Table | None:
+    """Of several ways to lay out the same figures the one that breaks into the fewest blocks, then the fewest lines.
+
+    The first one that needs no break at all; None where every block would hold about one column.
+    """
+    broken = [len(blocks_of(table, width)) for table in tables]
+    sizes = [(count, count * len(table.rows) * (count > 1)) for count, table in zip(broken, tables, strict=True)]
+    best = sizes.index(min(sizes))
+    table, blocks = tables[best], broken[best]
+    return table if blocks <= max(2, (len(table.columns) - table.keys) / 2) else None
+
+
+def _grid(table: Table, width: int | None, bold: bool) -> str:
+    """The columns and rows of a table."""
     from rich import box
     from rich.console import Console
     from rich.table import Column
@@ -126,13 +186,18 @@ def to_text(table: Table, width: int | None = None) -> str:
     ]
     grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for row in table.rows:
-        grid.add_row(*(Text(clean_text(show_entry(entry))) for entry in row))
+        grid.add_row(
+            *(Text(clean_text(show_entry(entry)), style="bold" if bold and _is_best(entry) else "") for entry in row)
+        )
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
-    Console(file=out, width=_room(table, width), color_system=None, legacy_windows=False).print(grid)
-    notes = [_fold(note, width) if width else note for note in table.notes]
-    parts = [table.title, *(line.rstrip() for line in out.getvalue().splitlines()), *notes]
-    return "".join(f"{part}\n" for part in parts if part)
+    styled: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if bold else {"color_system": None}
+    Console(file=out, width=_room(table, width), legacy_windows=False, **styled).print(grid)
+    return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+
+
+def _is_best(entry: Entry) -> bool:
+    return isinstance(entry, Figure) and entry.best
 
 
 def _fold(note: str, width: int) -> str:
@@ -147,12 +212,21 @@ def full_width(table: Table) -> int:
 
 def _room(table: Table, width: int | None) -> int:
     """How wide a table has to be at least, or may be."""
-    needed = 0
+    return max(sum(_widths(table, width)), width or 0)
+
+
+_GAP = 3
+"""Between two columns."""
+
+
+def _widths(table: Table, width: int | None) -> list[int]:
+    """How wide each column has to be at least, with what stands between it and the next one."""
+    widths = []
     for place, name in enumerate(table.columns):
         entries = [name, *(clean_text(show_entry(row[place])) for row in table.rows)]
         widest = max(map(text_width, entries))
-        needed += (min(24, widest) if name in table.folds and width else widest) + 3
-    return max(needed, width or 0)
+        widths.append((min(24, widest) if name in table.folds and width else widest) + _GAP)
+    return widths
 
 
 def text_width(text: str) -> int:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from mirflow.analysis.query import aggregate
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.report.answers import long_table
-from mirflow.report.contents import contents_table, coverage_table
+from mirflow.report.contents import contents_table, coverage_table, overview_table
 from mirflow.report.layouts import readable_table
 from mirflow.report.pairs import failed_cells, pair_table
 from mirflow.report.tables import text_width, to_text
@@ -87,11 +89,31 @@ class TestReadable:
         assert table.columns == ("metric", "S0", "S1", "n")
         assert text_width(to_text(table)) <= 100
 
-    def test_one_value_a_row_where_there_is_too_much_of_both(self):
-        ds = random_group(20, 3, 20, metrics=[f"metric{i}" for i in range(20)])
-        table = readable_table(answer_to(ds), width=80)
+    def test_fifteen_metrics_of_nine_systems_are_two_blocks_of_fifteen_rows_on_80_columns(self):
+        ds = random_group(
+            9, 3, 15, metrics=[f"metric_{i:02d}" for i in range(15)], systems=[f"NMSD{i}" for i in range(9)]
+        )
+        lines = to_text(readable_table(answer_to(ds), width=80), 80).splitlines()
+        assert max(map(text_width, lines)) <= 80
+        assert [line.split()[1:] for line in lines if line.startswith("metric ")] == [
+            [f"NMSD{i}" for i in range(7)],
+            ["NMSD7", "NMSD8", "n"],
+        ]
+        assert sum(line.startswith("metric_") for line in lines) == 2 * 15
+
+    def test_blocks_hold_every_value_once(self):
+        ds = random_group(20, 3, 20, metrics=[f"metric{i}" for i in range(20)], seed=1)
+        answer = answer_to(ds)
+        lines = to_text(readable_table(answer, width=80), 80).splitlines()
+        shown = [entry for line in lines for entry in line.split() if re.fullmatch(r"0\.\d{4}", entry)]
+        assert sorted(shown) == sorted(f"{value:.4f}" for value in answer.value.ravel())
+
+    def test_one_value_a_row_where_a_block_has_room_for_one_only(self):
+        names = [f"a rather long name of a system, the one of {i}" for i in range(4)]
+        metrics = [f"a_rather_long_name_{i}" * 2 for i in range(5)]
+        table = readable_table(answer_to(random_group(4, 3, 5, systems=names, metrics=metrics)), width=80)
         assert table.columns == ("metric", "system", "value", "n")
-        assert len(table.rows) == 400
+        assert len(table.rows) == 20
 
     def test_different_aggregates_stand_beside_the_names(self):
         table = readable_table(answer_to(random_group(1, 3, 2, standard=["wcsr", "mean"])))
@@ -122,9 +144,9 @@ class TestReadable:
         ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
         assert f"undefined (keep): 2 of 3 cells; {told}" in readable_table(answer_to(ds)).notes
 
-    def test_that_nothing_was_missing_is_said_too(self):
+    def test_nothing_is_said_of_what_was_not_missing(self):
         notes = readable_table(answer_to(random_group(2, 3, 1))).notes
-        assert notes[1:] == ("missing (common): none of 6 cells", "undefined (keep): none of 6 cells")
+        assert notes == ("wcsr: mean over the tracks, weighted by their evaluated seconds",)
 
     def test_a_system_without_scores_is_named(self):
         ds = make_group([[[1.0]], [[NAN]]], status=[[1], [Status.missing_estimate]])
@@ -159,6 +181,16 @@ class TestContents:
         assert rows["track coordinates"] == "genre"
         assert rows["more than scalars"] == "confusion(system, track, ref_class, est_class)"
         assert rows["versions"] == "mirflow 0.1.0"
+
+    def test_the_overview_counts_what_each_evaluation_holds(self):
+        matrix = random_group(2, 3, 1)
+        matrix["confusion"] = (("system", "track", "ref_class", "est_class"), np.zeros((2, 3, 2, 2)))
+        table = overview_table({"a": from_dataset(dirty_group()), "b": from_dataset(matrix)})
+        assert table.columns[3:] == ("systems", "tracks", "metrics", "with dims", "cells scored")
+        assert table.rows == (
+            ("a", "chord", "mir_eval", 2, 3, 1, 0, "5 of 6"),
+            ("b", "chord", "mir_eval", 2, 3, 1, 1, "6 of 6"),
+        )
 
     def test_coverage_shows_what_occurs(self):
         table = coverage_table("chord", from_dataset(dirty_group()))

@@ -32,7 +32,7 @@ class TestForPeople:
         assert table.columns == ("ref_class \\ est_class", "C", "N")
         assert table.rows == (("C", "4.0", "0.5"), ("N", "1.0", "2.0"))
         assert table.title.endswith("grid union, confusion [s], system S0")
-        assert table.notes == ("sum: added up over the tracks; 2 of 2 tracks", "missing (skip): none")
+        assert table.notes == ("sum: added up over the tracks; 2 of 2 tracks",)
 
     def test_means_are_figures_all_of_one_format(self):
         (table,) = matrix_tables(answer([[4.0, 0.0], [1.0, 2.0]], ["C", "N"], aggregate="mean"))
