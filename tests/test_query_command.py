@@ -37,6 +37,21 @@ def rows(*arguments: object) -> list[dict[str, object]]:
 
 
 class TestChoosing:
+    def test_ties_are_said_where_only_some_of_them_are_listed(self, tmp_path):
+        scores = np.array([[0.0] * 15 + [0.5], [0.9] * 3 + [0.2] * 12 + [0.1]])[..., np.newaxis]
+        path = write_store(tmp_path / "ties.zarr", {"key": make_group(scores, systems=["ada", "bob"])})
+        shown = " ".join(invoke("query", path, "--worst", 10).stdout.split())
+        assert (
+            "ada: 15 tracks at 0.0000, of which 10 are listed; bob: 12 tracks at 0.2000, of which 9 are listed" in shown
+        )
+        found = rows(path, "--worst", 10)
+        assert [row["rank"] for row in found] == [1] * 10 + [1] + [2] * 9
+        assert {row["tied"] for row in found if row["system"] == "ada"} == {15}
+        assert "ties" not in invoke("query", path, "--worst", 1, "-s", "bob").stdout
+        assert "ties" not in invoke("query", path, "--worst", 15, "-s", "ada").stdout
+        overall = " ".join(invoke("query", path, "--worst", 2, "--overall").stdout.split())
+        assert "the mean over the systems: 12 tracks at 0.1000, of which 2 are listed" in overall
+
     def test_where(self, store):
         (ada, bob) = rows(store, "--where", "genre == 'Rock' and year < 1980")
         assert (ada["value"], bob["value"], ada["n"]) == (0.9, 0.2, 1)

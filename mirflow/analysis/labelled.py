@@ -117,13 +117,17 @@ class Inference:
         metric: Names = None,
         aggregate: str | None = None,
         *,
+        between: str = "metric",
         group: str | None = None,
         **options: Unpack[Options],
     ) -> xr.Dataset:
-        """How much alike metrics rank the systems; see :func:`mirflow.analysis.inference.agreement.agreement`."""
+        """How much alike metrics (or annotators) rank the systems, or systems the tracks.
+
+        See :func:`mirflow.analysis.inference.agreement.agreement`.
+        """
         name, board = self._choose(metric, group)
         question = make_question("agreement", metric, aggregate, **options)
-        return agreement(board, question, group=name).to_dataset()
+        return agreement(board, question, between=between, group=name).to_dataset()
 
 
 def _apart(options: _AllOptions) -> tuple[Options, IntervalOptions]:

@@ -37,6 +37,8 @@ class Extremes:
         Coordinates of the tracks.
     n : list of int
         How many tracks take part, of each list.
+    tied : list of int
+        How many tracks have the value of the last one of each list; 1 where it is alone, 0 where there is none.
     left_out : int
         Scores that do not take part: missing, or with nothing to measure where these are left out.
     overall, best : bool
@@ -53,6 +55,7 @@ class Extremes:
     value: list[Float]
     coords: Mapping[str, list[Array]]
     n: list[int]
+    tied: list[int]
     left_out: int
     overall: bool
     best: bool
@@ -62,8 +65,8 @@ class Extremes:
         """``track``, ``value`` and ``weight`` over (system, rank); overall ``track``, ``value`` over rank.
 
         Overall ``score`` and ``weight`` are over (system, rank). Where a system has fewer tracks, ``track`` is empty.
-        ``n`` is the number of tracks that take part. Where annotators are asked for, ``annotator`` lies along with
-        ``track``.
+        ``n`` is the number of tracks that take part, ``tied`` how many have the value of the last one. Where annotators
+        are asked for, ``annotator`` lies along with ``track``.
         """
         import xarray as xr
 
@@ -87,9 +90,11 @@ class Extremes:
         if self.overall:
             both = ("system", "rank")
             scores = {"score": (both, self.score[0]), "weight": (both, self.weight[0])}
-            return xr.Dataset({"value": (dims, value[0]), **scores, "n": ((), self.n[0])}, coords, attrs)
+            one = {"n": ((), self.n[0]), "tied": ((), self.tied[0])}
+            return xr.Dataset({"value": (dims, value[0]), **scores, **one}, coords, attrs)
         weight = padded([one[0] for one in self.weight], np.nan)
-        return xr.Dataset({"value": (dims, value), "weight": (dims, weight), "n": ("system", self.n)}, coords, attrs)
+        counts = {"n": ("system", self.n), "tied": ("system", self.tied)}
+        return xr.Dataset({"value": (dims, value), "weight": (dims, weight), **counts}, coords, attrs)
 
 
 def extremes(
@@ -133,6 +138,7 @@ def extremes(
     ordered = score[..., 0] if lower == best else -score[..., 0]
     chosen = _overall(ordered, included[..., 0], count) if overall else _each(ordered, included[..., 0], count)
     names = part.track_names
+    ties = _ties(ordered, included[..., 0], chosen, overall)
     rows = [slice(None)] if overall else [slice(row, row + 1) for row in range(len(part.systems))]
     scores = [score[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)]
     attrs = {**origin_of(part.board, group, part.system_names), "missing": part.missing, "undefined": part.undefined}
@@ -147,6 +153,7 @@ def extremes(
         [own.mean(axis=0) for own in scores],
         {name: [values[part.tracks][own] for own in chosen] for name, values in part.board.coords["track"].items()},
         [int(included[..., 0].all(axis=0).sum())] if overall else included[..., 0].sum(axis=1).tolist(),
+        ties,
         int((~included).sum()),
         overall,
         best,
@@ -179,3 +186,12 @@ def _overall(ordered: Float, included: Bool, count: int) -> list[Int]:
     with np.errstate(invalid="ignore"):
         mean = ordered[:, places].mean(axis=0)
     return [places[np.argsort(mean, kind="stable")][:count].astype(np.int64)]
+
+
+def _ties(ordered: Float, included: Bool, chosen: list[Int], overall: bool) -> list[int]:
+    """How many tracks have the value of the last one that is listed."""
+    with np.errstate(invalid="ignore"):
+        values = ordered.mean(axis=0, keepdims=True) if overall else ordered
+    known = np.asarray(included.all(axis=0, keepdims=True)) if overall else included
+    lists = zip(values, known, chosen, strict=True)
+    return [int((there & (row == row[own[-1]])).sum()) if len(own) else 0 for row, there, own in lists]

@@ -11,7 +11,7 @@ from ...ragged import Float
 
 
 def order_tracks(board: Scoreboard, metric: int) -> list[int]:
-    """Positions of all tracks: the worst, the one with the most disagreement, the second worst, and so on.
+    """Positions of all tracks: the worst, the one of the largest spread over the systems, the second worst, and so on.
 
     Parameters
     ----------

@@ -12,8 +12,10 @@ from mirflow.analysis.inference import agreement, friedman
 from mirflow.analysis.inference.agreement import rank_correlations
 from mirflow.analysis.inference.friedman import rank_systems
 from mirflow.analysis.question import Question
-from mirflow.errors import QueryError
+from mirflow.analysis.scoreboard import from_dataset
+from mirflow.errors import QueryError, UnknownNameError
 
+from ...groups import random_group
 from .worlds import board_of, random_board, random_scores
 
 DEMSAR = np.array(
@@ -206,7 +208,34 @@ class TestAgreement:
     def test_equal_figures_have_no_order(self):
         assert np.isnan(agreement(board_of(np.full((3, 4, 1), 0.5))).tau).all()
 
+    def test_between_systems_it_says_whether_they_find_the_same_tracks_hard(self):
+        board = random_board(4, 9, 2)
+        found = agreement(board, Question("root"), between="system").to_dataset()
+        score = board.load(range(4))[0][..., board.metrics.index("root")]
+        assert found["tau"].dims == ("system", "other")
+        expected = stats.kendalltau(score[1], score[3])
+        assert found["tau"].sel(system="S1", other="S3") == pytest.approx(expected.statistic, abs=1e-12)
+        assert found["n"].sel(system="S1", other="S3") == 9
+
+    def test_between_annotators_it_is_that_of_the_figures_against_each(self):
+        group = random_group(5, 7, 1, standard=["mean"])
+        each = np.random.default_rng(3).uniform(0, 1, (5, 7, 2, 1))
+        dims = ("system", "track", "annotator", "metric")
+        group = group.assign(score_by_annotator=(dims, each), weight_by_annotator=(dims, np.ones(each.shape)))
+        found = agreement(
+            from_dataset(group.assign_coords(annotator=["ann", "ben"])), Question("majmin"), between="annotator"
+        )
+        mean = each[..., 0].mean(axis=1)
+        assert found.names == ["ann", "ben"]
+        assert found.tau[0, 1] == pytest.approx(stats.kendalltau(*mean.T).statistic, abs=1e-12)
+        with pytest.raises(QueryError, match="annotator"):
+            agreement(random_board(3, 3), Question("root"), between="annotator")
+
     def test_what_makes_no_sense(self):
+        with pytest.raises(QueryError, match="agreement between systems is that of one metric; name one of"):
+            agreement(random_board(3, 3, 2), between="system")
+        with pytest.raises(UnknownNameError, match="sytem"):
+            agreement(random_board(3, 3), between="sytem")
         with pytest.raises(QueryError, match="1 system to rank"):
             agreement(random_board(1, 3))
         with pytest.raises(QueryError, match="metrics are compared over all tracks"):

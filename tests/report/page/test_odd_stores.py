@@ -93,6 +93,18 @@ class TestScores:
         assert (min(ticks) >= 0, max(ticks) <= 1, ticks == sorted(set(ticks))) == (True, True, True)
         assert page.locator("#tracks tbody tr").first.locator("td").all_inner_texts()[2:4] == ["all the same", DASH]
 
+    def test_systems_and_tracks_that_tie_are_said_to(self, tmp_path, visit):
+        score = np.array([[0.9, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.3], [0.9, 0.0]])[..., np.newaxis]
+        score[:, 1] = score[:, 0][::-1]
+        group = make_group(score, systems=["ada", "birch", "cedar", "dora", "elm"])
+        write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
+        page = visit(tmp_path / "p.html")
+        told = page.locator("#tracks tbody tr").first.locator("td").all_inner_texts()[2:4]
+        assert told == ["ada, elm (tie)", "birch and 2 more (tie)"]
+        assert "2 tracks tie at 0.3600" in page.locator("#tracks").inner_text()
+        ways = page.locator("#tracks select option").all_inner_texts()
+        assert ways == ["the worst first", "the largest spread over systems first", "by name"]
+
     def test_all_failed(self, tmp_path, visit):
         group = make_group(np.full((3, 4, 2), np.nan), 0.0, status=Status.failed)
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")

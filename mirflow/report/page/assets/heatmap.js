@@ -26,7 +26,7 @@ export async function drawHeatmap(state, open) {
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, systems[row])));
   const frame = el("div", { class: "scroll heat", tabindex: "-1" }, canvas);
-  const options = [["mean", "mean over systems"], ["spread", "disagreement"], ["name", "name"],
+  const options = [["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"],
     ...systems.map((name, system) => [system, name])];
   const sorting = choice("Sort tracks by", options, order.by, async (value) => {
     order.by = value;

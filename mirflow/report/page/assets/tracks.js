@@ -1,4 +1,4 @@
-/** The tracks as a table: the worst, those on which systems disagree, all; each opens its timeline. */
+/** The tracks as a table: the worst, those whose scores spread most over the systems, all; each opens its timeline. */
 
 import { choice, el, section } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
@@ -21,7 +21,7 @@ export async function drawTracks(state, open) {
   const holder = el("div", {});
   const redraw = () => holder.replaceChildren(table(state, rows, worst, open, redraw));
   const search = el("input", { type: "search", value: shown.search, oninput: () => { shown.search = search.value; redraw(); } });
-  const ways = [["mean", "the worst first"], ["spread", "most disagreement first"], ["name", "by name"]];
+  const ways = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
   const sorting = choice("Show", ways.filter(([way]) => systems.length > 1 || way !== "spread"),
     shown.by, (value) => { shown.by = value; redraw(); });
   redraw();
@@ -32,15 +32,11 @@ export async function drawTracks(state, open) {
 
 function extremes(state, numbers, track, worst) {
   const { systems, tracks } = state.now;
-  let [low, high, different] = [-1, -1, false];
   const value = (system) => worst * numbers.score[system * tracks.length + track];
-  for (let system = 0; system < systems.length; system++) {
-    if (Number.isNaN(value(system))) continue;
-    different ||= low >= 0 && value(system) !== value(low);
-    if (low < 0 || value(system) < value(low)) low = system;
-    if (high < 0 || value(system) > value(high)) high = system;
-  }
-  return { low, high, different };
+  const known = systems.map((_, system) => system).filter((system) => !Number.isNaN(value(system)));
+  const [least, most] = [Math.min(...known.map(value)), Math.max(...known.map(value))];
+  const at = (score) => known.filter((system) => value(system) === score);
+  return { low: at(least), high: at(most), different: least < most };
 }
 
 function table(state, rows, worst, open, redraw) {
@@ -53,7 +49,7 @@ function table(state, rows, worst, open, redraw) {
     spread: () => byNumber(a.spread, b.spread, -1) })[shown.by]() || byName(a.name, b.name));
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
-  const side = (row, system) => (system < 0 ? "–" : row.different ? systems[system] : "all the same");
+  const side = (row, tied) => (!tied.length ? "–" : row.different ? tell(tied.map((system) => systems[system])) : "all the same");
   const several = systems.length > 1;
   const head = el("tr", {}, el("th", { scope: "col" }, "Track"),
     (several ? ["Mean", "Spread"] : ["Score"]).map((text) => el("th", { scope: "col", class: "number" }, text)),
@@ -67,7 +63,17 @@ function table(state, rows, worst, open, redraw) {
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);
-  return el("div", {}, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))), more);
+  const tied = shown.by === "name" || !drawn.length ? 0 :
+    matching.filter((row) => row[shown.by] === drawn[drawn.length - 1][shown.by]).length;
+  const ties = tied < 2 ? null : el("p", { class: "note" },
+    `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][shown.by])}: they are in the order of their names.`);
+  return el("div", {}, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))), ties, more);
+}
+
+/** Systems that are equally good: two by name, of more the number. */
+function tell(names) {
+  if (names.length < 2) return names.join("");
+  return names.length === 2 ? `${names.join(", ")} (tie)` : `${names[0]} and ${names.length - 1} more (tie)`;
 }
 
 /** Up and down go from track to track. */
