@@ -14,8 +14,15 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from .analysis.extensions import extend as _extend
+from .analysis.extensions import register_accessors as _register_accessors
 
 if TYPE_CHECKING:
+    from . import analysis as analysis
+    from . import errors as errors
+    from . import metrics as metrics
+    from . import readers as readers
+    from . import report as report
+    from . import store as store
     from .analysis.accessor import open_store
     from .analysis.comparison.differing import diff
     from .evaluation import evaluate, explain
@@ -43,6 +50,12 @@ _HOMES = {
     "to_jams": "readers.jams_objects",
 }
 
+# Packages that are there after a bare `import mirflow`, each imported when it is first used.
+_PACKAGES = frozenset({"analysis", "annotations", "errors", "metrics", "readers", "report", "store"})
+
+del annotations  # that of __future__, which stands in the package's place
+
+_register_accessors()
 # Figures lie above the accessors that lead to them.
 _extend("plot", "mirflow.report.figures.accessor", "Plots")
 
@@ -66,6 +79,8 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return version("mirflow")
+    if name in _PACKAGES:
+        return import_module(f".{name}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'mirflow' has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
@@ -74,4 +89,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__all__])
+    return sorted({*globals(), *__all__, *_PACKAGES})

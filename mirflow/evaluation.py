@@ -17,6 +17,7 @@ from .cells import CELL_ATTRS, Cells, concatenate_cells
 from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
 from .flow.block import score_block
 from .flow.graph import to_arrays
+from .flow.lazy import LazyCollection
 from .flow.work import BlockWork, TrackWork, block_size
 from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .plan import Reference
@@ -24,14 +25,16 @@ from .readers.held import HeldSource
 from .readers.jams_objects import is_jams
 from .readers.meeting import NAMED, RenamedSource, Truths, call_tracks
 from .readers.read import read
+from .readers.sources import Source
 from .status import Status
 
 if TYPE_CHECKING:
     import xarray as xr
 
 Annotated = Any
-"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a path or a jams object; of sound
-also a list of paths."""
+"""An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a `LazyCollection`, a path or a
+jams object; of sound also a list of paths."""
+Plain = Annotation | Collection | LazyCollection
 
 
 def evaluate(
@@ -48,9 +51,10 @@ def evaluate(
 
     Parameters
     ----------
-    reference, estimate : xr.Dataset, Annotation, Collection, path or jams object
-        Two annotations, or two collections; of collections the union of the tracks is scored. Of sound also a folder, a
-        list of paths, or a path with ``{source}``: one file for each source.
+    reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
+        Two annotations, or two collections; of collections the union of the tracks is scored. The files of a lazy
+        collection are read block by block, and one that cannot be read is a track with that status. Of sound also a
+        folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task that `load` was told, or the only one with metrics for this kind of annotation.
     metrics : sequence of str or None
@@ -92,12 +96,12 @@ def evaluate(
     rules = get_task(task).convention(convention, classes)
     measures = rules.select(metrics)
     rules.demand_classes(measures)
-    references, estimates = _named(left), _named(right)
+    references, estimates = _sources(left, "reference"), _sources(right, "estimate")
     if single:  # whatever the two are called
         estimates = dict(zip(references, estimates.values(), strict=True))
     elif left.kind in NAMED:
         called = call_tracks(estimates, references)
-        estimates = {called[track]: annotation for track, annotation in estimates.items()}
+        estimates = {called[track]: source for track, source in estimates.items()}
     works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes, single=single)
     cells = concatenate_cells(map(score_block, works))
     if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
@@ -107,8 +111,8 @@ def evaluate(
     return result.isel(track=0, drop=True) if single else result
 
 
-def _plain(value: Annotated, task: str | None) -> Annotation | Collection:
-    if isinstance(value, Annotation | Collection):
+def _plain(value: Annotated, task: str | None) -> Plain:
+    if isinstance(value, Plain):
         return value
     if hasattr(value, "data_vars"):
         if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: the task says what it holds
@@ -122,7 +126,7 @@ def _plain(value: Annotated, task: str | None) -> Annotation | Collection:
     raise AnnotationError(f"not an annotation: {type(value).__name__}; give a path, a dataset or a JAMS object")
 
 
-def _task_of(given: Annotated, plain: Annotation | Collection) -> str:
+def _task_of(given: Annotated, plain: Plain) -> str:
     attrs: Mapping[str, Any] = getattr(given, "attrs", {})
     if "task" in attrs:
         return str(attrs["task"])
@@ -132,7 +136,7 @@ def _task_of(given: Annotated, plain: Annotation | Collection) -> str:
     return possible[0]
 
 
-def _demand_kind(task: str, reference: Annotation | Collection, estimate: Annotation | Collection) -> None:
+def _demand_kind(task: str, reference: Plain, estimate: Plain) -> None:
     """Refuse annotations of another kind than the task compares.
 
     Raises
@@ -145,10 +149,17 @@ def _demand_kind(task: str, reference: Annotation | Collection, estimate: Annota
             raise AnnotationError(f"the {side} holds {value.kind}, the task {task} compares {wanted}")
 
 
-def _named(value: Annotation | Collection) -> dict[str, Annotation]:
+def _sources(value: Plain, side: str) -> dict[str, Source]:
+    """What to read of each track; of what is in memory nothing is read."""
+    if isinstance(value, LazyCollection):
+        return dict(zip(value.tracks, value.sources, strict=True))
     if isinstance(value, Annotation):
-        return {str(value.attrs.get("track", "")): value} if "track" in value.attrs else {"": value}
-    return {track: value.annotation(track) for track in value.tracks}
+        named = {str(value.attrs.get("track", "")): value}
+    else:
+        named = {track: value.annotation(track) for track in value.tracks}
+    return {
+        track: HeldSource(one, str(one.attrs.get("source", f"{side} {track}".strip()))) for track, one in named.items()
+    }
 
 
 def _works(
@@ -156,18 +167,16 @@ def _works(
     rules: Convention,
     grid: Grid,
     measures: Sequence[Measure],
-    references: Mapping[str, Annotation],
-    estimates: Mapping[str, Annotation],
+    references: Mapping[str, Source],
+    estimates: Mapping[str, Source],
     classes: Classes | None,
     *,
     single: bool,
 ) -> list[BlockWork]:
     tracks = []
     for track in dict.fromkeys([*references, *estimates]):
-        found, other = references.get(track), estimates.get(track)
-        own = () if found is None else (Reference(HeldSource(found, _label(found, "reference", track))),)
-        held = None if other is None else HeldSource(other, _label(other, "estimate", track))
-        tracks.append(TrackWork(track, own, ("estimate",), (held,), (0,)))
+        own = (Reference(references[track]),) if track in references else ()
+        tracks.append(TrackWork(track, own, ("estimate",), (estimates.get(track),), (0,)))
     names, size = tuple(map(str, measures)), block_size(task)
     met = with_met_names(tracks, task, classes, single=single)
     return [
@@ -198,10 +207,6 @@ def with_met_names(
     if warning:
         warnings.warn(warning, MirflowWarning, stacklevel=3)
     return tracks if single else [replace(one, estimates=(met.get(one.track),)) for one in tracks]
-
-
-def _label(annotation: Annotation, side: str, track: str) -> str:
-    return str(annotation.attrs.get("source", f"{side} {track}".strip()))
 
 
 def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, Any]) -> xr.Dataset:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .analysis.accessor import register
 from .annotations import collection as collections
 from .annotations.annotation import Annotation, from_dataset, to_dataset
 from .annotations.collection import Collection
@@ -132,7 +131,6 @@ def load_collection(
     """
     reading = make_reading(task, namespace=namespace, format=format, **options)
     sources = _sources(pattern, reading, annotator)
-    register()
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     return collection if lazy else _read(collection)
 

@@ -15,7 +15,7 @@ import numpy as np
 from .analysis.cautions import kept_cautions
 from .analysis.comparison.sides import IMPORTED
 from .cells import Cells
-from .errors import RunError, StoreError
+from .errors import PipelineError, Problem, RunError, StoreError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
 from .job import Job, failures, incomplete_counts, previous_of, status_counts, stored_group
@@ -25,7 +25,7 @@ from .plan import EvaluationPlan, Stale, stale_cells
 from .plan import describe as describe_plan
 from .progress import Progress
 from .status import EMPTY, FAILED, Status
-from .store.columns import column
+from .store.columns import column, plain_attrs, usable_text
 from .store.packs import open_pack
 from .store.writer import StoreWriter
 
@@ -249,7 +249,7 @@ def _publish(
     return tuple(reports), published
 
 
-def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None) -> xr.DataTree:
+def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
     """A pipeline's scores as a lazy tree: nothing is computed until it is asked for.
 
     Parameters
@@ -257,22 +257,38 @@ def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None) -> xr
     pipeline : path
     root : path or None
         Instead of that of the file.
+    block : int or None
+        Tracks of a chunk. None: the file's ``execution.block`` if it has one, else 1. Of a chunk that is asked for all
+        systems are read, and no other track; chunks that are asked for together are scored together, so that small
+        ones cost little. With more than 10,000 tracks larger ones spare dask work.
 
     Returns
     -------
     xr.DataTree
-        One group an evaluation, with the variables and coordinates of a store's group, as dask arrays with a chunk for
-        each block of tracks.
+        One group an evaluation, with the variables and coordinates of a store's group but for ``stamp``, as dask
+        arrays with a chunk for each block of tracks. Where the labels of a metric are known only from the files, as
+        those of a confusion of classes that the pipeline does not list, the evaluation's files are read now.
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong, or the block is.
     """
     import xarray as xr
 
-    return xr.DataTree.from_dict({one.name: _lazy(one) for one in plan(pipeline, root=root).plans})
+    if block is not None and block < 1:
+        raise PipelineError([Problem("block", f"{block} is not a number of tracks, which is at least 1")], pipeline)
+    planned = plan(pipeline, root=root)
+    execution = planned.pipeline.execution
+    size = block or (execution.block if "block" in execution.model_fields_set else 1)
+    return xr.DataTree.from_dict({one.name: _lazy(replace(one, max_block=size)) for one in planned.plans})
 
 
 def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     import xarray as xr
 
-    from .flow.graph import expected_extras, lazy_scores
+    from .flow.chunks import lazy_scores
+    from .flow.graph import expected_extras
 
     scalars = [measure for measure in plan.measures if not measure.metric.dims]
     works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
@@ -280,12 +296,12 @@ def _lazy(plan: EvaluationPlan) -> xr.Dataset:
     variables = lazy_scores(works, plan.systems, len(scalars), extras)
     coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
     coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
-    coords |= {name: ("track", column(values)) for name, values in plan.track_meta.items()}
-    coords |= {name: ("system", column(values)) for name, values in plan.system_meta.items()}
+    for dim, named in (("track", plan.track_meta), ("system", plan.system_meta)):
+        coords |= {name: (dim, usable_text(column(values))) for name, values in named.items()}
     for sparse in extras.values():
         coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
     attrs = {"task": plan.task, "convention": plan.convention, "grid": plan.grid, **kept_cautions(plan.cautions)}
-    return xr.Dataset(variables, coords, attrs)
+    return xr.Dataset(variables, coords, plain_attrs(attrs))
 
 
 def preview(

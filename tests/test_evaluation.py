@@ -14,6 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord
+from mirflow.status import Status
 from tests.datasets import write_dataset
 
 
@@ -150,3 +151,37 @@ def test_paths_that_do_not_fit_are_errors(tmp_path: Path) -> None:
     (tmp_path / "ref" / "t00.csv").write_text("0,1,C\n")
     with pytest.raises(AnnotationError, match="two files of track 't00'"):
         mirflow.evaluate_paths(tmp_path / "ref", tmp_path / "est" / "ada", "chord")
+
+
+class TestLazyCollections:
+    """Collections whose files are read block by block while they are scored."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        for side, labels in (("ref", ("C:maj", "G:7", "A:min")), ("est", ("C:maj", "G:maj", "F:maj"))):
+            (tmp_path / side).mkdir()
+            for track, label in enumerate(labels):
+                (tmp_path / side / f"t{track}.lab").write_text(f"0 2 {label}\n2 3 N\n")
+        return tmp_path
+
+    def collection(self, folder, side, *, lazy, **how):
+        return mirflow.load_collection(folder / side / "{track}.lab", "chord", lazy=lazy, **how)
+
+    @pytest.mark.parametrize(("left", "right"), [(True, True), (True, False), (False, True)])
+    def test_they_are_scored_as_if_they_had_been_read(self, folder, left, right):
+        lazily = [self.collection(folder, *one[:1], lazy=one[1]) for one in (("ref", left), ("est", right))]
+        at_once = [self.collection(folder, side, lazy=False) for side in ("ref", "est")]
+        xr.testing.assert_identical(mirflow.evaluate(*lazily, "chord"), mirflow.evaluate(*at_once, "chord"))
+
+    def test_a_file_that_cannot_be_read_is_a_track_without_scores(self, folder):
+        lazy = [self.collection(folder, side, lazy=True) for side in ("ref", "est")]
+        (folder / "est" / "t1.lab").write_text("0 x C:maj\n")
+        scores = mirflow.evaluate(*lazy, "chord", metrics=["majmin"])
+        assert scores.status.values.tolist() == [Status.ok, Status.invalid, Status.ok]
+        assert scores.message.values[1].count("t1.lab:1: end is not a number: 'x'") == 1
+        assert scores.score.isnull().sum() == 1
+
+    def test_one_that_is_lazy_and_a_single_annotation_do_not_meet(self, folder):
+        single = mirflow.load(folder / "est" / "t0.lab", "chord")
+        with pytest.raises(AnnotationError, match="two annotations or two collections, not one of each"):
+            mirflow.evaluate(self.collection(folder, "ref", lazy=True), single, "chord")

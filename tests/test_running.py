@@ -14,7 +14,10 @@ import mirflow
 from mirflow.cells import Cells
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError, RunError, StoreLockedError
+from mirflow.flow import chunks
 from mirflow.flow import execute as execution
+from mirflow.flow.block import score_block
+from mirflow.readers.sources import FileSource
 from mirflow.running import RunReport, preview
 from mirflow.status import Status
 from mirflow.store.writer import StoreWriter
@@ -241,6 +244,42 @@ def test_a_lazy_tree_computes_nothing_until_asked(folder: Path, monkeypatch: pyt
     (folder / "ref" / "t00.lab").unlink()  # another block's file is never looked at
     part = lazy.score.sel(track="t04", metric="majmin").compute()
     np.testing.assert_array_equal(part, eager.score.sel(track="t04", metric="majmin"))
+
+
+@pytest.mark.parametrize(("said", "asked", "size"), [("", None, 1), ("", 4, 4), ("2", None, 2), ("2", 1, 1)])
+def test_one_lazy_cell_reads_the_files_of_its_chunk_alone(
+    folder: Path, said: str, asked: int | None, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pipeline = folder / "pipeline.yaml"
+    lines = [line for line in pipeline.read_text().splitlines() if not line.startswith("execution")]
+    pipeline.write_text("\n".join([*lines, f"execution: {{block: {said}}}" if said else "", ""]))
+    score = mirflow.open_pipeline(pipeline, block=asked)["chord"].score
+    assert max(score.chunks[1]) == size
+    read: list[str] = []
+    monkeypatch.setattr(
+        FileSource, "read", lambda self, real=FileSource.read: (read.append(Path(self.path).stem), real(self))[1]
+    )
+    score.sel(system="ada", track="t05", metric="majmin").compute(scheduler="synchronous")
+    first = 5 // size * size
+    assert sorted(read) == sorted(f"t{track:02}" for track in range(first, 6) for _ in ("ref", "ada", "bob"))
+
+
+def test_lazy_chunks_that_are_asked_together_are_scored_together(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = mirflow.open_pipeline(folder / "pipeline.yaml", block=1)
+    scored: list[list[str]] = []
+    monkeypatch.setattr(
+        chunks, "score_block", lambda work: (scored.append([one.track for one in work.tracks]), score_block(work))[1]
+    )
+    part = tree["chord"].to_dataset()[["score", "weight", "message"]].sel(track=["t04", "t01"])
+    part = part.compute(scheduler="synchronous")
+    assert scored == [["t01", "t04"]]
+    run(folder)
+    np.testing.assert_array_equal(part.score, scores(folder).score.sel(track=["t04", "t01"]))
+
+
+def test_a_chunk_without_tracks_is_refused(folder: Path) -> None:
+    with pytest.raises(PipelineError, match="block: 0 is not a number of tracks, which is at least 1"):
+        mirflow.open_pipeline(folder / "pipeline.yaml", block=0)
 
 
 def test_a_lazy_tree_has_what_a_store_has(folder: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -114,16 +113,6 @@ class DataTreeAccessor(Inference):
         return xr.DataTree.from_dict({path: coverage(node.to_dataset()) for path, node in nodes.items()})
 
 
-@functools.cache
-def register() -> None:
-    """Give xarray's datasets and trees the accessor; once a process, however often it is called."""
-    import xarray as xr
-
-    untyped: Any = xr  # these two functions of xarray have no annotations
-    untyped.register_dataset_accessor("mirflow")(DatasetAccessor)
-    untyped.register_datatree_accessor("mirflow")(DataTreeAccessor)
-
-
 Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 
 
@@ -152,16 +141,16 @@ def open_store(path: Stores) -> xr.DataTree:
         If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
         :func:`mirflow.analysis.joining.join_trees`.
     """
+    from ..store.labelled import usable_tree
     from ..store.open import open_store as open_tree
 
-    register()
     if isinstance(path, str | Path):
-        return open_tree(path)
+        return usable_tree(open_tree(path))
     from .joining import join_trees
 
     if isinstance(path, Mapping):
-        return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
-    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
+        return usable_tree(join_trees({name: open_tree(one) for name, one in path.items()}, label=True))
+    return usable_tree(join_trees({name: open_tree(one) for name, one in name_stores(path).items()}))
 
 
 def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:

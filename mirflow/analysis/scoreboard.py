@@ -13,6 +13,8 @@ import numpy.typing as npt
 
 from ..errors import QueryError
 from ..ragged import Float
+from ..status import Status
+from ..store.columns import nested_attrs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -24,6 +26,7 @@ Loaded = tuple[Float, Float, Status8, Float]
 
 _COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
 _VARIABLES = ("score", "weight", "status")
+_DIMS = ("system", "track", "metric")
 
 
 class Sibling(Protocol):
@@ -126,45 +129,68 @@ def from_dataset(ds: xr.Dataset) -> Scoreboard:
     Raises
     ------
     QueryError
-        If it lacks some of them.
+        If it lacks some of them, or a dim.
     """
-    lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables]
-    if lacking:
-        raise QueryError(f"not the scores of an evaluation: no {', '.join(lacking)} in this dataset")
+    _check_variables(ds)
 
     def load(systems: Systems) -> Loaded:
         names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
         # All in one call: scores, weights and statuses of a lazy dataset come from the same computation.
         part = ds[names].isel(system=list(systems)).compute().transpose("system", "track", "metric")
-        known = "duration" in part.data_vars
-        duration = part["duration"].values if known else np.full(part.sizes["track"], np.nan)
-        return part["score"].values, part["weight"].values, part["status"].values, duration
+        duration = np.full(part.sizes["track"], np.nan)
+        if "duration" in part.data_vars:  # over systems too, where datasets were joined along them
+            lengths = part["duration"]
+            duration = (lengths.max("system") if "system" in lengths.dims else lengths).values
+        # Cells that xarray filled when it joined or masked datasets are those that nobody has computed.
+        weight, status = part["weight"].fillna(0).values, part["status"].fillna(Status.not_computed).values
+        return part["score"].values, weight, status.astype(np.int8), duration
 
-    dims = ("system", "track", "metric")
-    coords: dict[str, dict[str, Array]] = {dim: {} for dim in dims}
+    coords: dict[str, dict[str, Array]] = {dim: {} for dim in _DIMS}
     for name, coord in ds.coords.items():
-        if len(coord.dims) == 1 and coord.dims[0] in coords and name not in dims:
-            coords[str(coord.dims[0])][str(name)] = coord.values
+        if len(coord.dims) == 1 and coord.dims[0] in coords and name not in _DIMS:
+            coords[str(coord.dims[0])][str(name)] = _filled_text(coord.values)
 
     def text_of(name: str) -> Array:
-        return ds[name].transpose("system", "track").values if name in ds.data_vars else _no_text()
+        if name not in ds.data_vars:
+            return _no_text()
+        return _filled_text(ds[name].transpose("system", "track").values)
 
     extra = {
         str(name): _Variable(array.transpose("system", "track", ...))
         for name, array in ds.data_vars.items()
-        if {"system", "track"} < set(array.dims) != set(dims)
+        if {"system", "track"} < set(array.dims) != set(_DIMS)
     }
     return Scoreboard(
         _names(ds, "system"),
         _names(ds, "track"),
         _names(ds, "metric"),
         coords,
-        ds.attrs,
+        nested_attrs({str(name): value for name, value in ds.attrs.items()}),
         load,
         extra,
         partial(text_of, "message"),
         partial(text_of, "digest"),
     )
+
+
+def _check_variables(ds: xr.Dataset) -> None:
+    lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables and name not in _DIMS]
+    if lacking:
+        raise QueryError(f"not the scores of an evaluation: no {', '.join(lacking)} in this dataset")
+    for dim in _DIMS:
+        if dim not in ds["score"].dims:
+            how = f"choose it with a list, sel({dim}=['x'])" if dim in ds.coords else f"expand_dims({dim}=['x'])"
+            raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
+
+
+def _filled_text(values: Array) -> Array:
+    """A coordinate's values with empty text where xarray filled text with NaN."""
+    if values.dtype.kind != "O":
+        return values
+    known = [isinstance(one, str) for one in values.flat]
+    if not any(known) or not all(one != one for one, text in zip(values.flat, known, strict=True) if not text):
+        return values
+    return np.where(np.reshape(known, values.shape), values, "")
 
 
 def _names(ds: xr.Dataset, dim: str) -> list[str]:

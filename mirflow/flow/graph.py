@@ -1,36 +1,36 @@
-"""Blocks of work as a dask graph: one task a block, and lazy labelled arrays over all of them."""
+"""Blocks of work as dask tasks, and their cells as dense arrays."""
 
 from __future__ import annotations
 
 import functools
 import uuid
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..annotations.annotation import to_ragged
 from ..annotations.schema import kind_of
-from ..cells import CELL_ATTRS, Cells
-from ..errors import MetricError
+from ..cells import Cells, concatenate_cells
 from ..metrics.base import Sparse, get_task
-from ..plan import EvaluationPlan
+from ..plan import EvaluationPlan, Stale
 from ..ragged import Column, Int
 from .block import score_block
 from .combine import EACH_SCORE, EACH_WEIGHT, name_extras
 from .side import empty_annotation
-from .work import BlockWork
+from .work import BLOCK, BlockWork, works_of
 
-_CELL_TYPES: Mapping[str, Any] = {
+CELL_TYPES: Mapping[str, Any] = {
     "score": np.float64,
     "weight": np.float64,
     "status": np.int8,
     "repairs": np.int32,
-    "message": np.dtypes.StringDType(),
-    "digest": np.dtypes.StringDType(),
-    "stamp": np.int64,
+    "message": object,
+    "digest": object,
     "duration": np.float64,
 }
+_NOTHING: Mapping[str, Any] = {"score": np.nan, "message": "", "digest": ""}
 
 
 def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
@@ -50,51 +50,6 @@ def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
     ]
 
 
-def lazy_scores(
-    works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
-) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-    """Lazy arrays over all systems and the tracks of all blocks.
-
-    Parameters
-    ----------
-    works : sequence of BlockWork
-        Each with every system of its tracks.
-    systems : sequence of str
-    width : int
-        Number of scalar measures.
-    extras : mapping of str to Sparse
-        What the results with extra dims will look like; only dims, coords, attrs and fill are used.
-
-    Returns
-    -------
-    dict of str to (dims, dask array, attrs)
-        What the group of a store has, all from one task a block, and the extras.
-    """
-    import dask
-    import dask.array as da
-
-    task = dask.delayed(to_arrays, pure=True)
-    arrays = [task(block, tuple(systems), dict(extras)) for block in lazy_blocks(works)]
-    cell = ("system", "track")
-    layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
-    for name, dtype in _CELL_TYPES.items():
-        layout[name] = (cell, (), dtype, CELL_ATTRS[name])
-    for name in ("score", "weight"):
-        layout[name] = ((*cell, "metric"), (width,), np.float64, CELL_ATTRS[name])
-    layout["duration"] = (("track",), (), np.float64, CELL_ATTRS["duration"])
-    for name, sparse in extras.items():
-        layout[name] = ((*cell, *sparse.dims), tuple(map(len, sparse.coords)), np.float64, sparse.attrs)
-    lazy: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
-    for name, (dims, tail, dtype, attrs) in layout.items():
-        head = () if name == "duration" else (len(systems),)
-        parts = [
-            da.from_delayed(block[name], (*head, len(work.tracks), *tail), dtype)
-            for block, work in zip(arrays, works, strict=True)
-        ]
-        lazy[name] = (dims, da.concatenate(parts, axis=len(head)), dict(attrs))
-    return lazy
-
-
 def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]) -> dict[str, Any]:
     """The cells of one block as dense arrays over (system, track of the block, ...)."""
     tracks = {name: place for place, name in enumerate(dict.fromkeys(cells.track))}
@@ -104,10 +59,10 @@ def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]
     shape = (len(systems), len(tracks))
     arrays: dict[str, Any] = {"duration": np.zeros(len(tracks))}
     arrays["duration"][column] = cells.duration
-    for name, dtype in _CELL_TYPES.items():
+    for name, dtype in CELL_TYPES.items():
         if name != "duration":
             values = np.asarray(getattr(cells, name), dtype=dtype)
-            dense = np.full((*shape, *values.shape[1:]), np.nan if name == "score" else np.zeros(1, dtype)[0], dtype)
+            dense = np.full((*shape, *values.shape[1:]), _NOTHING.get(name, 0), dtype)
             dense[row, column] = values
             arrays[name] = dense
     for name, like in extras.items():
@@ -129,19 +84,23 @@ def _put(dense: Column, sparse: Sparse, like: Sparse, row: Int, column: Int) -> 
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
-    """What the results with extra dims of a plan will look like: those of a block without any cell."""
+    """What the results with extra dims of a plan will look like: those of a block without any cell.
+
+    Where labels are known only from the files, such as classes that nobody has listed, the files are read now, and
+    these results are made once to get the labels that a run would find.
+    """
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
     none = np.zeros(0, dtype=np.int64)
     found = convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras
+    unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
+    if unlabelled:
+        measures = tuple(one for one in plan.measures if one.variable in unlabelled)
+        works = works_of(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
+        scored = concatenate_cells(map(score_block, works)).extras
+        known = {name: scored[name].coords for name in unlabelled & scored.keys()}
+        found = {name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in found.items()}
     extras = name_extras(found, plan.measures)
-    for name, sparse in extras.items():
-        for dim, labels in zip(sparse.dims, sparse.coords, strict=True):
-            if not labels:
-                raise MetricError(
-                    f"{name}: its labels along {dim!r} are known only when all files have been read, so it cannot be "
-                    "lazy; run the pipeline and open its store"
-                )
     if plan.combine == "each":
         dims = ("annotator", "metric")
         coords = (plan.annotators, tuple(str(measure) for measure in plan.measures if not measure.metric.dims))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ def column(values: Sequence[Entry]) -> Array:
     return strings(_text(value) for value in values)
 
 
+def usable_text(array: Array) -> Array:
+    """Text of a store as objects, which have a common type with NaN and with other text; other arrays as they are."""
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
 def _text(value: Entry) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
@@ -70,3 +76,37 @@ def safe_name(name: str) -> str:
     ('release_year', 'x', 'unnamed')
     """
     return _UNSAFE.sub("_", name.strip()).lstrip("_.") or "unnamed"
+
+
+NESTED = "json"
+"""The attribute that names those of the others that hold JSON."""
+
+
+def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes that every format takes: what is nested as JSON, and in ``json`` the names of what is so.
+
+    Examples
+    --------
+    >>> plain_attrs({"task": "chord", "versions": {"numpy": "2.4"}})
+    {'task': 'chord', 'versions': '{"numpy": "2.4"}', 'json': 'versions'}
+    """
+    nested = [name for name, value in attrs.items() if _is_nested(value)]
+    plain = {name: json.dumps(value) if name in nested else value for name, value in attrs.items()}
+    return {**plain, NESTED: " ".join(nested)} if nested else plain
+
+
+def _is_nested(value: object) -> bool:
+    deep = isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
+    return value is None or isinstance(value, Mapping | bool) or deep
+
+
+def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that :func:`plain_attrs` made plain.
+
+    Examples
+    --------
+    >>> nested_attrs(plain_attrs({"versions": {"numpy": "2.4"}}))
+    {'versions': {'numpy': '2.4'}}
+    """
+    nested = str(attrs.get(NESTED, "")).split()
+    return {name: json.loads(v) if name in nested else v for name, v in attrs.items() if name != NESTED}

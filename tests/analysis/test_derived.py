@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.accessor import register
 from mirflow.analysis.derived import derive
 from mirflow.analysis.extra import ask_extra
 from mirflow.analysis.inference import compare, friedman, intervals
@@ -96,7 +95,6 @@ class TestTheSameAsAPlainMetric:
         assert "over source=vocals" in " ".join(one.get_text() for one in derived.figure.texts + derived.texts)
 
     def test_from_xarray(self):
-        register()
         found = separated().mirflow.compare("source_sdr", over=VOCALS, replicates=200)
         assert found["metric"].values.tolist() == ["source_sdr"]
         assert found.attrs["over"] == "source=vocals"

@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.accessor import register
 from mirflow.analysis.aggregate import ask
 from mirflow.analysis.query import aggregate, boards_of, choose, coverage, headline_metrics, query
 from mirflow.analysis.question import Question
@@ -66,7 +65,6 @@ class TestGroups:
             query(tree, "only", group="chord")
 
     def test_a_word_that_no_question_has(self, tree):
-        register()
         with pytest.raises(TypeError, match=r"query\(\) got an unexpected keyword argument 'wher'; did you mean 'wher"):
             tree["chord"].mirflow.query("majmin", wher="year > 1970")
         with pytest.raises(TypeError, match=r"worst\(\) got an unexpected keyword argument 'system_'"):
@@ -140,11 +138,6 @@ class TestHeadline:
 
 
 class TestAccessor:
-    @pytest.fixture(autouse=True)
-    def registered(self):
-        register()
-        register()
-
     def test_on_a_tree(self, tree):
         xr.testing.assert_identical(tree.mirflow.query("only"), query(tree, "only"))
         assert list(tree.mirflow.coverage().children) == ["chord", "chord_mirex2013"]

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.accessor import register
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.analysis.worst import extremes
@@ -125,7 +124,6 @@ class TestShown:
 
 class TestDataset:
     def test_of_each_system(self):
-        register()
         ds = make_group(SCORES).mirflow.worst("majmin", 2)
         assert ds["track"].dims == ("system", "rank")
         assert ds["track"].sel(system="S1").values.tolist() == ["t0", "t2"]
@@ -133,14 +131,12 @@ class TestDataset:
         assert ds.attrs["order"] == "worst"
 
     def test_systems_with_fewer_tracks(self):
-        register()
         status = [[Status.failed] * 3 + [Status.ok], [Status.ok] * 4]
         ds = make_group(SCORES, status=status).mirflow.worst("majmin", 2)
         assert ds["track"].values.tolist() == [["t3", ""], ["t0", "t2"]]
         assert np.isnan(ds["value"].values[0, 1])
 
     def test_overall(self):
-        register()
         ds = make_group(SCORES).mirflow.worst("majmin", 2, overall=True, best=True)
         assert ds["track"].values.tolist() == ["t0", "t3"]
         assert ds["score"].sel(system="S0").values.tolist() == [0.9, 0.4]

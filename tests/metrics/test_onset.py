@@ -229,11 +229,12 @@ class TestClassesOfFiles:
         matched = counts.sel(count="matched", system="one").sum("track")
         assert matched.to_series().to_dict() == {"bass": 2.0, "cymbal": 1.0, "snare": 1.0}
 
-    def test_classes_cannot_be_lazy(self, pipeline: Path) -> None:
-        with pytest.raises(
-            MetricError, match=r"by_class_0\.05: its labels along 'class' are known only when all files"
-        ):
-            mirflow.open_pipeline(pipeline)
+    def test_a_lazy_pipeline_has_the_classes_of_all_tracks(self, pipeline: Path) -> None:
+        mirflow.run(pipeline)
+        stored = mirflow.open_store(pipeline.with_name("drums.zarr"))["onset"]["by_class_0.05"]
+        lazy = mirflow.open_pipeline(pipeline)["onset"]["by_class_0.05"]
+        assert lazy["class"].values.tolist() == ["bass", "cymbal", "snare"]
+        np.testing.assert_array_equal(lazy.compute(), stored)
 
 
 def test_evidence_shows_hits_misses_and_extra_onsets() -> None:

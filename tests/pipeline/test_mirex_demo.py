@@ -59,6 +59,19 @@ def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path) -> None:
         assert tree[name]["metric"].values[0] == metric
 
 
+def test_it_opens_lazily_with_what_its_store_has(store: Path) -> None:
+    stored, tree = mirflow.open_store(store), mirflow.open_pipeline(PIPELINES / "mirex-demo.yaml")
+    assert set(tree.children) == TASKS
+    for name in TASKS:
+        lazy, own = tree[name].to_dataset(), stored[name].to_dataset()
+        assert set(lazy.variables) == set(own.variables)
+        assert all(lazy[key].chunks is not None for key in lazy.data_vars)
+        lazy = lazy.compute(scheduler="synchronous")
+        for key in lazy.variables:
+            assert lazy[key].dims == own[key].dims
+            np.testing.assert_array_equal(lazy[key].values, own[key].values, err_msg=f"{name} {key}")
+
+
 @pytest.mark.parametrize("name", sorted(TASKS))
 def test_hasty_systems_do_not_win(store: Path, name: str) -> None:
     answer: xr.Dataset = mirflow.open_store(store)[name].mirflow.query()

@@ -8,7 +8,6 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 
-from mirflow.analysis.accessor import register
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
@@ -166,10 +165,6 @@ class TestFriedman:
 
 
 class TestAccessor:
-    @pytest.fixture(autouse=True)
-    def registered(self):
-        register()
-
     def test_on_a_dataset(self, groups):
         ds, board = groups["chord"], from_dataset(groups["chord"])
         how = {"replicates": 50, "rng": 3, "cluster": "artist"}
