@@ -81,7 +81,9 @@ def _error(reference: Signal, estimate: Signal) -> float:
 ERROR = Metric(
     "error", "Error", "energy of the error over that of the reference", "1", orientation="lower", perfect=0.0
 )
-TASK = Task("separation", "Rehearsal", {"mir_eval": Convention("mir_eval", "", (ERROR,), _clean, _score)})
+TASK = Task(
+    "separation", "Rehearsal", {"mir_eval": Convention("mir_eval", "", (ERROR,), _clean, _score)}, (ERROR.name,)
+)
 
 
 @pytest.fixture

@@ -102,7 +102,7 @@ class TestStars:
         lines = ask("query", store, *MEAN, "--ci", "--significance").splitlines()
         assert ["*" in line for line in lines[3:6]] == [True, True, False]
         assert all("[" in line for line in lines[3:6])
-        assert any(line.startswith("*: not significantly different from the best") for line in lines)
+        assert any(line.startswith("*: not told apart from the best") for line in lines)
 
     def test_a_deviation_has_no_best_one(self, store: Path) -> None:
         text = ask("query", store, *RECALL, "--across", "class=mean,std", "--significance", "--format", "latex")
@@ -120,7 +120,7 @@ class TestStars:
 
     def test_programs_learn_how_it_was_found(self, store: Path) -> None:
         found = json.loads(ask("query", store, *MEAN, "--significance", 0.9, "--format", "json"))
-        assert {(row["test"], row["correction"], row["test_level"]) for row in found} == {("permutation", "holm", 0.9)}
+        assert {(row["test"], row["correction"], row["test_level"]) for row in found} == {("permutation", "max-t", 0.9)}
 
     def test_as_labelled_arrays(self, store: Path) -> None:
         board, question = read_store(store)["genres"], Question("confusion", "recall")

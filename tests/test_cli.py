@@ -72,7 +72,7 @@ class TestQuery:
         assert {line.split()[2] for line in lines[3:5]} == {"3"}
         assert lines[-2:] == [
             "wcsr: mean over the tracks, weighted by their evaluated seconds",
-            "missing (common): 1 of 8 cells; only the tracks that every system has",
+            "missing (common): 1 of 8 cells (system and track); only the tracks that every system has",
         ]
 
     def test_a_metric_of_two_groups_gets_a_table_for_each(self, store):
@@ -315,6 +315,18 @@ class TestRun:
         assert f"the store also holds confusion@sevenths: mirflow query {store}" in result.stdout
         assert "system ada" in invoke("query", store).stdout
         assert "confusion_sevenths(system, track, ref_class, est_class)" in invoke("show", store).stdout
+
+    def test_the_table_and_the_summary_of_a_run_count_the_same_cells(self, tmp_path):
+        write_dataset(tmp_path)
+        # Fourths have a root and no mode; a bass outside of the chord has no inversion.
+        for track, label in (("t00", "C:sus4"), ("t01", "C:maj/2"), ("t02", "C:maj/2")):
+            (tmp_path / "ref" / f"{track}.lab").write_text(f"0.0 9.0 {label}\n")
+        pipeline = write_pipeline(tmp_path, metrics="[root, majmin, majmin_inv, tetrads_inv]")
+        result = invoke("run", pipeline)
+        said = re.search(r"undefined \(keep\): (\d+) of 12 cells .*, for one or more of 4 metrics", result.stdout)
+        assert said is not None, result.stdout
+        assert f"chord: {said[1]} cells had nothing to measure for one or more of 4 metrics" in result.stderr
+        assert int(said[1]) == 6
 
     def test_two_files_by_a_matrix_alone(self, tmp_path):
         write_dataset(tmp_path, tracks=1)

@@ -172,16 +172,27 @@ class TestLayouts:
         assert "\nin dB: sdr\n" in invoke("query", path).stdout
         assert "\nvalues in dB\n" in invoke("query", path, "-m", "sdr").stdout
 
-    def test_latex_by_the_files_suffix(self, store, tmp_path):
-        invoke("query", store, "--significance", "--ci", "--stacked", "-o", tmp_path / "x.tex")
+    @pytest.fixture
+    def larger(self, tmp_path):
+        ds = random_group(2, 12, 1, standard=["mean"])
+        return write_store(tmp_path / "larger.zarr", {"chord": ds})
+
+    def test_latex_by_the_files_suffix(self, larger, tmp_path):
+        invoke("query", larger, "--significance", "--ci", "--stacked", "-o", tmp_path / "x.tex")
         latex = (tmp_path / "x.tex").read_text()
         assert r"\begin{tabular}" in latex
         assert r"\scriptsize" in latex
         assert r"\textsuperscript{*}" in latex
 
-    def test_significance_for_terminals_and_programs(self, store):
-        assert "*: not significantly different from the best" in invoke("query", store, "--significance").stdout
-        assert [row["like_best"] for row in rows(store, "--significance", 0.9)] == [1, 1]
+    def test_significance_for_terminals_and_programs(self, larger):
+        told = "*: not told apart from the best at 0.05 (permutation test, max-T, n = 12)"
+        assert told in invoke("query", larger, "--significance").stdout
+        assert [row["like_best"] for row in rows(larger, "--significance", 0.9)] == [1, 1]
+
+    def test_four_tracks_have_no_stars_and_a_sentence(self, store):
+        told = "no *: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 4)"
+        assert told in invoke("query", store, "--significance").stdout
+        assert [row["like_best"] for row in rows(store, "--significance")] == [0, 0]
 
     def test_parquet_holds_what_csv_holds(self, store, tmp_path):
         pytest.importorskip("pyarrow")
@@ -296,7 +307,7 @@ class TestPrimary:
 
     def test_a_row_for_each_evaluation(self, campaign):
         lines = invoke("query", campaign, "--primary").stdout.splitlines()
-        assert lines[0] == "the first metric of each evaluation"
+        assert lines[0] == "the headline metric of each evaluation"
         assert lines[1].split() == ["evaluation", "metric", "aggregate", "ada", "bob", "cyd", "n"]
         heads = {line.split()[0]: line.split()[1:3] for line in lines[3:5]}
         assert heads == {"chord": ["majmin", "wcsr"], "beat": ["f_measure@0.02", "mean"]}
@@ -324,10 +335,16 @@ class TestPrimary:
         assert "takes no --metric" in invoke("compare", campaign, "--primary", "-m", "majmin", code=2).output
         assert "say which metric to compare by" in invoke("compare", campaign, code=2).output
 
-    def test_with_intervals_and_marks(self, campaign):
+    def test_with_intervals_and_marks(self, campaign, tmp_path):
         output = invoke("query", campaign, "--primary", "--ci", "--significance").stdout
+        assert "[-]: no interval: at 95 % it takes 6 tracks or more" in output
+        assert "no *: so few units cannot give a corrected p-value below 0.05" in output
+        groups = {"chord": random_group(2, 4, 1), "beat": random_group(2, 12, 1, metrics=["f_measure"])}
+        path = write_store(tmp_path / "two.zarr", groups)
+        output = invoke("query", path, "--primary", "--ci", "--significance").stdout
         assert "confidence interval, bootstrap over tracks" in output
-        assert "*: not significantly different from the best at 0.05" in output
+        assert "*: not told apart from the best at 0.05 (permutation test, max-T, n = 4-12)" in output
+        assert "no * for chord: so few units" in output
 
     def test_programs_get_the_rows_of_these_metrics(self, campaign):
         found = rows(campaign, "--primary")
@@ -336,13 +353,13 @@ class TestPrimary:
 
     def test_latex_gets_the_table(self, campaign):
         output = invoke("query", campaign, "--primary", "--format", "latex").stdout
-        assert r"\caption{The first metric of each evaluation.}" in output
+        assert r"\caption{The headline metric of each evaluation.}" in output
         assert "evaluation & metric & aggregate & ada & bob & cyd & n" in output
 
     @pytest.mark.parametrize("option", [["-m", "majmin"], ["--sort", "name"], ["--worst", 2], ["--pivot", "system"]])
     def test_takes_no_other_metrics_and_layouts(self, campaign, option):
         assert (
-            "--primary shows the first metric of each evaluation"
+            "--primary shows the headline metric of each evaluation"
             in invoke("query", campaign, "--primary", *option, code=2).output
         )
 

@@ -66,6 +66,7 @@ def answer_of(part: Part, by: Names = None, group: str = "") -> Answer:
     grouping = Grouping.of(part.board, part.tracks, as_names(by) or [])
     value, counts, n_tracks = _compute(part, grouping)
     policies = {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    policies |= {name: str(count) for name, count in part.gaps.count_cells().items()}
     if part.valueless:
         policies[VALUELESS] = part.valueless
     return Answer(

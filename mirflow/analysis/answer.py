@@ -16,6 +16,10 @@ from .scoreboard import Array
 if TYPE_CHECKING:
     import xarray as xr
 
+UNTESTED = "untested"
+"""The attribute of an answer that lists, a line each, figures of too few units for any two systems to be told apart."""
+EVERY = "*"
+"""Stands there for all of them."""
 COUNTS = ("n", "n_missing", "n_undefined")
 LONG_NAMES = {
     "value": "aggregate over tracks",
@@ -25,7 +29,7 @@ LONG_NAMES = {
     "n_tracks": "number of tracks asked for",
     "low": "lower end of the confidence interval",
     "high": "upper end of the confidence interval",
-    "like_best": "whether the system does not differ significantly from the best one",
+    "like_best": "whether the system is the best one, or not told apart from it by the test",
 }
 
 
@@ -78,6 +82,18 @@ class Answer:
     low: Float | None = None
     high: Float | None = None
     like_best: Bool | None = None
+
+    @property
+    def n_counted(self) -> Int:
+        """How many tracks count in all groups together, for each system and metric: int64 (systems, metrics)."""
+        return np.asarray(self.counts["n"].sum(axis=-1))
+
+    def cells_with(self, policy: str) -> int:
+        """How many cells, pairs of a system and a track, a policy is about: ``missing`` or ``undefined``.
+
+        A cell counts once, however many of the metrics lack a score of it.
+        """
+        return int(self.attrs[f"{policy}_cells"])
 
     @property
     def ends(self) -> dict[str, Float]:
@@ -135,3 +151,9 @@ class Answer:
             own = dims[2:] if name == "n_tracks" else dims
             variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": LONG_NAMES[name]})
         return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))
+
+
+def show_span(counts: Int) -> str:
+    """A count that is the same everywhere, or the fewest and the most."""
+    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
+    return str(low) if low == high else f"{low}-{high}"

@@ -85,6 +85,11 @@ class ExtraAnswer:
         return self.orientation != "none" or self.nominal
 
     @property
+    def n_counted(self) -> Int:
+        """How many tracks count in all groups together, for each system: int64 (systems,)."""
+        return np.asarray(self.n.sum(axis=-1))
+
+    @property
     def filled(self) -> list[int]:
         """The groups that have tracks; the only one where nothing is grouped."""
         return filled_groups(self.groupings, self.n_tracks)

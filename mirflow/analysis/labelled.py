@@ -88,7 +88,7 @@ class Inference:
         *,
         group: str | None = None,
         test: str = "auto",
-        correction: str = "holm",
+        correction: str = "auto",
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
         """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool
-from .answer import Answer
+from .answer import EVERY, UNTESTED, Answer, show_span
 from .extra import ExtraAnswer
 from .inference import Comparison, compare
 from .question import Question
@@ -24,7 +24,7 @@ def mark_best(
     answer: Marked,
     *,
     level: float = 0.95,
-    correction: str = "holm",
+    correction: str = "auto",
     cluster: str | None = None,
 ) -> Marked:
     """An answer that says which systems do not differ significantly from the best one, itself among them.
@@ -49,17 +49,22 @@ def mark_best(
     names = answer.metrics if isinstance(answer, Answer) else answer.metric
     same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
     found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)
-    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": correction, "test_level": f"{level:g}"}
+    few = [name for metric, name in enumerate(found.metrics) if not found.can_tell(metric)]
+    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": found.attrs["correction"]}
+    counts = found.arrays["n"][np.triu_indices(len(found.systems), 1)]
+    attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
+    if few:
+        attrs[UNTESTED] = EVERY if len(few) == len(found.metrics) else "\n".join(few)
     marks = _like_best(found).reshape(answer.value.shape)
     return replace(answer, like_best=marks, attrs={**answer.attrs, **attrs})
 
 
 def _like_best(found: Comparison) -> Bool:
-    """Whether a system does not differ from the best one, for each figure: bool (systems, metrics)."""
+    """Whether a system is not told apart from the best one, for each figure: bool (systems, metrics)."""
     marks: Bool = np.zeros(found.value.shape, dtype=np.bool_)
     for metric, orientation in enumerate(found.orientations):
         figures = found.value[:, metric]
-        if orientation == "none" or np.isnan(figures).all():
+        if orientation == "none" or np.isnan(figures).all() or not found.can_tell(metric):
             continue
         best = int(np.nanargmin(figures) if orientation == "lower" else np.nanargmax(figures))
         marks[:, metric] = ~found.significant[best, :, metric] & ~np.isnan(figures)

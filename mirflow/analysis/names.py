@@ -79,3 +79,27 @@ def say_undefined(policy: str, valueless: str = "") -> str:
     if policy == "keep" and valueless == "all":
         return "scores with nothing to measure have no value and are left out"
     return UNDEFINED[policy] + (", without a value not at all" if policy == "keep" and valueless else "")
+
+
+MAX_T = "max-t"
+"""Simultaneous p-values by the largest statistic of all pairs."""
+_SPOKEN = {
+    "permutation": "permutation test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "t": "paired t-test",
+    MAX_T: "max-T",
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+    "none": "uncorrected",
+}
+
+
+def say_test(test: str, correction: str) -> str:
+    """A test and its correction, as they are named beside what they say.
+
+    Examples
+    --------
+    >>> say_test("permutation", "max-t")
+    'permutation test, max-T'
+    """
+    return f"{_SPOKEN.get(test, test)}, {_SPOKEN.get(correction, correction)}"

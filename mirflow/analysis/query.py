@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..metrics.base import get_task, tasks
 from ..ragged import Int
 from ..status import Status
 from .across import across
@@ -248,7 +250,7 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
 def primary_answers(
     boards: Mapping[str, Scoreboard], question: Question, ask_one: Callable[[Scoreboard, Question, str], Answer] = ask
 ) -> tuple[list[Answer], dict[str, str]]:
-    """The figures of the first metric of each evaluation, the first one that its pipeline names.
+    """The figures of the headline metric of each evaluation.
 
     Parameters
     ----------
@@ -277,7 +279,7 @@ def primary_answers(
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            found.append(ask_one(board, replace(question, metric=board.metrics[0], exact=True), name))
+            found.append(ask_one(board, replace(question, metric=headline_metric(board), exact=True), name))
     return found, left_out
 
 
@@ -290,8 +292,26 @@ _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 """The chord recalls that campaigns publish since 2013."""
 
 
+def headline_metric(board: Scoreboard) -> str | None:
+    """The metric by which an evaluation ranks its systems; None where none is one number.
+
+    That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored
+    with others only; where it was not scored at all, the first metric of which high or low values are better.
+    """
+    task = str(board.attrs.get("task", ""))
+    names = get_task(task).headline_of(str(board.attrs.get("convention", ""))) if task in tasks() else ()
+    for name in names:
+        if name in board.metrics:
+            return name
+        own = [one for one in board.metrics if re.split("[@(]", one)[0] == name]
+        if own:
+            return own[0]
+    ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
+    return next(iter([*ranking, *board.metrics]), None)
+
+
 def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:
-    """The metrics that a short table shows: the recalls that the field ranks by, else all, of many the first."""
+    """The metrics that a short table shows: the headline, and the recalls of the field, else all, of many the first."""
     standard = board.texts("standard_aggregate")
     recalls = [label for label, kind in zip(board.metrics, standard, strict=True) if kind == "wcsr"]
     found = recalls or board.metrics
@@ -299,4 +319,5 @@ def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:
         found = [label for label in found if "@" not in label and "(" not in label] or found
     if len(found) > most and set(_RECALLS) < set(found):
         found = [label for label in found if label in _RECALLS]
-    return found[:most]
+    first = headline_metric(board)
+    return list(dict.fromkeys([*([] if first is None else [first]), *found]))[:most]

@@ -100,7 +100,7 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
             raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
     for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
         if "primary" in given and name in given:
-            raise click.UsageError(f"--primary shows the first metric of each evaluation and takes no --{name}")
+            raise click.UsageError(f"--primary shows the headline metric of each evaluation and takes no --{name}")
     if "cluster" in given and not {"ci", "significance"} & set(given):
         raise click.UsageError("--cluster is about intervals; add --ci or --significance")
     if "pivot" in given and not for_people(style):
@@ -165,7 +165,7 @@ def _numbers(board: Scoreboard, question: Question, name: str, options: Mapping[
 def _primary(
     boards: Mapping[str, Scoreboard], question: Question, style: str, options: Mapping[str, Any]
 ) -> list[Table]:
-    """The first metric of each evaluation: one table for people, the rows of all for programs."""
+    """The headline metric of each evaluation: one table for people, the rows of all for programs."""
     from ..analysis.query import primary_answers
     from ..report.primary import primary_table
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @click.command("compare", short_help="Say which systems differ, and by how much.")
 @stores_argument
 @click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several.")
-@click.option("--primary", is_flag=True, help="The first metric of each evaluation, one after the other.")
+@click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
 @aggregate_option
 @click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
@@ -37,8 +37,8 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--correction",
-    type=click.Choice(("holm", "bh", "none")),
-    help="For the many pairs of systems. Default: holm.",
+    type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
+    help="For the many pairs of systems. Default: auto, max-t for permutation tests and holm for others.",
 )
 @click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
 @click.option(
@@ -95,7 +95,7 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter do not differ.
     """
-    from ..analysis.query import choose
+    from ..analysis.query import choose, headline_metric
     from ..analysis.question import Question
 
     style = choose_format(style, output)
@@ -119,7 +119,7 @@ def compare_command(
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue
         if primary:
-            question = replace(question, metric=board.metrics[0], exact=True)
+            question = replace(question, metric=headline_metric(board), exact=True)
         asked: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
         found += _tables(board, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
     emit(found, style, output)
@@ -148,4 +148,6 @@ def _check_metrics(metrics: tuple[str, ...], primary: bool, param: dict[str, str
         raise click.UsageError("say which metric to compare by: --metric NAME, or --primary")
     for name, given in (("metric", metrics), ("param", param), ("over", over)):
         if primary and given:
-            raise click.UsageError(f"--primary compares by the first metric of each evaluation and takes no --{name}")
+            raise click.UsageError(
+                f"--primary compares by the headline metric of each evaluation and takes no --{name}"
+            )

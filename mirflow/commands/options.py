@@ -143,7 +143,9 @@ def showing_options(command: Command) -> Command:
     """What stands beside the figures, and how they are laid out."""
     options = [
         across_option,
-        click.option("--primary", is_flag=True, help="One table: the first metric of each evaluation, systems across."),
+        click.option(
+            "--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across."
+        ),
         click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
         click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
         click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),

@@ -40,7 +40,7 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@click.option("--metric", "-m", help="Default: the one that the field looks at first.")
+@click.option("--metric", "-m", help="Default: the headline of the evaluation.")
 @aggregate_option
 @click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
@@ -49,7 +49,8 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
 @over_option
 @click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
-@click.option("--unit", help="critical-difference: what is ranked within. Default: track.")
+@click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
+@click.option("--unit", help="critical-difference: what counts once. Default: track.")
 @click.option(
     "--level",
     type=click.FloatRange(0, 1, min_open=True, max_open=True),
@@ -76,7 +77,7 @@ def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
 
     \b
     distributions        every track, a row for each system
-    critical-difference  mean ranks, with bars over systems that do not differ
+    critical-difference  systems on an axis, with bars over those that are not told apart
     heatmap              tracks x systems
     scatter              two systems against each other, track by track
     tolerance            a metric over a parameter that was swept

@@ -17,6 +17,7 @@ from .reading import check_existing, chosen_annotator, reading_options
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..analysis.answer import Answer
     from ..analysis.scoreboard import Scoreboard
     from ..report.tables import Table
     from ..running import EvaluationReport, RunReport
@@ -46,7 +47,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="What a failed cell means.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed, and compute nothing.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
-@click.option("--primary", is_flag=True, help="Print one table: the first metric of each evaluation.")
+@click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
 @click.pass_context
 def run_command(
@@ -102,11 +103,10 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     from ..report.problems import problem_lines
 
     boards = read_store(report.store)
-    if not quiet:
-        _print_results(report.store, boards, primary)
+    shown = {} if quiet else _print_results(report.store, boards, primary)
     for evaluation in report.evaluations:
         if not quiet:
-            _print_summary(evaluation)
+            _print_summary(evaluation, shown.get(evaluation.plan.name))
         if _worth_telling(evaluation):
             name = evaluation.plan.name
             for line in problem_lines(name, find_problems(boards[name])):
@@ -123,8 +123,14 @@ def _worth_telling(evaluation: EvaluationReport) -> bool:
     return bool(evaluation.failed or evaluation.partly or evaluation.empty)
 
 
-def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> None:
-    """The figures that each evaluation is about, and how to see the others; or only the first one of each."""
+def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> dict[str, Answer]:
+    """The figures that each evaluation is about, and how to see the others; or only the headline of each.
+
+    Returns
+    -------
+    dict of str to Answer
+        What was printed, by the name of its evaluation.
+    """
     from ..analysis.aggregate import ask
     from ..analysis.query import headline_metrics, primary_answers
     from ..analysis.question import BEST, Question
@@ -133,16 +139,18 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
     if primary:
         found, bare = primary_answers(boards, Question())
         emit([primary_table(found, left_out=bare)], "table")
-        return
-    tables = []
+        return {answer.attrs["group"]: answer for answer in found}
+    tables, shown = [], {}
     for name, board in boards.items():
         notes = _more(store, name, board, headline_metrics(board))
         if board.metrics:
             question = Question(headline_metrics(board), exact=True, sort=BEST)
-            tables += tables_of(ask(board, question, name), "table", notes=notes)
+            shown[name] = ask(board, question, name)
+            tables += tables_of(shown[name], "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
+    return shown
 
 
 def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
@@ -175,15 +183,17 @@ def _quoted(store: Path) -> str:
     return shlex.quote(str(_below(store)))
 
 
-def _print_summary(evaluation: EvaluationReport) -> None:
-    """What was computed and what became of it."""
+def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
+    """What was computed and what became of it; cells with nothing to measure are those of the figures above."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
     name = evaluation.plan.name
     click.echo(f"{name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
-    if evaluation.undefined:
-        cells = counted(evaluation.undefined, "cell")
-        note = "had nothing to measure for some metrics and count with the score that they have (--undefined skip: not)"
+    count = 0 if shown is None else shown.cells_with("undefined")
+    if shown is not None and count:
+        cells = counted(count, "cell")
+        what = f"one or more of {len(shown.metrics)} metrics" if shown.metrics[1:] else shown.metrics[0]
+        note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
         click.echo(f"  {name}: {cells} {note}", err=True)
 
 

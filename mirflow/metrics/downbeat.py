@@ -29,4 +29,4 @@ __all__ = [
     "validate",
 ]
 
-TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS)
+TASK = Task("downbeat", "Downbeat tracking", CONVENTIONS, ("f_measure",))

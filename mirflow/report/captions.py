@@ -6,9 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..analysis.across import across_of, repeats
+from ..analysis.answer import show_span
 from ..analysis.names import CLASS_AGGREGATES
 from ..errors import counted
 from ..metrics.base import get_task, tasks
+from .notes import letters_note
 
 if TYPE_CHECKING:
     from ..analysis.answer import Answer
@@ -83,7 +85,7 @@ def comparison_captions(found: Comparison, metric: int) -> tuple[str, str]:
     task, rules = _task(found.attrs), _rules(found.attrs)
     level = f"{100 * float(found.attrs['level']):g} % confidence intervals"
     return (
-        f"{task}: {what} of {over}. Systems that share a letter do not differ.{rules}",
+        f"{task}: {what} of {over}. {_sentence(letters_note(found, metric))}{rules}",
         f"{task}: differences in {what} between every two of {over}, with {level}.{rules}",
     )
 
@@ -108,9 +110,13 @@ def ranks_captions(found: Friedman, metric: int) -> tuple[str, str]:
     over = f"{counted(len(found.systems), 'system')} by {what} on {units}{_where(found.attrs)}"
     task, rules = _task(found.attrs), _rules(found.attrs)
     return (
-        f"{task}: mean ranks of {over}. Systems that share a letter do not differ (Friedman, Tukey-Kramer).{rules}",
+        f"{task}: mean ranks of {over}. {_sentence(letters_note(found, metric))}{rules}",
         f"{task}: differences in mean rank between every two of {over}, with simultaneous confidence intervals.{rules}",
     )
+
+
+def _sentence(text: str) -> str:
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def write(kind: str) -> str:
@@ -146,8 +152,11 @@ def _task(attrs: Mapping[str, str]) -> str:
 
 
 def _of(one: Answer | ExtraAnswer) -> str:
+    """Systems, and the tracks that count: not those that a policy leaves out."""
     tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
-    return f"{counted(len(one.systems), 'system')} on {counted(tracks, 'track')}"
+    n = one.n_counted // repeats(one.attrs)
+    on = counted(tracks, "track") if (n == tracks).all() else f"{show_span(n)} of {counted(tracks, 'track')}"
+    return f"{counted(len(one.systems), 'system')} on {on}"
 
 
 def _where(attrs: Mapping[str, str]) -> str:

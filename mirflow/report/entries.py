@@ -9,12 +9,13 @@ from itertools import product
 import numpy as np
 
 from ..analysis.across import UNGROUPED, across_of, is_deviation, repeats
+from ..analysis.answer import show_span
 from ..analysis.extra import ExtraAnswer
 from ..analysis.names import AGGREGATES, CLASS_AGGREGATES, MISSING, RATIO_AGGREGATES, TABLE_AGGREGATES
 from ..errors import QueryError, counted
 from ..ragged import Int
 from .captions import figures_caption, plural
-from .layouts import group_labels, interval_note, mark_note, show_figure, show_interval, show_span, title_of
+from .layouts import group_labels, interval_notes, mark_note, show_figure, show_interval, title_of
 from .notes import caution_notes, count_notes, infinity_notes, nothing_notes
 from .tables import Entry, Figure, Table, fewest_blocks, full_width
 
@@ -148,7 +149,7 @@ def _figure(answer: ExtraAnswer, place: Place, percent: bool, whole: bool) -> Fi
     if whole and np.isfinite(value):
         return Figure(f"{value:z.0f}")
     shown = show_figure(value, percent)
-    ends = show_interval([float(end[place]) for end in (answer.low, answer.high) if end is not None], percent)
+    ends = show_interval([float(end[place]) for end in (answer.low, answer.high) if end is not None], percent, value)
     values = np.moveaxis(answer.value, 0, -1)[place[1:]]
     if answer.orientation == "none" or np.count_nonzero(~np.isnan(values)) < 2 or _is_deviation(answer, place):
         return Figure(shown, ends)
@@ -174,9 +175,9 @@ def _notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
     notes = ["numbers are names" if answer.nominal else f"{over}{answer.aggregate}: {SAID[answer.aggregate]}"]
     notes += infinity_notes(answer.value, [answer.aggregate])
     if answer.low is not None:
-        notes.append(interval_note(answer.attrs))
+        notes += interval_notes(answer.value, answer.low, answer.attrs)
     if answer.like_best is not None:
-        notes.append(mark_note(answer.attrs))
+        notes.append(mark_note([answer.attrs]))
     if percent:
         notes.append("ratios in percent")
     told = (f"missing ({missing}): {lost} of {counted(cells, 'cell')}; {MISSING[missing]}",) if lost else ()

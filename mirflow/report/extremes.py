@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..analysis.answer import show_span
 from ..analysis.names import MISSING, UNDEFINED
 from ..analysis.worst import Extremes
 from ..ragged import Float
 from .answers import plain_entry, told_of, track_columns
-from .layouts import show_figure, show_span, title_of
+from .layouts import show_figure, title_of
 from .notes import caution_notes, nothing_notes
 from .tables import Entry, Table
 

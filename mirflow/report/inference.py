@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 import numpy as np
 
 from ..analysis.aggregate import VALUELESS
@@ -14,7 +12,7 @@ from .answers import NARROWED, ORIGIN, resampled
 from .captions import comparison_captions, ranks_captions
 from .entries import SAID
 from .layouts import show_figure, show_interval, title_of, together
-from .notes import caution_notes
+from .notes import caution_notes, few_notes, letters_note
 from .tables import Entry, Table
 
 _PAIR = ("difference", "low", "high", "p", "p_adjusted")
@@ -63,13 +61,13 @@ def _ranking(found: Comparison, metric: int, percent: bool) -> Table:
         for place in found.ranked(metric)
     )
     kind = found.aggregates[metric]
-    notes = (f"{kind}: {SAID[kind]}", *(("ratios in percent",) if shown else ()), _letters_note(found.attrs))
+    notes = (
+        f"{kind}: {SAID[kind]}",
+        *(("ratios in percent",) if shown else ()),
+        f"group: {letters_note(found, metric)}",
+    )
     caption = comparison_captions(found, metric)[0]
     return Table(("system", found.metrics[metric], "group"), rows, _title(found, metric), notes, caption=caption)
-
-
-def _letters_note(attrs: Mapping[str, str]) -> str:
-    return f"group: systems that share a letter do not differ at {1 - float(attrs['level']):.3g}"
 
 
 def _pairs(found: Comparison, metric: int, percent: bool) -> Table:
@@ -78,8 +76,9 @@ def _pairs(found: Comparison, metric: int, percent: bool) -> Table:
     for place, first in enumerate(order):
         for second in order[place + 1 :]:
             cell = (first, second, metric)
-            ends = show_interval([float(arrays[end][cell]) for end in ("low", "high")], shown)
-            difference = f"{show_figure(float(arrays['difference'][cell]), shown)} {ends}".strip()
+            gap = float(arrays["difference"][cell])
+            ends = show_interval([float(arrays[end][cell]) for end in ("low", "high")], shown, gap)
+            difference = f"{show_figure(gap, shown)} {ends}".strip()
             wins, ties, n = (int(arrays[name][cell]) for name in ("wins", "ties", "n"))
             p = (show_p(float(arrays[name][cell])) for name in ("p", "p_adjusted"))
             counts = (wins, ties, n - wins - ties) if found.unitwise else ()
@@ -94,10 +93,11 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
     attrs, test = found.attrs, found.tests[metric]
     upper = np.triu_indices(len(found.systems), 1)
     counts = found.arrays["n"][..., metric][upper]
-    span = str(counts.min()) if counts.min() == counts.max() else f"{counts.min()}-{counts.max()}"
+    span = found.n_units(metric)
     unit, neither = attrs["unit_of_comparison"], found.orientations[metric] == "none"
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
+    few = few_notes(found.arrays["difference"][..., metric][upper], found.arrays["low"][..., metric][upper], attrs)
     drawn = f"bootstrap, {attrs['method']}, {attrs['replicates']} replicates"
     undefined = attrs["undefined"]
     policies = f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}"
@@ -108,6 +108,7 @@ def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
         *_nothing(counts),
         f"n: {span} units ({unit}{clustered}); {policies}",
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
+        *few,
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
         *((f"wins, ties, losses: units on which system {better}",) if found.unitwise else ()),
         *caution_notes(attrs),
@@ -178,9 +179,9 @@ def _mean_ranks(found: Friedman, metric: int) -> Table:
         return Table(("system", "low", "mean_rank", "high", "group"), tuple(rows), _title(found, metric), (told,))
     notes = (
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
-        f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); intervals that overlap do not "
-        "differ; rank 1 is the best",
-        _letters_note(found.attrs),
+        f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); systems whose intervals "
+        "overlap are not told apart; rank 1 is the best",
+        f"group: {letters_note(found, metric)}",
         *caution_notes(found.attrs),
     )
     columns, caption = ("system", "low", "mean_rank", "high", "group"), ranks_captions(found, metric)[0]

@@ -10,13 +10,13 @@ import numpy as np
 
 from ..analysis.across import UNGROUPED, is_deviation, repeats
 from ..analysis.aggregate import VALUELESS
-from ..analysis.answer import COUNTS, Answer
-from ..analysis.names import AGGREGATES, MISSING, say_undefined
+from ..analysis.answer import COUNTS, EVERY, UNTESTED, Answer, show_span
+from ..analysis.names import AGGREGATES, MISSING, say_test, say_undefined
 from ..errors import QueryError, counted
-from ..ragged import Int
+from ..ragged import Float
 from .answers import plain_entry
 from .captions import caption_of
-from .notes import caution_notes, count_notes, infinity_notes, nothing_notes, unit_notes
+from .notes import NO_INTERVAL, caution_notes, count_notes, few_notes, infinity_notes, nothing_notes, unit_notes
 from .tables import MARK, Entry, Figure, Table, fewest_blocks
 
 _HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
@@ -71,7 +71,7 @@ class Figures:
 
     def __getitem__(self, cell: tuple[int, int, int]) -> Figure:
         one, percent = self.one, self.percent[cell[1]]
-        ends = show_interval([float(end[cell]) for end in one.ends.values()], percent) if one.ends else ""
+        ends = show_interval([float(end[cell]) for end in one.ends.values()], percent, float(one.value[cell]))
         # A best system that differs from all others needs no mark: it is bold, or the largest number.
         like = None if one.like_best is None else one.like_best[:, cell[1], cell[2]]
         marked = like is not None and bool(like[cell[0]]) and int(like.sum()) > 1
@@ -100,9 +100,11 @@ def show_figure(value: float, percent: bool) -> str:
     return f"{100 * value:z.2f}" if percent else f"{value:z.4f}"
 
 
-def show_interval(ends: Sequence[float], percent: bool) -> str:
-    """The ends of an interval for people; nothing where there is none."""
-    return "" if not ends or np.isnan(ends).any() else f"[{', '.join(show_figure(end, percent) for end in ends)}]"
+def show_interval(ends: Sequence[float], percent: bool, value: float) -> str:
+    """The ends of an interval for people; a mark where a figure has none, and nothing where none is asked for."""
+    if not ends or not np.isfinite(value):
+        return ""
+    return NO_INTERVAL if np.isnan(ends).any() else f"[{', '.join(show_figure(end, percent) for end in ends)}]"
 
 
 class Grouped(Protocol):
@@ -129,12 +131,6 @@ def _metric_heads(one: Answer) -> list[str]:
 def _counted(one: Answer) -> list[str]:
     """The counts worth a column: how many tracks, and what was missing or undefined if anything was."""
     return [name for name in COUNTS if name == "n" or one.counts[name].any()]
-
-
-def show_span(counts: Int) -> str:
-    """A count that is the same everywhere, or the fewest and the most."""
-    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
-    return str(low) if low == high else f"{low}-{high}"
 
 
 def _metrics_across(one: Answer, figures: Figures) -> Table:
@@ -215,20 +211,20 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     notes += infinity_notes(one.value[..., one.filled], one.aggregates)
     notes += unit_notes(one.metrics, one.units)
     if one.ends:
-        notes.append(interval_note(one.attrs))
+        notes += interval_notes(one.value[..., one.filled], one.ends["low"][..., one.filled], one.attrs)
     if one.like_best is not None:
-        notes.append(mark_note(one.attrs))
+        notes.append(mark_note([one.attrs]))
     if percent:
         notes.append("ratios in percent")
     missing, undefined = one.attrs["missing"], one.attrs["undefined"]
     tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
     cells = tracks * len(one.systems)
-    lost, nothing = (_most(one, name) // repeats(one.attrs) for name in ("n_missing", "n_undefined"))
+    lost, nothing = one.cells_with("missing"), one.cells_with("undefined")
     if lost:
-        notes.append(f"missing ({missing}): {_of(lost, cells)}; {MISSING[missing]}")
+        notes.append(f"missing ({missing}): {say_cells('missing', cells, one)}; {MISSING[missing]}")
     if nothing:
         said = say_undefined(undefined, one.attrs.get(VALUELESS, ""))
-        notes.append(f"undefined ({undefined}): {_of(nothing, cells)}; {said}")
+        notes.append(f"undefined ({undefined}): {say_cells('undefined', cells, one)}; {said}")
     bare = [name for name, least in zip(one.systems, _least_missing(one), strict=True) if least == one.n_tracks.sum()]
     if bare and missing == "common" and len(bare) < len(one.systems):
         notes.append(f"no score at all: {', '.join(bare)}; name the others, or choose missing skip (--missing)")
@@ -243,14 +239,25 @@ def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def interval_note(attrs: Mapping[str, str]) -> str:
-    """How intervals came about, with the unit where that is no track."""
+def interval_notes(value: Float, low: Float, attrs: Mapping[str, str]) -> tuple[str, ...]:
+    """How intervals came about, with the unit where that is no track; and why some figures have none.
+
+    Parameters
+    ----------
+    value, low : float64
+        The figures, and the lower ends of their intervals.
+    attrs : mapping of str to str
+    """
+    few = few_notes(value, low, attrs)
+    if few and np.isnan(low).all():
+        return few
     unit, cluster = attrs.get("unit", "track"), attrs.get("cluster", "")
     drawn = f"tracks, {together(cluster)}" if cluster else f"values of {unit}"
     figure = f"; each {unit} counts once" if unit != "track" else ""
     level, method, number = float(attrs["level"]), attrs["method"], attrs["replicates"]
     over = "tracks" if unit == "track" and not cluster else drawn
-    return f"[ ]: {100 * level:g} % confidence interval, bootstrap over {over} ({method}, {number} replicates){figure}"
+    told = f"[ ]: {100 * level:g} % confidence interval, bootstrap over {over} ({method}, {number} replicates){figure}"
+    return (told, *few)
 
 
 def together(cluster: str) -> str:
@@ -258,21 +265,39 @@ def together(cluster: str) -> str:
     return "all annotations of the same one together" if cluster == "track" else f"all of the same {cluster} together"
 
 
-def mark_note(attrs: Mapping[str, str]) -> str:
-    """What the mark of significance means."""
-    test, correction = attrs["test"], attrs["correction"]
-    alpha = 1 - float(attrs["test_level"])
-    told = f"not significantly different from the best at {alpha:.3g} ({test}, corrected: {correction})"
-    return f"{MARK}: {told}; a best one without it differs from all others"
+def mark_note(each: Sequence[Mapping[str, str]]) -> str:
+    """What the mark of significance means, of one answer or of several evaluations; or why there is none.
+
+    Parameters
+    ----------
+    each : sequence of mapping of str to str
+        The attributes of each answer.
+    """
+    alpha = 1 - float(each[0]["test_level"])
+    units = show_span(np.array([int(n) for attrs in each for n in attrs["tested_units"].split("-")]))
+    tested = f"{say_test(each[0]['test'], each[0]['correction'])}, n = {units}"
+    few = f"so few units cannot give a corrected p-value below {alpha:.3g}"
+    if all(attrs.get(UNTESTED) == EVERY for attrs in each):
+        return f"no {MARK}: {few} ({tested})"
+    said = (
+        f"{MARK}: not told apart from the best at {alpha:.3g} ({tested}); a best one without it differs from all others"
+    )
+    left = [name for attrs in each for name in _untested(attrs)]
+    return f"{said}; no {MARK} for {', '.join(left)}: {few}" if left else said
 
 
-def _of(count: int, cells: int) -> str:
-    return f"{count} of {counted(cells, 'cell')}"
+def _untested(attrs: Mapping[str, str]) -> list[str]:
+    """What has no mark for want of units: metrics, or the whole evaluation."""
+    names = attrs.get(UNTESTED, "").splitlines()
+    return [attrs.get("group", "")] if names == [EVERY] else names
 
 
-def _most(one: Answer, name: str) -> int:
-    """A count over the collection for the metric that has most; a sum over metrics would count a cell twice."""
-    return int(one.counts[name].sum(axis=(0, 2)).max(initial=0))
+def say_cells(policy: str, cells: int, one: Answer) -> str:
+    """How many cells, pairs of a system and a track, a policy is about, and of which metrics if not of all."""
+    count = one.cells_with(policy)
+    said = f"{count} of {counted(cells, 'cell')} (system and track)"
+    each = one.counts[f"n_{policy}"].sum(axis=(0, 2)) // repeats(one.attrs)
+    return said if (each == count).all() else f"{said}, for one or more of {len(one.metrics)} metrics"
 
 
 def _least_missing(one: Answer) -> list[int]:

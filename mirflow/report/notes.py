@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..analysis.cautions import WARNINGS
 from ..analysis.references import REFERENCES_DIFFER
 from ..ragged import Float, Int
+
+if TYPE_CHECKING:
+    from ..analysis.inference import Comparison, Friedman
 
 
 def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
@@ -76,6 +80,41 @@ def reference_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
     """That stores which are asked as one do not have the same references."""
     said = attrs.get(REFERENCES_DIFFER, "")
     return (f"references: {said}",) if said else ()
+
+
+NO_INTERVAL = "[-]"
+"""Stands where so few units have no interval."""
+
+
+def few_notes(value: Float, low: Float, attrs: Mapping[str, str]) -> tuple[str, ...]:
+    """Why some figures have no interval.
+
+    Parameters
+    ----------
+    value, low : float64
+        Figures and the lower ends of their intervals.
+    attrs : mapping of str to str
+        What an answer says of its intervals.
+
+    Examples
+    --------
+    >>> few_notes(np.array([0.5]), np.array([np.nan]), {"level": "0.95", "least_units": "6", "cluster": "artist"})
+    ('[-]: no interval: at 95 % it takes 6 values of artist or more',)
+    """
+    if not (np.isnan(low) & np.isfinite(value)).any():
+        return ()
+    level, unit = float(attrs["level"]), attrs.get("unit") or attrs.get("unit_of_comparison", "track")
+    drawn = attrs.get("cluster") or unit
+    units = "tracks" if drawn == "track" else f"values of {drawn}"
+    return (f"{NO_INTERVAL}: no interval: at {100 * level:g} % it takes {attrs['least_units']} {units} or more",)
+
+
+def letters_note(found: Comparison | Friedman, metric: int) -> str:
+    """What the letters of systems mean, as the end of a sentence; or why there are none."""
+    alpha, tested = 1 - float(found.attrs["level"]), found.tested(metric)
+    if not found.can_tell(metric):
+        return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
+    return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
 def caution_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
-from ..analysis.answer import Answer
+import numpy as np
+
+from ..analysis.answer import Answer, show_span
 from ..analysis.names import AGGREGATES, MISSING
-from .layouts import Figures, group_labels, interval_note, mark_note, show_span
+from ..ragged import Float
+from .layouts import Figures, group_labels, interval_notes, mark_note
 from .notes import caution_notes
 from .tables import Entry, Table
 
-_TITLE = "the first metric of each evaluation"
+_TITLE = "the headline metric of each evaluation"
 
 
 def primary_table(
@@ -40,9 +43,10 @@ def primary_table(
         notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []
     first = answers[0] if answers else None
     if first is not None and first.ends:
-        notes.append(interval_note(first.attrs))
+        value, low = (np.concatenate([end.ravel() for end in ends]) for ends in zip(*map(_ends, answers), strict=True))
+        notes += interval_notes(value, low, first.attrs)
     if first is not None and first.like_best is not None:
-        notes.append(mark_note(first.attrs))
+        notes.append(mark_note([one.attrs for one in answers]))
     if percent:
         notes.append("ratios in percent")
     for one in answers:
@@ -52,6 +56,11 @@ def primary_table(
         notes.append(f"left out, without {lacking}: {names}")
     caption = f"{_TITLE.capitalize()}."
     return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=3 + len(groupings))
+
+
+def _ends(one: Answer) -> tuple[Float, Float]:
+    """The figures of an answer and the lower ends of their intervals."""
+    return one.value[..., one.filled], one.ends["low"][..., one.filled]
 
 
 def _rows(one: Answer, systems: Sequence[str], percent: bool, lost: bool) -> list[tuple[Entry, ...]]:

@@ -6,7 +6,7 @@ import xarray as xr
 
 import mirflow
 from mirflow.analysis.aggregate import ask
-from mirflow.analysis.query import aggregate, boards_of, choose, coverage, headline_metrics, query
+from mirflow.analysis.query import aggregate, boards_of, choose, coverage, headline_metric, headline_metrics, query
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.annotations.collection import Collection
@@ -129,12 +129,22 @@ class TestHeadline:
         assert headline_metrics(from_dataset(random_group(1, 2, 1, metrics=["f@0.5"], standard=["mean"]))) == ["f@0.5"]
 
     def test_of_many_chord_recalls_those_that_campaigns_publish(self):
-        published = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
-        metrics = ["thirds", "triads", *published]
+        published = ["majmin", "root", "majmin_inv", "sevenths", "sevenths_inv"]
+        metrics = ["thirds", "triads", "root", "majmin", *published[2:]]
         board = from_dataset(random_group(1, 2, 7, metrics=metrics, standard=["wcsr"] * 7))
         assert headline_metrics(board, most=6) == published
         assert headline_metrics(board, most=4) == published[:4]
-        assert headline_metrics(board, most=7) == metrics
+        assert headline_metrics(board, most=7) == ["majmin", *(name for name in metrics if name != "majmin")]
+
+    def test_it_is_the_records_or_the_first_that_ranks(self):
+        for metrics, found in (
+            (["root", "majmin"], "majmin"),
+            (["thirds", "majmin(tolerance=1)"], "majmin(tolerance=1)"),
+            (["thirds", "triads"], "thirds"),
+        ):
+            assert headline_metric(from_dataset(random_group(1, 2, 2, metrics=metrics))) == found
+        neither = random_group(1, 2, 2, metrics=["bias", "seg"], orientation=["none", "higher"])
+        assert headline_metric(from_dataset(neither)) == "seg"
 
 
 class TestAccessor:

@@ -145,3 +145,21 @@ def test_numbers_change_only_with_the_version(task: str, name: str) -> None:
         assert found[identity]["version"] == expected["version"], identity
         for key in ("score", "weight"):
             np.testing.assert_allclose(found[identity][key], expected[key], rtol=1e-12, atol=1e-12, err_msg=identity)
+
+
+@each_convention
+def test_a_headline_ranks_systems_and_is_scored_by_default(task: str, name: str) -> None:
+    rules, names = convention(task, name), get_task(task).headline_of(name)
+    records = {metric.name: metric for metric in rules.metrics}
+    assert names[0] in records
+    for headline in set(names) & set(records):
+        assert records[headline].orientation != "none"
+        assert not records[headline].dims
+        assert headline in map(str, rules.select([headline]))
+    assert {measure.metric.name for measure in rules.select()} & set(names)
+
+
+def test_headlines_are_of_conventions_that_there_are() -> None:
+    for task in map(get_task, tasks()):
+        assert task.headline
+        assert set(task.headlines) <= set(task.conventions)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -14,7 +15,11 @@ from click.testing import CliRunner
 from scipy import stats
 
 import mirflow
+from mirflow.analysis.query import headline_metric, headline_metrics
+from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.cli import cli
+from mirflow.report.figures.scores import one_metric
+from mirflow.report.page.contents import main_metrics
 from mirflow.status import Status
 
 ROOT = Path(__file__).parents[2]
@@ -56,7 +61,16 @@ def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path) -> None:
     assert {name for name, _, _ in rows} == TASKS
     for name, task, metric in rows:
         assert tree[name].attrs["task"] == task
-        assert tree[name]["metric"].values[0] == metric
+        assert headline_metric(from_dataset(tree[name].to_dataset())) == metric
+
+
+def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(store: Path) -> None:
+    result = CliRunner().invoke(cli, ["query", str(store), "--primary", "--format", "json"])
+    found = {row["group"]: row["metric"] for row in json.loads(result.stdout)}
+    assert set(found) == TASKS
+    for name, board in read_store(store).items():
+        report, run = board.metrics[main_metrics(board)[0]], headline_metrics(board)[0]
+        assert {found[name], one_metric(board, None), report, run} == {headline_metric(board)}
 
 
 def test_it_opens_lazily_with_what_its_store_has(store: Path) -> None:

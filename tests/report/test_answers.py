@@ -130,8 +130,11 @@ class TestReadable:
         table = readable_table(answer_to(dirty_group(), "majmin", "mean"))
         assert table.columns == ("system", "majmin", "n", "missing", "undefined")
         assert table.rows[1] == ("S1", "0.1250", "2", "1", "1")
-        assert "missing (common): 1 of 6 cells; only the tracks that every system has" in table.notes
-        assert "undefined (keep): 2 of 6 cells; scores with nothing to measure count as they are" in table.notes
+        assert "missing (common): 1 of 6 cells (system and track); only the tracks that every system has" in table.notes
+        assert (
+            "undefined (keep): 2 of 6 cells (system and track); scores with nothing to measure count as they are"
+            in table.notes
+        )
 
     @pytest.mark.parametrize(
         ("score", "told"),
@@ -142,7 +145,22 @@ class TestReadable:
     )
     def test_what_has_no_value_does_not_count_and_that_is_said(self, score, told):
         ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
-        assert f"undefined (keep): 2 of 3 cells; {told}" in readable_table(answer_to(ds)).notes
+        assert f"undefined (keep): 2 of 3 cells (system and track); {told}" in readable_table(answer_to(ds)).notes
+
+    def test_a_cell_that_lacks_one_metric_or_another_counts_once(self):
+        weight = [[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0], [9.0, 9.0]]]
+        answer = answer_to(make_group(np.full((1, 4, 2), 0.5), weight))
+        assert answer.counts["n_undefined"].ravel().tolist() == [2, 2]
+        said = "undefined (keep): 3 of 4 cells (system and track), for one or more of 2 metrics; scores with nothing"
+        assert any(note.startswith(said) for note in readable_table(answer).notes)
+
+    def test_captions_say_how_many_tracks_count(self):
+        ds = make_group([[[1.0], [NAN], [0.5]], [[0.5], [0.5], [0.5]]], status=[[1, Status.failed, 1], [1, 1, 1]])
+        assert readable_table(answer_to(ds)).caption.startswith(
+            "Chord estimation: majmin of 2 systems on 2 of 3 tracks"
+        )
+        own = answer_to(ds, missing="skip")
+        assert "on 2-3 of 3 tracks" in readable_table(own).caption
 
     def test_nothing_is_said_of_what_was_not_missing(self):
         notes = readable_table(answer_to(random_group(2, 3, 1))).notes

@@ -59,7 +59,18 @@ class TestIntervals:
         output = invoke("query", store, "-g", "chord", "-m", "majmin", "--ci", "--by", "genre", "--format", "json")
         rows = json.loads(output)
         assert len(rows) == 6
-        assert all(row["low"] < row["value"] < row["high"] for row in rows)
+        assert {row["n"] for row in rows} == {5}
+        assert all(row["low"] is None for row in rows)  # no five tracks have an interval at 95 %
+        output = invoke(
+            "query", store, "-g", "chord", "-m", "majmin", "--ci", "0.9", "--by", "genre", "--format", "json"
+        )
+        assert all(row["low"] < row["value"] < row["high"] for row in json.loads(output))
+
+    def test_an_interval_of_few_tracks_is_a_mark_and_a_sentence(self, store):
+        output = invoke("query", store, "-g", "chord", "-m", "majmin", "--ci", "--by", "genre")
+        assert output.count("[-]") == 6 + 1
+        assert "[-]: no interval: at 95 % it takes 6 tracks or more" in output
+        assert "[-]" not in invoke("query", store, "-g", "chord", "-m", "majmin", "--ci")
 
     def test_without_intervals_nothing_changes(self, store):
         header = invoke("query", store, "-g", "chord", "-m", "majmin", "--format", "csv").splitlines()[0]
@@ -90,7 +101,9 @@ class TestCompare:
     def test_people_see_the_ranking_and_every_pair(self, store):
         output = invoke("compare", store, "-g", "chord", "-m", "majmin")
         assert "chord: task chord, convention mir_eval, grid union; majmin, wcsr" in output
-        assert "group: systems that share a letter do not differ at 0.05" in output
+        assert (
+            "group: systems that share a letter are not told apart at 0.05 (permutation test, max-T, n = 10)" in output
+        )
         assert "n: 10 units (track); missing (common): only the tracks that every system has" in output
         assert "p: permutation: the two systems' results swapped unit by unit" in output
 

@@ -57,8 +57,8 @@ def intervals(
     Returns
     -------
     Answer
-        With ``low`` and ``high``: NaN where there are fewer than two units (clusters), or a score in a mean is
-        infinite.
+        With ``low`` and ``high``: NaN where there are fewer units (clusters) than
+        :func:`mirflow.analysis.inference.resampling.least_units` (6 at 95 %), or a score in a mean is infinite.
         Each figure is resampled over its own tracks, so that an interval does not depend on what else was asked, the
         policy `common` aside.
 
@@ -113,7 +113,7 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
             own = sample.take(np.flatnonzero(units))
             inside = [columns[place] for place in places]
             figures = figures_of(own, inside)
-            if figures.clusters > 1:
+            if figures.clusters >= how.least:
                 at = tuple(np.array(inside).T)
                 low[at], high[at] = bounds(
                     draw(figures, len(inside), how), value[at], accelerations(figures.left_out()), how

@@ -13,10 +13,19 @@ from ..question import Question
 from ..reduction import reduce
 from ..scoreboard import Array, Scoreboard
 from .bootstrap import difference_bounds, draw, figures_of
-from .comparison import Comparison, correct_pairs, empty_arrays, fill_pairs, pairs_by_units
-from .corrections import correct
+from .comparison import (
+    Compared,
+    Comparison,
+    correct_pairs,
+    empty_arrays,
+    fill_pairs,
+    least_of,
+    pairs_by_units,
+    swap_pairs,
+)
+from .corrections import choose_correction
 from .effects import effects
-from .paired import choose_tests, p_values
+from .paired import choose_tests, p_values, swap_scores
 from .rated import Choice, compare_rates
 from .resampling import Resampling, Seed
 from .sample import TRACK, Sample, sample_of, select_numbers
@@ -27,7 +36,7 @@ def compare(
     question: Question | None = None,
     *,
     test: str = "auto",
-    correction: str = "holm",
+    correction: str = "auto",
     level: float = 0.95,
     method: str = "bca",
     replicates: int = 10_000,
@@ -50,8 +59,10 @@ def compare(
         difference of the figures; for a mean that is the sign-flip test. All swaps are tried where they are no more
         than twice the replicates, otherwise random ones. Wilcoxon's signed ranks and Student's t compare the
         units' scores, each counted once, and are refused for weighted figures. ``auto`` is ``permutation``.
-    correction : {"holm", "bh", "none"}
-        Over all pairs of systems, for each metric.
+    correction : {"auto", "max-t", "holm", "bh", "none"}
+        Over all pairs of systems, for each metric. ``max-t`` swaps the same units in all pairs at once, and asks how
+        often the largest difference of all is as large (Westfall and Young's step-down); it needs ``permutation``,
+        whose ``auto`` it is. Of the other tests ``auto`` is ``holm``.
     level : float
         Of the intervals, and of significance.
     method, replicates, unit, cluster, rng, group
@@ -83,18 +94,28 @@ def compare(
     if cluster is None and sample.repeats:
         cluster = TRACK
     tests = choose_tests(test, sample.kinds, part.metric_names, cluster)
-    correct(np.zeros(0), correction)
+    correction = choose_correction(correction, tests)
     arrays = empty_arrays(len(part.systems), len(part.metrics))
+    least = np.ones(len(part.metrics))
     lower = [orientation == "lower" for orientation in part.texts("orientation")]
     for metric, name in enumerate(tests):
-        for pairs, units in pairs_by_units(sample.included[..., metric]):
-            own = sample.take(units)
-            found = {"p": p_values(name, own, metric, pairs, how), "n": np.full(len(pairs), len(units), dtype=np.int64)}
+        patterns = [(pairs, units, sample.take(units)) for pairs, units in pairs_by_units(sample.included[..., metric])]
+        for pairs, units, own in patterns:
+            found: dict[str, Array] = {"n": np.full(len(pairs), len(units), dtype=np.int64)}
             if sizes:
                 found |= _compare_pairs(own, metric, pairs, how)
                 found |= _sizes(own.score[..., metric], pairs, lower[metric])
             fill_pairs(arrays, metric, pairs, found)
-        correct_pairs(arrays, metric, correction)
+        parts = [Compared(pairs, np.unique(sample.cluster[units])) for pairs, units, _ in patterns]
+        if name == "permutation":
+            some = [place for place, (_, units, _) in enumerate(patterns) if len(units)]
+            swaps = [swap_scores(patterns[place][2], metric, patterns[place][0]) for place in some]
+            swap_pairs(arrays, [metric], [parts[place] for place in some], swaps, correction, how)
+        else:
+            for pairs, _, own in patterns:
+                fill_pairs(arrays, metric, pairs, {"p": p_values(name, own, metric, pairs, how)})
+            correct_pairs(arrays, metric, correction)
+        least[metric] = least_of(name, correction, parts, how)
     attrs = {**origin_of(part.board, group, part.system_names), **how.attrs(), "correction": correction}
     attrs |= {"test": test, "unit_of_comparison": unit, "cluster": cluster or ""}
     attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
@@ -105,7 +126,7 @@ def compare(
         for dim, places in (("system", part.systems), ("metric", part.metrics))
     ]
     named = (part.system_names, part.metric_names, part.kinds, tests)
-    return Comparison(*named, along[0], along[1], sample.values(), arrays, attrs)
+    return Comparison(*named, along[0], along[1], sample.values(), arrays, least, attrs)
 
 
 def comparable(board: Scoreboard, question: Question) -> Part:
@@ -136,7 +157,7 @@ def _compare_pairs(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
     if not len(sample.duration):
         return difference_bounds(value[systems], None, None, place, how)
     figures = figures_of(sample, [(system, metric) for system in systems.tolist()])
-    if figures.clusters < 2:
+    if figures.clusters < how.least:
         return difference_bounds(value[systems], None, None, place, how)
     return difference_bounds(value[systems], draw(figures, len(systems), how), figures.left_out(), place, how)
 

@@ -14,6 +14,7 @@ from ..aggregate import VALUELESS, origin_of
 from ..extra import ExtraAnswer
 from ..question import Question
 from ..scoreboard import Array, Scoreboard
+from .comparison import alpha_of
 from .comparisons import comparable
 from .figure_units import ask_units, figures_as_units
 from .groups import letters, significance_groups
@@ -36,7 +37,7 @@ _LONG_NAMES = {
     "mean_rank": "mean rank over the units, 1 being the best",
     "low": "mean rank minus half of the critical difference",
     "high": "mean rank plus half of the critical difference",
-    "letters": "systems that share a letter do not differ",
+    "letters": "systems that share a letter are not told apart by the test",
     "rank_difference": "mean rank of system minus mean rank of other",
     "rank_low": "lower end of the simultaneous confidence interval of the difference of mean ranks",
     "rank_high": "upper end of the simultaneous confidence interval of the difference of mean ranks",
@@ -101,18 +102,27 @@ class Friedman:
     @property
     def significant(self) -> Bool:
         """Which systems differ: bool (systems, systems, metrics)."""
-        return np.asarray(self.ranks.p_pair < 1 - float(self.attrs["level"]))
+        return np.asarray(self.ranks.p_pair < alpha_of(self.attrs))
+
+    def can_tell(self, metric: int) -> bool:
+        """Whether mean ranks that are as far apart as they can be would be told apart."""
+        return bool(self.ranks.critical_difference[metric] <= len(self.systems) - 1)
+
+    def tested(self, metric: int) -> str:
+        """By what systems are told apart: the test, its correction and the number of units."""
+        return f"Friedman, Tukey-Kramer, n = {self.ranks.n[metric]}"
 
     def ranked(self, metric: int) -> list[int]:
         """The systems by mean rank, the best first."""
         return [int(place) for place in np.argsort(self.ranks.mean_rank[:, metric], kind="stable")]
 
     def groups(self, metric: int) -> list[list[int]]:
-        """Sets of systems that do not differ, the best system's first: the bars of a critical-difference diagram.
+        """Sets of systems that are not told apart, the best one's first: the bars of a critical-difference diagram.
 
-        None where nothing could be ranked.
+        None where nothing could be ranked, and where no two systems could be told apart by so few units.
         """
-        return significance_groups(self.significant[..., metric], self.ranked(metric) if self.ranks.n[metric] else [])
+        ranked = self.ranked(metric) if self.ranks.n[metric] and self.can_tell(metric) else []
+        return significance_groups(self.significant[..., metric], ranked)
 
     @property
     def letters(self) -> Array:

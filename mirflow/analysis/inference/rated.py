@@ -20,8 +20,8 @@ from ..names import CLASS_AGGREGATES
 from ..question import Question
 from ..scoreboard import Array, Scoreboard
 from .bootstrap import difference_bounds, draw
-from .comparison import Comparison, correct_pairs, empty_arrays, fill_pairs, pairs_by_units
-from .corrections import correct
+from .comparison import Compared, Comparison, empty_arrays, fill_pairs, least_of, pairs_by_units, swap_pairs
+from .corrections import choose_correction
 from .figures import Figures
 from .orders import Orders
 from .paired import choose_tests, swap_rates
@@ -58,7 +58,7 @@ def rate_intervals(
     Returns
     -------
     ExtraAnswer
-        With ``low`` and ``high``; NaN where there are fewer than two tracks (clusters).
+        With ``low`` and ``high``; NaN where there are too few tracks (clusters).
 
     Raises
     ------
@@ -77,7 +77,7 @@ def rate_intervals(
         for place, own in members.items():
             tracks = own[chosen.included[row, own]]
             figures = _figures(chosen, asked, entries[tracks], recount(codes[tracks]))
-            if figures.clusters > 1:
+            if figures.clusters >= how.least:
                 value, shape = answer.value[row, place].ravel(), answer.value.shape[2:]
                 drawn = draw(figures, len(value), how)
                 ends = bounds(drawn, value, accelerations(figures.left_out()), how)
@@ -99,7 +99,7 @@ class Choice:
     """How systems are compared: see :func:`mirflow.analysis.inference.comparisons.compare`."""
 
     test: str = "auto"
-    correction: str = "holm"
+    correction: str = "auto"
     unit: str = TRACK
     cluster: str | None = None
     sizes: bool = True
@@ -128,29 +128,35 @@ def compare_rates(
     if len(chosen.systems) < 2:
         raise QueryError(f"{counted(len(chosen.systems), 'system')} to compare; at least two are needed")
     tests = choose_tests(choice.test, [answer.aggregate], [answer.metric], choice.cluster)
-    correct(np.zeros(0), choice.correction)
+    correction = choose_correction(choice.correction, tests)
     value = answer.value.reshape(len(chosen.systems), -1)
     arrays = empty_arrays(*value.shape)
     ratio, codes = ratio_of(chosen, names_across(question.across)), _clusters(chosen, choice.cluster)
     entries = np.stack([_entries(chosen, row) for row in range(len(chosen.systems))])
+    parts, swaps = [], []
     for pairs, tracks in pairs_by_units(chosen.included):
         systems = np.unique(pairs)
         counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
-        found = _compare_pairs(Rates(counts, ratio), np.searchsorted(systems, pairs), how, choice.sizes)
+        rates, places = Rates(counts, ratio), np.searchsorted(systems, pairs)
+        parts.append(Compared(pairs, np.unique(codes[tracks])))
+        if rates.clusters:
+            swaps.append(swap_rates(rates, places))
+        found = _differences(rates, places, how) if choice.sizes and rates.clusters else {}
         number = np.full(len(pairs), len(tracks), dtype=np.int64)
         for figure in range(value.shape[1]):
             own: dict[str, Array] = {name: values[:, figure] for name, values in found.items()}
             fill_pairs(arrays, figure, pairs, {**own, "n": number})
-    for figure in range(value.shape[1]):
-        correct_pairs(arrays, figure, choice.correction)
+    tested = [part for part in parts if len(part.clusters)]
+    swap_pairs(arrays, range(value.shape[1]), tested, swaps, correction, how)
+    least = np.full(value.shape[1], least_of(tests[0], correction, parts, how))
     names = _names(answer)
     along = {"orientation": np.array(_orientations(answer)), "unit": np.array([""] * len(names))}
-    attrs = {**origin_of(chosen.board, group, chosen.system_names), **how.attrs(), "correction": choice.correction}
+    attrs = {**origin_of(chosen.board, group, chosen.system_names), **how.attrs(), "correction": correction}
     attrs |= {"test": choice.test, "unit_of_comparison": choice.unit, "cluster": choice.cluster or ""}
     attrs |= {name: answer.attrs[name] for name in ("missing", "over", "across") if name in answer.attrs}
     attrs |= {"undefined": question.undefined, "left_out": ""}
     every = (names, [answer.aggregate] * len(names), tests * len(names))
-    return Comparison(answer.systems, *every, answer.system_coords, along, value, arrays, attrs, unitwise=False)
+    return Comparison(answer.systems, *every, answer.system_coords, along, value, arrays, least, attrs, unitwise=False)
 
 
 def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> tuple[Chosen, ExtraAnswer]:
@@ -159,7 +165,7 @@ def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> t
     if unit != TRACK:
         raise QueryError(
             f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
-            f"unit {unit!r} is for metrics that are one number a track, and for ranks"
+            f"unit {unit!r} is for metrics that are one number a track, and for ranks (test friedman, --friedman)"
         )
     variable = rated_variable(board, question)
     if variable is None:
@@ -198,16 +204,11 @@ def _tell(chosen: Chosen) -> Callable[[Float], Float] | None:
     return (lambda values: chosen.outcomes(values)[0]) if chosen.is_ratio else None
 
 
-def _compare_pairs(rates: Rates, pairs: Int, how: Resampling, sizes: bool) -> dict[str, Float]:
-    """Tests of all figures of some pairs, with differences and their intervals if wanted: (pairs, figures) each."""
-    if rates.clusters == 0:
-        return {"p": np.full((len(pairs), rates.values().shape[1]), np.nan)}
-    found = {"p": swap_rates(rates, pairs, how)}
-    if not sizes:
-        return found
+def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
+    """Differences of all figures of some pairs with their intervals: (pairs, figures) each."""
     value = rates.values()
     shape = (len(value), value.shape[1], -1)
-    enough = rates.clusters > 1
+    enough = rates.clusters >= how.least
     drawn = draw(rates, value.size, how).reshape(shape) if enough else None
     left_out = rates.left_out().T.reshape(shape) if enough else None
     columns = [
@@ -220,7 +221,7 @@ def _compare_pairs(rates: Rates, pairs: Int, how: Resampling, sizes: bool) -> di
         )
         for figure in range(value.shape[1])
     ]
-    return found | {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
+    return {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
 
 
 def _orientations(answer: ExtraAnswer) -> list[str]:

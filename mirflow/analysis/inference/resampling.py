@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -66,9 +67,15 @@ class Resampling:
             raise QueryError(f"rng {seed}: a seed is not negative")
         return cls(float(level), method, int(replicates), seed)
 
+    @property
+    def least(self) -> int:
+        """The fewest units (clusters) that have an interval; see :func:`least_units`."""
+        return least_units(self.level)
+
     def attrs(self) -> dict[str, str]:
         """What an answer says about its intervals."""
-        return {"level": f"{self.level:.15g}", "method": self.method, "replicates": str(self.replicates)}
+        told = {"level": f"{self.level:.15g}", "method": self.method, "replicates": str(self.replicates)}
+        return {**told, "least_units": str(self.least)}
 
     def counts(self, units: int) -> Iterator[Float]:
         """How often each unit was drawn, in chunks of replicates: float64 (some replicates, units)."""
@@ -98,8 +105,12 @@ class Resampling:
         The same with all signs changed gives the same difference the other way round, so that the first unit keeps
         its sign where all are listed.
         """
-        exact = units <= 1 or (units <= 62 and 1 << (units - 1) <= self.replicates)
+        exact = self.lists_signs(units)
         return (self._every_sign(units, pairs) if exact else self._random_signs(units, pairs)), exact
+
+    def lists_signs(self, units: int) -> bool:
+        """Whether so few units are swapped in every way there is, instead of at random."""
+        return units <= 1 or (units <= 62 and 1 << (units - 1) <= self.replicates)
 
     def _every_sign(self, units: int, pairs: int) -> Iterator[Float]:
         bit, start = np.arange(units, dtype=np.int64)[::-1], 0
@@ -120,6 +131,21 @@ class Resampling:
 def _sign(bits: npt.NDArray[Any]) -> Float:
     """0 and 1 as +1 and -1."""
     return np.where(bits == 0, 1.0, -1.0)
+
+
+def least_units(level: float) -> int:
+    """The fewest units that have a confidence interval of a level.
+
+    The smallest and the largest of n values hold the median that they were drawn from between them with a probability
+    of 1 - 2 ** (1 - n). Where that is less than the level, no interval inside the range of the values is one, and a
+    bootstrap gives none outside of it; neither has a permutation test of n units a p-value as small.
+
+    Examples
+    --------
+    >>> [least_units(level) for level in (0.9, 0.95, 0.99)]
+    [5, 6, 8]
+    """
+    return max(2, 1 + math.ceil(-math.log2(1 - level) - 1e-9))
 
 
 def check_level(level: float) -> None:

@@ -82,4 +82,4 @@ MIR_EVAL = Convention(
     explain=evidence,
 )
 
-TASK = Task("alignment", "Alignment", MappingProxyType({MIR_EVAL.name: MIR_EVAL}))
+TASK = Task("alignment", "Alignment", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("percentage_correct",))

@@ -222,11 +222,34 @@ class Convention:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One task: what is compared, and under which conventions; the first convention is the default."""
+    """One task: what is compared, and under which conventions; the first convention is the default.
+
+    Parameters
+    ----------
+    name, title : str
+    conventions : mapping of str to Convention
+    headline : tuple of str
+        The metric by which the field, and MIREX where it has the task, ranks systems: the first of these that an
+        evaluation holds.
+    headlines : mapping of str to tuple of str
+        The same of conventions that have another one.
+    """
 
     name: str
     title: str
     conventions: Mapping[str, Convention]
+    headline: tuple[str, ...]
+    headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def headline_of(self, convention: str) -> tuple[str, ...]:
+        """The names of the headline metric under a convention; of one that is not known, those of the task.
+
+        Examples
+        --------
+        >>> get_task("beat").headline_of("mir_eval"), get_task("beat").headline_of("mirex")
+        (('f_measure',), ('p_score', 'f_measure'))
+        """
+        return self.headlines.get(convention, self.headline)
 
     def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
         """A convention by name, perhaps for some classes; None: the default one."""

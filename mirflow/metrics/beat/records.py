@@ -227,4 +227,4 @@ MIREX = Convention(
 )
 CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)})
 
-TASK = Task("beat", "Beat tracking", CONVENTIONS)
+TASK = Task("beat", "Beat tracking", CONVENTIONS, ("f_measure",), {MIREX.name: ("p_score", "f_measure")})

@@ -203,4 +203,6 @@ TASK = Task(
     "chord",
     "Chord estimation",
     MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, mirex2013.CONVENTION)}),
+    ("majmin", "root"),
+    {DECIBEL.name: ("csr",)},
 )

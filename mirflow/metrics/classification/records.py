@@ -65,4 +65,6 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
-TASK = Task("classification", "Classification", MappingProxyType({"mirex": convention()}))
+TASK = Task(
+    "classification", "Classification", MappingProxyType({"mirex": convention()}), ("hierarchical_accuracy", "accuracy")
+)

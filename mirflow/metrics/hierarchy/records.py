@@ -86,4 +86,6 @@ MIR_EVAL = Convention(
     score,
 )
 
-TASK = Task("hierarchy", "Hierarchical structure", MappingProxyType({MIR_EVAL.name: MIR_EVAL}))
+TASK = Task(
+    "hierarchy", "Hierarchical structure", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("l_measure", "t_measure_full")
+)

@@ -87,4 +87,4 @@ _CONVENTIONS = (
     _convention("mirex2017", "MIREX since 2017: fifths in both directions are near", True, shares=True),
 )
 
-TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}))
+TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))

@@ -136,4 +136,9 @@ MIREX_HOLD = Convention(
     explain=partial(evidence, hop=float(HOP)),
 )
 
-TASK = Task("melody", "Melody extraction", MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX_HOLD)}))
+TASK = Task(
+    "melody",
+    "Melody extraction",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX_HOLD)}),
+    ("overall_accuracy",),
+)

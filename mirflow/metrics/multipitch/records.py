@@ -107,4 +107,4 @@ MIR_EVAL = Convention(
     explain=evidence,
 )
 
-TASK = Task("multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}))
+TASK = Task("multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",))

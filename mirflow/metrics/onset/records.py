@@ -100,4 +100,9 @@ MIREX = Convention(
     explain=evidence,
 )
 
-TASK = Task("onset", "Onset detection", MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}))
+TASK = Task(
+    "onset",
+    "Onset detection",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}),
+    ("class_f_measure", "f_measure"),
+)

@@ -149,4 +149,9 @@ MIR_EVAL = Convention(
     default_measures=DEFAULT_MEASURES,
 )
 
-TASK = Task("pattern", "Discovery of repeated patterns", MappingProxyType({MIR_EVAL.name: MIR_EVAL}))
+TASK = Task(
+    "pattern",
+    "Discovery of repeated patterns",
+    MappingProxyType({MIR_EVAL.name: MIR_EVAL}),
+    ("three_layer_f_measure", "establishment_f_measure", "f_measure"),
+)

@@ -169,4 +169,6 @@ TREC_EVAL = Convention(
     explain=partial(evidence, cleaner=clean_by_score),
 )
 
-TASK = Task("retrieval", "Retrieval", MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}))
+TASK = Task(
+    "retrieval", "Retrieval", MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}), ("average_precision",)
+)

@@ -142,4 +142,9 @@ _CONVENTIONS = (
     _convention("cont2007", "Cont et al. 2007: a note that is off by more than 300 ms is misaligned", 0.3),
 )
 
-TASK = Task("score_following", "Score following", MappingProxyType({one.name: one for one in _CONVENTIONS}))
+TASK = Task(
+    "score_following",
+    "Score following",
+    MappingProxyType({one.name: one for one in _CONVENTIONS}),
+    ("overall_precision",),
+)

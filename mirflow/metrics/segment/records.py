@@ -330,4 +330,9 @@ MIREX = Convention(
     ),
 )
 
-TASK = Task("segment", "Structural segmentation", MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}))
+TASK = Task(
+    "segment",
+    "Structural segmentation",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}),
+    ("f_measure", "pairwise_f_measure"),
+)

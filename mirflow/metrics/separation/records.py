@@ -173,4 +173,9 @@ def _museval() -> tuple[Metric, ...]:
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval(), clean, score)
 MUSEVAL = Convention("museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval(), clean, score_museval)
 
-TASK = Task("separation", "Source separation", MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL)}))
+TASK = Task(
+    "separation",
+    "Source separation",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL)}),
+    ("sdr", "image_sdr", "si_sdr"),
+)

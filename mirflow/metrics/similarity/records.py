@@ -97,4 +97,10 @@ SMS = _convention(
     (_dynamic_recall(10), *_mean(10)),
 )
 
-TASK = Task("similarity", "Graded similarity", MappingProxyType({one.name: one for one in (AMS, SMS)}))
+TASK = Task(
+    "similarity",
+    "Graded similarity",
+    MappingProxyType({one.name: one for one in (AMS, SMS)}),
+    ("fine",),
+    {SMS.name: ("average_dynamic_recall", "fine")},
+)

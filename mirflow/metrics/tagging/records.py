@@ -158,4 +158,4 @@ def convention(classes: Classes | None = None) -> Convention:
     )
 
 
-TASK = Task("tagging", "Tagging", MappingProxyType({"mirex": convention()}))
+TASK = Task("tagging", "Tagging", MappingProxyType({"mirex": convention()}), ("f_measure",))

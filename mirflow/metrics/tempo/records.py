@@ -117,4 +117,4 @@ MIR_EVAL = Convention(
     explain=evidence,
 )
 
-TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}))
+TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("p_score",))

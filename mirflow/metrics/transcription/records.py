@@ -179,4 +179,9 @@ MIREX2015 = Convention(
     explain=evidence,
 )
 
-TASK = Task("transcription", "Note transcription", MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015)}))
+TASK = Task(
+    "transcription",
+    "Note transcription",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX2015)}),
+    ("f_measure_no_offset", "f_measure", "velocity_f_measure"),
+)

@@ -38,7 +38,7 @@ def distributions(
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
         A result store, or one evaluation of it.
     metric : str or None
-        None: the metric that the field looks at first.
+        None: the headline metric of the evaluation.
     aggregate : str or None
         The figure of each system that is marked and that orders them; None: the metric's standard one.
     style : {"violin", "box"}

@@ -59,7 +59,7 @@ def groups(
     ----------
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
     metric : str or None
-        None: the metric that the field looks at first.
+        None: the headline metric of the evaluation.
     aggregate : str or None
         None: the metric's standard one.
     by : str or sequence of str

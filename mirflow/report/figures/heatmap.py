@@ -35,7 +35,7 @@ def heatmap(
     ----------
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
     metric : str or None
-        None: the metric that the field looks at first.
+        None: the headline metric of the evaluation.
     aggregate : str or None
         What orders the systems; None: the metric's standard one.
     order : {"difficulty", "stored"}

@@ -34,7 +34,7 @@ def scatter(
     ----------
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
     metric : str or None
-        None: the metric that the field looks at first.
+        None: the headline metric of the evaluation.
     aggregate : str or None
         The figure of each system beside its name; None: the metric's standard one.
     tie : float

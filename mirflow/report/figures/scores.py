@@ -13,7 +13,7 @@ from ...analysis.aggregate import VALUELESS, ask
 from ...analysis.answer import Answer
 from ...analysis.names import MISSING, say_undefined
 from ...analysis.part import select
-from ...analysis.query import boards_of, choose_one
+from ...analysis.query import boards_of, choose_one, headline_metric
 from ...analysis.question import Names, Question, Reductions
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
 from ...analysis.selection import find_single, find_tables, split_names
@@ -21,7 +21,6 @@ from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..layouts import title_of
 from ..notes import reference_notes
-from ..page.contents import main_metrics
 from .canvas import Frame, Width
 
 if TYPE_CHECKING:
@@ -98,7 +97,7 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
 
 
 def one_metric(board: Scoreboard, metric: str | None) -> str:
-    """The identity of the metric that is meant; None: the one that its field looks at first.
+    """The identity of the metric that is meant; None: the headline of the evaluation.
 
     Of several parameters those of the defaults are meant.
 
@@ -107,10 +106,9 @@ def one_metric(board: Scoreboard, metric: str | None) -> str:
     FigureError
         If the name stands for several, none of which has the default parameters.
     """
-    if not board.metrics and metric is None:
-        raise FigureError("there are no metrics here that are one number")
+    metric = headline_metric(board) if metric is None else metric
     if metric is None:
-        return board.metrics[main_metrics(board)[0]]
+        raise FigureError("there are no metrics here that are one number")
     if not isinstance(metric, str):
         raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
     tables = [find_tables(board)[variable] for variable in split_names(board, metric)[1]]
@@ -248,8 +246,8 @@ def describe(answer: Answer, *, notes: Sequence[str] = (), aggregated: bool = Tr
     cells = int(answer.n_tracks.sum()) * len(answer.systems)
     nothing = say_undefined(answer.attrs["undefined"], answer.attrs.get(VALUELESS, ""))
     meant = {"missing": MISSING[answer.attrs["missing"]], "undefined": nothing}
-    for name, policy in (("n_missing", "missing"), ("n_undefined", "undefined")):
-        count = int(answer.counts[name].sum(axis=(0, 2)).max(initial=0))
+    for policy in ("missing", "undefined"):
+        count = answer.cells_with(policy)
         kind = answer.attrs[policy]
         if count or policy == "missing":
             parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meant[policy]}" if count else "none"))

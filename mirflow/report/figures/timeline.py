@@ -79,7 +79,7 @@ def timeline(
     track : str or None
         None: the track on which the systems' scores lie farthest apart.
     metric : str or None
-        What judges; None: the metric that the field looks at first, or the first that judges single items.
+        What judges; None: the headline metric of the evaluation, or the first that judges single items.
     start, end : float or None, seconds
         What to show; None: from the beginning, to the end.
     root : path or None

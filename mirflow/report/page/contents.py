@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -25,18 +23,6 @@ from .origins import Origin
 from .standing import Standing
 from .vocabulary import shorten
 
-# What the field looks at first, where an evaluation has it.
-_FIRST = (
-    "majmin",
-    "f_measure",
-    "weighted_score",
-    "p_score",
-    "overall_accuracy",
-    "accuracy",
-    "l_measure",
-    "velocity_f_measure",
-    "sdr",
-)
 _MAIN = 7
 LONGEST_MESSAGE = 2_000
 """Characters of a message that the page shows."""
@@ -45,13 +31,9 @@ _ORIGIN = ("task", "convention", "grid", "combine")
 
 
 def main_metrics(board: Scoreboard, asked: Sequence[str] = ()) -> list[int]:
-    """Positions of the metrics that a table of systems shows, the one that is looked at first in front."""
-    if not board.metrics:
-        return []
-    usual = (name for bare in _FIRST for name in board.metrics if re.split("[@(]", name)[0] == bare)
-    first = list(asked) or [*islice(usual, 1)]
+    """Positions of the metrics that a table of systems shows: those that are asked for, the headline, and others."""
     shown = headline_metrics(board, _MAIN)
-    return [board.metrics.index(name) for name in dict.fromkeys([*first, *shown])][:_MAIN]
+    return [board.metrics.index(name) for name in dict.fromkeys([*asked, *shown])][:_MAIN]
 
 
 def describe_evaluation(

@@ -1,4 +1,4 @@
-"""How sure the figures of a page are: intervals, and which systems do not differ."""
+"""How sure the figures of a page are: intervals, and which systems are not told apart."""
 
 from __future__ import annotations
 
@@ -8,25 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.inference import compare, friedman, intervals
+from ...analysis.inference import compare, intervals
 from ...analysis.question import Question
 from ...analysis.scoreboard import Scoreboard
 from ...errors import QueryError
+from ...ragged import Float
+from ..notes import NO_INTERVAL, few_notes, letters_note
 
 INTERVALS = 20
 """Metrics of an evaluation that have intervals, the main ones first."""
-PAIRS = 45
-"""Pairs of systems that are tested each on its own; more are compared by ranks, which is much faster."""
 REPLICATES = 2_000
 """Permutations of each test."""
 
-_TESTS = {
-    "permutation": "permutations of the two systems' tracks",
-    "wilcoxon": "Wilcoxon's test",
-    "t": "a paired t test",
-}
 _METHODS = {"bca": "BCa", "percentile": "percentiles"}
-_CORRECTIONS = {"holm": "Holm's correction", "bh": "Benjamini and Hochberg's correction"}
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Standing:
     low, high : tuple of float, one a system
         Ends of the 95 % intervals; NaN where there are too few tracks.
     letters : tuple of str, one a system
-        Systems that share a letter do not differ; empty where nothing was compared.
+        Systems that share a letter are not told apart; empty where nothing was compared, or too few units were.
     how : str
         The methods, for people.
     """
@@ -79,39 +73,36 @@ def standings(board: Scoreboard, main: Sequence[int]) -> dict[int, Standing]:
         return {}
     assert found.low is not None
     assert found.high is not None
-    level = f"{float(found.attrs['level']):.0%}".replace("%", " %")
-    method, replicates = _METHODS[found.attrs["method"]], found.attrs["replicates"]
-    how = f"{level} intervals: bootstrap over tracks ({method}, {replicates} replicates)."
-    letters, tested = _letters(board, [board.metrics[place] for place in main])
+    letters = _letters(board, [board.metrics[place] for place in main])
     standing = {}
     for at, place in enumerate(chosen):
-        low, high = (tuple(end[:, at, 0].tolist()) for end in (found.low, found.high))
-        own = letters.get(board.metrics[place], ())
-        if np.isfinite(low).any():
-            standing[place] = Standing(found.aggregates[at], low, high, own, f"{how} {tested}" if own else how)
+        value, low, high = (values[:, at, 0] for values in (found.value, found.low, found.high))
+        own, tested = letters.get(board.metrics[place], ((), ""))
+        if not np.isnan(value).all():
+            how = " ".join(filter(None, (_how(value, low, found.attrs), tested)))
+            standing[place] = Standing(found.aggregates[at], tuple(low.tolist()), tuple(high.tolist()), own, how)
     return standing
 
 
-def _letters(board: Scoreboard, names: Sequence[str]) -> tuple[Mapping[str, tuple[str, ...]], str]:
-    """For each metric the letters of the systems, and how they came about."""
-    pairs = len(board.systems) * (len(board.systems) - 1) // 2
-    if not pairs:
-        return {}, ""
-    question = Question(list(names), exact=True)
+def _how(value: Float, low: Float, attrs: Mapping[str, str]) -> str:
+    """How intervals came about, or why there are none."""
+    few = " ".join(f"{one.removeprefix(f'{NO_INTERVAL}: ').capitalize()}." for one in few_notes(value, low, attrs))
+    if np.isnan(low).all():
+        return few
+    level = f"{float(attrs['level']):.0%}".replace("%", " %")
+    method, replicates = _METHODS[attrs["method"]], attrs["replicates"]
+    return f"{level} intervals: bootstrap over tracks ({method}, {replicates} replicates). {few}".strip()
+
+
+def _letters(board: Scoreboard, names: Sequence[str]) -> dict[str, tuple[tuple[str, ...], str]]:
+    """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
+    if len(board.systems) < 2:
+        return {}
     try:
-        if pairs <= PAIRS:
-            compared = compare(board, question, replicates=REPLICATES, sizes=False)
-            test = _TESTS.get(compared.tests[0], compared.tests[0])
-            correction = _CORRECTIONS.get(compared.attrs["correction"], "")
-            how = f"Systems that share a letter do not differ: {test}, {correction}."
-            return _by_metric(compared.metrics, compared.letters), how
-        ranked = friedman(board, question)
+        found = compare(board, Question(list(names), exact=True), replicates=REPLICATES, sizes=False)
     except QueryError:
-        return {}, ""
-    how = "Systems that share a letter do not differ: Friedman's test with Tukey and Kramer's on mean ranks."
-    return _by_metric(ranked.metrics, ranked.letters), how
-
-
-def _by_metric(metrics: Sequence[str], letters: Any) -> dict[str, tuple[str, ...]]:
-    columns = np.asarray(letters, dtype=str).T.tolist()
-    return {metric: tuple(column) for metric, column in zip(metrics, columns, strict=True)}
+        return {}
+    said = (letters_note(found, metric) for metric in range(len(names)))
+    columns = [tuple(column) if any(column) else () for column in found.letters.T.tolist()]
+    sentences = [f"{one[0].upper()}{one[1:]}." for one in said]
+    return dict(zip(found.metrics, zip(columns, sentences, strict=True), strict=True))

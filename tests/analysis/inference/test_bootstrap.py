@@ -86,7 +86,7 @@ class TestAgainstScipy:
 
 class TestAnswer:
     def test_values_and_counts_are_those_of_a_plain_question(self):
-        board = random_board(3, 12, 2, track_meta={"genre": list("aaaabbbbcccc")})
+        board = random_board(3, 18, 2, track_meta={"genre": list("aaaaaabbbbbbcccccc")})
         question = Question(by="genre")
         found, plain = intervals(board, question, replicates=200), ask(board, question)
         np.testing.assert_array_equal(found.value, plain.value)
@@ -206,10 +206,19 @@ class TestDegenerate:
         assert np.isnan([found.value, found.low, found.high]).all()
 
     def test_replicates_without_weight_are_left_out(self):
-        weight = np.zeros((1, 4, 1))
+        weight = np.zeros((1, 6, 1))
         weight[0, :2] = 1.0
-        found = intervals(board_of([[[0.2], [0.6], [0.0], [0.0]]], weight))
+        found = intervals(board_of([[[0.2], [0.6], [0.0], [0.0], [0.0], [0.0]]], weight))
         assert [found.low.item(), found.high.item()] == pytest.approx([0.2, 0.6])
+
+    @pytest.mark.parametrize(("level", "least"), [(0.9, 5), (0.95, 6), (0.99, 8)])
+    def test_few_tracks_have_no_interval(self, level, least):
+        few, enough = (intervals(random_board(1, n), level=level, replicates=200) for n in (least - 1, least))
+        assert np.isnan([few.low, few.high]).all()
+        assert np.isfinite([few.value, enough.low, enough.high]).all()
+        assert enough.attrs["least_units"] == str(least)
+        artists = random_board(1, 40, track_meta={"artist": [str(n % (least - 1)) for n in range(40)]})
+        assert np.isnan(intervals(artists, level=level, cluster="artist").low).all()
 
     def test_no_track_at_all(self):
         found = intervals(random_board(2, 3), Question(tracks=[]))

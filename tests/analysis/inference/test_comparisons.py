@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import combinations, product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from mirflow.analysis.aggregate import ask
-from mirflow.analysis.inference import compare, correct, friedman, intervals
+from mirflow.analysis.inference import compare, correct, friedman, intervals, resampling
 from mirflow.analysis.inference.effects import effects
 from mirflow.analysis.question import Question
 from mirflow.errors import QueryError, UnknownNameError
@@ -116,6 +118,16 @@ class TestCompare:
             expected = multipletests(found.arrays["p"][..., metric][upper], method="fdr_bh")[1]
             np.testing.assert_allclose(found.arrays["p_adjusted"][..., metric][upper], expected, atol=1e-12)
 
+    def test_by_default_the_test_is_of_permutations_with_simultaneous_p_values(self):
+        board = random_board(4, 15, 2)
+        found, named = compare(board, replicates=200), compare(board, correction="max-t", replicates=200)
+        np.testing.assert_array_equal(found.arrays["p_adjusted"], named.arrays["p_adjusted"])
+        assert found.attrs["correction"] == "max-t"
+        assert found.tested(0) == "permutation test, max-T, n = 15"
+        assert compare(board, Question(aggregate="mean"), test="t", replicates=9).attrs["correction"] == "holm"
+        with pytest.raises(QueryError, match="'max-t' is read off permutations; choose test permutation"):
+            compare(board, Question(aggregate="mean"), test="t", correction="max-t")
+
     def test_pairs_that_other_systems_do_not_concern(self):
         board = random_board(4, 30, 2)
         whole = compare(board, correction="none", replicates=200)
@@ -171,6 +183,102 @@ class TestCompare:
             compare(board, Question(by="genre"))
         with pytest.raises(UnknownNameError, match="unknown correction 'bonferoni'"):
             compare(board, correction="bonferoni")
+
+
+def stepped_down(score, signs):
+    """Westfall and Young's step-down p-values of all pairs of systems, by Student's t, as they define it."""
+    pairs = list(combinations(range(len(score)), 2))
+    difference = np.stack([score[one] - score[other] for one, other in pairs])
+    with np.errstate(divide="ignore"):
+        t = np.stack([np.abs(stats.ttest_1samp(difference * one, 0, axis=1).statistic) for one in signs])
+    observed = np.abs(stats.ttest_1samp(difference, 0, axis=1).statistic)
+    adjusted, smallest = np.empty(len(pairs)), 0.0
+    for place in np.argsort(-observed):
+        left = observed <= observed[place] + 1e-9
+        smallest = max(smallest, (t[:, left].max(axis=1) >= observed[place] - 1e-9).mean())
+        adjusted[place] = smallest
+    return adjusted
+
+
+class TestMaxT:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_equals_the_definition_by_students_t(self, seed):
+        score = random_scores(4, 9, seed=seed)[0] + np.linspace(0, 0.3, 4)[:, np.newaxis, np.newaxis]
+        found = compare(board_of(score, standard=["mean"]), sizes=False)
+        signs = np.array(list(product([1, -1], repeat=9)))
+        upper = np.triu_indices(4, 1)
+        expected = stepped_down(score[..., 0], signs)
+        np.testing.assert_allclose(found.arrays["p_adjusted"][upper][:, 0], expected, atol=1e-12)
+
+    def test_two_systems_need_no_correction_and_have_scipys_p_value(self):
+        score = random_scores(2, 10, seed=3)[0]
+        found = compare(board_of(score, standard=["mean"])).arrays
+        both = score[0, :, 0], score[1, :, 0]
+        scipys = stats.permutation_test(
+            both, lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+        )
+        assert found["p_adjusted"][0, 1, 0] == found["p"][0, 1, 0] == pytest.approx(scipys.pvalue, abs=1e-12)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_lies_between_the_p_value_and_bonferronis(self, kind):
+        found = compare(random_board(5, 12, seed=2), Question(aggregate=kind), sizes=False).arrays
+        upper = np.triu_indices(5, 1)
+        p, adjusted = found["p"][upper], found["p_adjusted"][upper]
+        assert (p <= adjusted).all()
+        assert (adjusted <= np.minimum(10 * p, 1) + 1e-12).all()
+
+    def test_the_same_however_the_replicates_are_cut(self, monkeypatch):
+        board = random_board(4, 40)
+        whole = compare(board, replicates=300, sizes=False).arrays["p_adjusted"]
+        monkeypatch.setattr(resampling, "_CHUNK", 400)
+        np.testing.assert_array_equal(compare(board, replicates=300, sizes=False).arrays["p_adjusted"], whole)
+
+    def test_pairs_with_different_tracks_are_one_family(self):
+        score = random_scores(4, 14, seed=5)[0]
+        score[0, 0] = score[1, 3:5] = NAN
+        found = compare(board_of(score), Question(missing="skip"), sizes=False).arrays
+        upper = np.triu_indices(4, 1)
+        p, adjusted = found["p"][upper][:, 0], found["p_adjusted"][upper][:, 0]
+        assert (p <= adjusted).all()
+        assert (adjusted <= np.minimum(6 * p, 1) + 0.02).all()
+        assert adjusted.min() > p.min()
+
+    @pytest.mark.parametrize(("units", "told"), [(5, False), (6, True)])
+    def test_few_units_cannot_tell_any_systems_apart_and_have_no_letters(self, units, told):
+        score = np.stack([np.linspace(0.1, 0.2, units), np.linspace(0.8, 0.95, units)])[..., np.newaxis]
+        found = compare(board_of(score, standard=["mean"]))
+        assert found.can_tell(0) == told
+        assert found.least[0] == found.arrays["p_adjusted"][0, 1, 0] == 2.0 ** (1 - units)
+        assert found.letters[:, 0].tolist() == (["b", "a"] if told else ["", ""])
+
+    def test_holm_of_many_pairs_needs_more_units(self):
+        board = random_board(6, 8)
+        assert compare(board, sizes=False).can_tell(0)
+        assert not compare(board, correction="holm", sizes=False).can_tell(0)
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("kind", "skewed"), [("mean", False), ("mean", True), ("wcsr", True), ("median", False)])
+    def test_without_a_difference_one_is_found_in_five_percent_of_the_cases(self, kind, skewed):
+        rng, found = np.random.default_rng(11), 0
+        for _ in range(400):
+            hard = rng.normal(0, 1, (1, 40, 1))
+            noise = rng.exponential(1, (6, 40, 1)) if skewed else rng.normal(0, 1, (6, 40, 1))
+            weight = np.broadcast_to(rng.uniform(100, 300, (1, 40, 1)), noise.shape)
+            board = board_of(hard + noise, weight)
+            found += compare(board, Question(aggregate=kind), replicates=400, sizes=False).significant.any()
+        # 0.05 within three standard errors of 400 draws; a median's swaps are few different ones, and so are its p.
+        assert (0.018 if kind != "median" else 0.0) <= found / 400 <= 0.083
+
+    @pytest.mark.slow
+    def test_with_a_difference_the_pairs_without_one_are_still_in_five_percent(self):
+        rng, found = np.random.default_rng(12), 0
+        spread = np.array([0.3, 0.3, 0.3, 3.0, 3.0])[:, np.newaxis, np.newaxis]
+        mean = np.array([0.0, 0.0, 0.0, 2.0, 2.0])[:, np.newaxis, np.newaxis]
+        for _ in range(400):
+            board = board_of(mean + spread * rng.normal(0, 1, (5, 40, 1)), standard=["mean"])
+            told = compare(board, replicates=400, sizes=False).significant[..., 0]
+            found += told[:3, :3].any() or told[3, 4]
+        assert 0.018 <= found / 400 <= 0.083
 
 
 class TestDegenerate:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.inference import friedman, intervals
+from mirflow.analysis.inference import compare, friedman, intervals
 from mirflow.analysis.query import aggregate
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
@@ -44,9 +44,13 @@ class TestEveryFigure:
             with pytest.raises(FigureError, match="no track has a finite score of both"):
                 figures.scatter(ds)
             return
+        if kind == "critical_difference" and not finite:
+            with pytest.raises(FigureError, match="nothing to compare: all are infinite"):
+                figures.critical_difference(ds)
+            return
         ax = getattr(figures, kind)(ds)
         ax.figure.canvas.draw()
-        assert ("not shown" in words(ax)) == (kind in ("distributions", "scatter", "groups"))
+        assert ("not shown" in words(ax)) == (kind != "heatmap")
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("missing", ["common", "zero"])
@@ -56,7 +60,7 @@ class TestEveryFigure:
         assert "track" in shown
         assert "missing" in shown
         assert missing in shown
-        assert ("wcsr" in shown) or kind == "critical_difference"  # ranks within tracks aggregate nothing
+        assert "wcsr" in shown
 
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize(
@@ -222,7 +226,7 @@ class TestScatter:
 class TestCriticalDifference:
     def test_shows_mean_ranks_and_groups_of_the_test(self) -> None:
         ds = world(7, 25, seed=3)
-        ax = figures.critical_difference(ds, "majmin")
+        ax = figures.critical_difference(ds, "majmin", test="friedman")
         found = friedman(from_dataset(ds), Question("majmin"))
         shown = words(ax)
         for name, rank in zip(found.systems, found.ranks.mean_rank[:, 0].tolist(), strict=True):
@@ -239,8 +243,37 @@ class TestCriticalDifference:
             inside = set(np.flatnonzero((mean >= ends[0]) & (mean <= ends[1])).tolist())
             assert inside == set(members)
 
-    def test_bars_at_one_height_do_not_touch(self) -> None:
-        ax = figures.critical_difference(world(30, 40, seed=1))
+    def test_by_default_the_bars_are_the_letters_of_the_comparison(self) -> None:
+        ds = world(7, 25, seed=3)
+        ax = figures.critical_difference(ds, "majmin")
+        found, shown = compare(from_dataset(ds), Question("majmin")), words(ax)
+        for name in found.systems:
+            assert name in shown
+        assert f"not told apart at 0.05 ({found.tested(0)})" in shown
+        assert "permutation test, max-T, n = 25" in shown
+        groups = [set(members) for members in found.groups(0) if len(members) > 1]
+        bars = [line for line in ax.lines if line.get_linewidth() > 2]
+        assert len(bars) == len(groups) > 0
+        value = found.value[:, 0]
+        for bar, members in zip(bars, groups, strict=True):
+            low, high = bar.get_xdata()
+            assert members <= set(np.flatnonzero((value >= low) & (value <= high)).tolist())
+
+    def test_the_best_system_is_on_the_left_whichever_way_is_better(self) -> None:
+        score = np.random.default_rng(1).normal(0, 0.1, (3, 30, 1)) + np.array([0.2, 0.5, 0.8])[:, None, None]
+        for way, first in (("higher", 0.8), ("lower", 0.2)):
+            ax = figures.critical_difference(make_group(score, standard=["mean"], orientation=[way]))
+            left, right = ax.get_xlim()
+            assert abs(left - first) < abs(right - first)
+
+    def test_few_tracks_have_no_bars_and_a_sentence(self) -> None:
+        ax = figures.critical_difference(world(3, 5), "majmin")
+        assert not [line for line in ax.lines if line.get_linewidth() > 2]
+        assert "no bars: so few units cannot give a corrected p-value below 0.05" in words(ax)
+
+    @pytest.mark.parametrize("test", ["auto", "friedman"])
+    def test_bars_at_one_height_do_not_touch(self, test: str) -> None:
+        ax = figures.critical_difference(world(30, 40, seed=1), test=test)
         bars = sorted((line.get_ydata()[0], *line.get_xdata()) for line in ax.lines if line.get_linewidth() > 2)
         assert len(bars) > 5
         for (height, _, end), (other, start, _) in pairwise(bars):
@@ -248,7 +281,7 @@ class TestCriticalDifference:
 
     def test_ranks_may_be_within_other_units_than_tracks(self) -> None:
         assert "ranks within 2 values of genre, wcsr within them" in words(
-            figures.critical_difference(world(4, 30), unit="genre")
+            figures.critical_difference(world(4, 30), test="friedman", unit="genre")
         )
 
     def test_ranks_need_something_to_rank(self) -> None:
@@ -258,6 +291,10 @@ class TestCriticalDifference:
         ds["score"][0], ds["status"][0] = NAN, Status.failed
         with pytest.raises(FigureError, match="there is no track of which every system has a score"):
             figures.critical_difference(ds)
+        with pytest.raises(FigureError, match="there is no track of which every system has a score"):
+            figures.critical_difference(ds, test="friedman")
+        with pytest.raises(UnknownNameError, match="unknown test 'fridman'; did you mean 'friedman'"):
+            figures.critical_difference(world(3, 9), test="fridman")
 
 
 class TestGroups:

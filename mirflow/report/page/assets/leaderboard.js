@@ -1,4 +1,4 @@
-/** Systems by the chosen figure, with intervals, who does not differ, and the other main metrics. */
+/** Systems by the chosen figure, with intervals, who is not told apart, and the other main metrics. */
 
 import { el, section, svg } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
@@ -54,6 +54,9 @@ export async function drawLeaderboard(state) {
 /** The end of an interval: null where there is none, a word where it is infinite. */
 const endOf = (end) => (end === null ? null : Number(end));
 
+/** Whether any system has an interval: with very few tracks none has. */
+const bounded = (standing) => standing !== null && standing.low.some((end) => end !== null);
+
 function noteOf(state, standing) {
   if (standing) return el("p", { class: "note" }, standing.how);
   const any = state.now.standing.length > 0;
@@ -96,15 +99,15 @@ function tableOf(state, entries, others, standing) {
     el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
       onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric]))));
   const head = el("tr", {}, el("th", { scope: "col", class: "number" }, "#"), sorter(state, "system", "System", ""),
-    sorter(state, "value", state.aggregate, "number"), standing ? el("th", { scope: "col" }, "95% interval") : null,
+    sorter(state, "value", state.aggregate, "number"), bounded(standing) ? el("th", { scope: "col" }, "95% interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, axisOf(scale, write)),
-    standing && standing.letters.length ? el("th", { scope: "col", title: "Systems that share a letter do not differ" }, "Groups") : null,
+    standing && standing.letters.length ? el("th", { scope: "col", title: standing.how }, "Groups") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics);
   const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet" }, entry.rank ?? ""),
     el("th", { scope: "row" }, entry.name, el("small", {}, detailsOf(now, entry.system))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    standing ? el("td", { class: "number interval" }, `${write(entry.low)} – ${write(entry.high)}`) : null,
+    bounded(standing) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
     standing && standing.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
