@@ -100,3 +100,40 @@ def test_how_far_the_official_transcription_scores_are(stores, shared_data: Path
     means = mirflow.diff(ours, theirs, root=root)["mean_difference"]
     assert means.sel(metric="f_measure").item() == pytest.approx(0.017, abs=5e-4)
     assert means.sel(metric="f_measure_no_offset").item() == pytest.approx(0.013, abs=5e-4)
+
+
+SCRIPTS = {
+    100: [0.0072, 0.9026, 1.4581, 1.0014, 1.0493],
+    1: [0.0074, 0.8857, 1.4401, 0.9820, 1.0291],
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("scale", SCRIPTS)
+def test_the_formula_of_the_paper_s_scripts_gives_what_the_docs_say(
+    stores, shared_data: Path, tmp_path: Path, scale: int
+) -> None:
+    mapping, root = published("mirex2013-ace", shared_data)
+    mirflow.import_scores(mapping, tmp_path / "official.zarr", root=root)
+    official = mirflow.open_store(tmp_path / "official.zarr")["chord_mirex2013"].score.sel(metric=RULES)
+    ours = mirflow.open_store(stores("mirex2013-ace"))["chord"].score.sel(
+        system=official.system.values, track=official.track.values, metric=RULES
+    )
+    own, theirs = (np.round(scale * one.values, 3) for one in (ours, official))
+    difference = np.abs(own - theirs)
+    difference[difference <= 0.0010001] = 0
+    mean = (own + theirs) / 2
+    relative = difference / (mean + (mean == 0))
+    assert np.round(100 * relative.mean(axis=(0, 1)), 4).tolist() == SCRIPTS[scale]
+    table = (Path(__file__).parents[1] / "docs" / "mirex2013.md").read_text()
+    assert all(f"{value:.4f} %" in table for value in SCRIPTS[scale])
+
+
+def test_linear_interpolation_is_not_bounded_by_nearest(stores) -> None:
+    tree = mirflow.open_store(stores("adc2004-melody"))
+    linear, nearest, hold = (
+        tree[name].score.sel(metric="overall_accuracy", system="SG2").values
+        for name in ("melody", "melody_mirex", "melody_mirex_hold")
+    )
+    assert (int((linear < nearest).sum()), int((linear < hold).sum())) == (14, 9)
+    assert hold.mean() < linear.mean() < nearest.mean()
