@@ -51,6 +51,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "namespace": {"help": "The namespace to take from JAMS files."},
     "columns": {"callback": _columns, "help": "Which column of text holds what: start=0,label=1; or by the header."},
     "delimiter": {"help": "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file."},
+    "decimal": {"help": "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns."},
     "header": {"flags": "--header/--no-header", "default": None, "help": "Whether text begins with names of columns."},
     "comment": {"help": "Lines of text that begin with it are left out. Default: #"},
     "encoding": {"help": "Of text. Default: utf-8."},

@@ -18,7 +18,18 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
 from ..errors import AnnotationError
-from ..readers.options import MAX_BYTES, DelimitedOptions, Exclude, Format, Instrument, Last, PitchUnit, Reading, Select
+from ..readers.options import (
+    MAX_BYTES,
+    Decimal,
+    DelimitedOptions,
+    Exclude,
+    Format,
+    Instrument,
+    Last,
+    PitchUnit,
+    Reading,
+    Select,
+)
 from ..readers.patterns import Pattern
 from .classes import ClassesKey
 from .strict import Strict
@@ -131,6 +142,8 @@ class Estimates(Strict):
     """auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop)."""
     pitch_unit: PitchUnit = "Hz"
     """Of the pitches in delimited files: Hz or MIDI."""
+    decimal: Decimal | None = None
+    """What stands before decimals; default: a point, or a comma where semicolons stand between columns."""
     drums: bool = False
     """Whether the notes of a MIDI file's percussion are taken too."""
     instrument: Instrument = "program"
@@ -185,6 +198,7 @@ class Estimates(Strict):
             self.encoding,
             self.last,
             self.pitch_unit,
+            self.decimal,
         )
 
     def reading(self, task: str) -> Reading:

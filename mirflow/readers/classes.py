@@ -10,9 +10,12 @@ from collections.abc import Mapping, Sequence
 from ..annotations.classes import Classes, Tree
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from .content import decode, read_bytes
-from .options import MAX_BYTES
+from .fields import find_separator
+from .options import MAX_BYTES, DelimitedOptions
 
 _FORMS = "class; class,parent; or from,to,credit"
+_NO_CLASSES = ("tag", "tags", "classes", "labels", "genre", "genres", "name", "category")
+"""What heads a column, and names no class."""
 _Row = tuple[int, list[str]]
 _DEEPEST = 100
 """Levels of a tree."""
@@ -43,7 +46,7 @@ def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
     where = os.fspath(path)
     name = name or where
     text = decode(read_bytes(where, MAX_BYTES, name), name)
-    separator = "\t" if where.endswith(".tsv") else ","
+    separator = find_separator(text, "tsv" if where.endswith(".tsv") else "csv", DelimitedOptions()) or ","
     return parse_classes(text, name, separator)
 
 
@@ -61,6 +64,8 @@ def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
     except csv.Error as error:
         raise UnreadableError(f"is not a table: {error}", path=name) from None
     header = [field.lower() for field in rows[0][1]] if rows else []
+    if header[:1] == ["label"] or (len(header) == 1 and header[0] in _NO_CLASSES):
+        raise InvalidAnnotationError(f"is headed {', '.join(header)}; write {_FORMS}", path=name, line=1)
     try:
         if header[:1] != ["class"] and header[:1] != ["from"]:
             return Classes.of(names=[field for _, (field,) in _of_width(rows, 1, name)])

@@ -14,10 +14,10 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute
 from ..ragged import Float
 from .content import decode
-from .fields import boundaries, parse_rows
+from .fields import boundaries, find_separator, parse_rows
+from .layouts import are_plain
 from .options import DelimitedOptions
 
-SEPARATORS = {"csv": ",", "tsv": "\t"}
 _PLAIN = {"events": ("time",), "positions": ("time",), "bars": ("time",), "intervals": ("start", "end")}
 _SNIFFED = DelimitedOptions()
 
@@ -30,6 +30,7 @@ def parse_delimited(
     name: str | Path = "<bytes>",
     *,
     layout: str = "",
+    task: str | None = None,
 ) -> Annotation:
     """An annotation from the bytes of a delimited file.
 
@@ -43,6 +44,8 @@ def parse_delimited(
         What to call the file in messages, and its ``source``.
     layout : {"", "positions", "bars"}
         Of events: the second column is a position in the bar, so that a blank ends it; the third a bar's number.
+    task : str or None
+        Whose columns rows without a header have; None: any of the kind.
 
     Returns
     -------
@@ -55,7 +58,7 @@ def parse_delimited(
     UnreadableError
         If the bytes are not text.
     InvalidAnnotationError
-        For a row with too few columns or a time that is not a number, with its line.
+        For a row with too few columns or others than the task has, or a time that is not a number, with its line.
 
     Examples
     --------
@@ -65,13 +68,13 @@ def parse_delimited(
     """
     text = decode(data, name, options.encoding)
     attrs: dict[str, Attribute] = {"source": str(name)}
-    separator = options.separator or SEPARATORS.get(format)
+    separator = find_separator(text, format, options)
     names = _plain_names(kind, options, layout)
     if names is not None:
-        plain = _parse_plain(text, kind, names, separator, options, attrs, layout)
+        plain = _parse_plain(text, kind, names, separator, options, attrs, layout, task)
         if plain is not None:
             return plain
-    return parse_rows(text, kind, separator, options, attrs, name, layout)
+    return parse_rows(text, kind, separator, options, attrs, name, layout, task=task)
 
 
 def _plain_names(kind: str, options: DelimitedOptions, layout: str) -> tuple[str, ...] | None:
@@ -91,6 +94,7 @@ def _parse_plain(
     options: DelimitedOptions,
     attrs: Mapping[str, Attribute],
     layout: str,
+    task: str | None,
 ) -> Annotation | None:
     """The fast path: every line a row of equal width, with the times first; None if the text is not like that."""
     text = text.rstrip()
@@ -114,9 +118,20 @@ def _parse_plain(
     labels = _labels(fields[width], separator) if len(fields) > width else _unlabelled(kind, len(rows))
     if labels is None and len(fields) > width:
         return None
+    if not options.columns and not _is_of_task(fields[width:], kind, separator, task):
+        return None
     if names == ("start",):
         columns, labels = boundaries(columns["start"], labels or [], options.last)
     return Annotation(kind, columns, labels, attrs=attrs)
+
+
+def _is_of_task(fields: Sequence[Sequence[str]], kind: str, separator: str | None, task: str | None) -> bool:
+    """Whether what follows the times are clearly labels of the task, and perhaps numbers of bars."""
+    if not fields:
+        return kind == "events"
+    whole = all(number.isdecimal() for column in fields[1:] for number in set(column))
+    comma = kind == "events" and separator == ","  # which may be that of decimals
+    return not comma and (kind != "events" or whole) and are_plain(set(fields[0]), kind, task)
 
 
 def _numbers(text: str, kind: str) -> Float | None:

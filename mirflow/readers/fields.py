@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,13 +14,16 @@ from ..annotations.annotation import Annotation, Attribute
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
-from .headings import demand_read, find_columns, is_known
+from .headings import demand_read, is_known, named_columns
 from .hertz import to_hertz
+from .layouts import NEEDED, demand_columns, guess_task, is_number, look
 from .options import COLUMNS, KEYS, DelimitedOptions, Last
 
 _SHOWN = 60
 """Characters of a row that a message shows."""
 
+_QUOTED = re.compile(r'"[^"]*"')
+_DECIMAL = re.compile(r"[+-]?\d+,\d+")
 _DEFAULT = {
     "events": {"time": 0, "label": 1},
     "positions": {"time": 0, "label": 1},
@@ -44,14 +48,6 @@ _TIMES = ("time", "start", "end", "duration", "detected", "position")
 _PITCHES = ("pitch", "frequency")
 # Kinds of which a further column may be one thing or another, so that it is not guessed at.
 _UNCLEAR = {"ranking": "the rank, the score or the grade"}
-_NEEDED = {
-    "notes": ({"start", "end", "pitch"}, {"start", "duration", "pitch"}),
-    "series": ({"time", "frequency"},),
-    "labels": ({"label"},),
-    "ranking": ({"label"},),
-    "judgements": ({"label"},),
-    "following": ({"time", "position"},),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,22 +82,48 @@ def parse_rows(
     name: str | Path,
     layout: str = "",
     *,
+    task: str | None = None,
     numbered: bool = True,
 ) -> Annotation:
     """An annotation from decoded text, whatever its layout; see :func:`mirflow.readers.delimited.parse_delimited`.
 
-    Where numbers beside names count (`numbered`), a column of them has to be known or declared.
+    Rows without a header hold columns of the `task` and no others. Where numbers beside names count (`numbered`), a
+    column of them has to be known or declared.
     """
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if options.comment:
         lines = [(number, line) for number, line in lines if not line.lstrip().startswith(options.comment)]
     if not lines:
         return without_rows(kind, attrs)
-    places, has_header = find_layout(lines[0][1], kind, separator, options, name, lines[0][0], layout)
+    places, has_header = find_layout(lines[0][1], kind, separator, options, name, lines[0][0], layout, task=task)
     if has_header and numbered:
         demand_numbers_read(lines, kind, places, options, name)
     rows = [(number, places.split(line)) for number, line in lines[has_header:]]
-    return as_annotation(kind, rows, places, options, attrs, name)
+    if kind == "events":
+        _demand_points(rows, places, options, name)
+    if options.columns:
+        return as_annotation(kind, rows, places, options, attrs, name)
+    if not has_header and layout != "bars":  # who asks for bars says what the columns are
+        split = Layout({}, places.separator, -1).split if kind in NEEDED else places.split
+        whole = [(number, split(line)) for number, line in lines]
+        demand_columns(whole, kind, task, max(places.places.values()) + 1, name)
+    try:
+        return as_annotation(kind, rows, places, options, attrs, name)
+    except InvalidAnnotationError as error:
+        hint = look(guess_task([fields for _, fields in rows]), kind)
+        raise InvalidAnnotationError(error.message + hint, path=error.path, line=error.line) from None
+
+
+def _demand_points(
+    rows: Sequence[tuple[int, Sequence[str]]], layout: Layout, options: DelimitedOptions, name: str | Path
+) -> None:
+    """Raise if commas between times and labels may as well stand before the decimals of the times."""
+    if layout.separator != "," or options.delimiter is not None or options.columns:
+        return
+    whole = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
+    if len(whole) == len(rows) and len({fields[0] for fields in whole}) < len(rows):
+        message = "commas may stand before decimals or between columns: declare decimal: ',' or delimiter: comma"
+        raise InvalidAnnotationError(f"{message}: {','.join(whole[0])!r}", path=name, line=rows[0][0])
 
 
 def without_rows(kind: str, attrs: Mapping[str, Attribute]) -> Annotation:
@@ -120,16 +142,17 @@ def find_layout(
     line: int,
     layout: str = "",
     *,
+    task: str | None = None,
     keyed: bool = False,
 ) -> tuple[Layout, bool]:
     """How a file is laid out, by its first row (on that line), and whether this is a header.
 
-    In a `keyed` file columns tell which track, system or annotator each row is about.
+    In a `keyed` file columns tell which track, system or annotator each row is about. The `task` is for messages.
     """
-    separator = separator or sniff(first)
+    separator = separator or sniff(first.replace(",", ".") if options.decimal == "," else first)
     head = Layout({}, separator, -1).split(first)
     has_header = is_header(head, kind, keyed=keyed) if options.header is None else options.header
-    places = _places(kind, layout, options, head, name, line, header=has_header, keyed=keyed)
+    places = _places(kind, layout, options, head, task, name, line, header=has_header, keyed=keyed)
     return _layout(kind, layout, separator, places, head if has_header else None, name), has_header
 
 
@@ -153,26 +176,51 @@ def boundaries(starts: Float, labels: list[str], last: Last) -> tuple[dict[str, 
     return {"start": starts[:-1], "end": starts[1:]}, labels[:-1]
 
 
+def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:
+    """What stands between columns, as declared or by the format of a file; None where `sniff` has to tell.
+
+    Examples
+    --------
+    >>> find_separator("0.5,kick", "csv", DelimitedOptions()), find_separator("0,5;kick", "csv", DelimitedOptions())
+    (',', ';')
+    """
+    if options.separator is not None or format not in ("csv", "tsv"):
+        return options.separator
+    if format == "tsv":
+        return "\t"
+    for separator in (";", "\t"):
+        if separator in text:
+            first = next((row for row in text.split("\n") if row.strip() and not _is_comment(row, options)), "")
+            start, found, _ = _QUOTED.sub("", first).partition(separator)
+            # Of a comma in front of it this is a comma between columns, unless it stands before decimals.
+            if found and ("," not in start or _DECIMAL.fullmatch(start.strip())):
+                return separator
+    return "whitespace" if options.decimal == "," else ","
+
+
+def _is_comment(line: str, options: DelimitedOptions) -> bool:
+    return bool(options.comment) and line.lstrip().startswith(options.comment)
+
+
 def sniff(line: str) -> str:
-    """Blanks, unless the line only makes sense split by another separator."""
-    for separator in ("whitespace", ",", ";"):
+    """Blanks, unless the line only makes sense split by another separator.
+
+    Examples
+    --------
+    >>> sniff("0.0 1.5 C:maj"), sniff("0.0,1.5,C:maj(9,11)"), sniff("0,0;1,5;C:maj"), sniff("0,0 1,5 C:maj")
+    ('whitespace', ',', ';', 'whitespace')
+    """
+    for separator in ("whitespace", ";", ","):
         fields = Layout({}, separator, -1).split(line)
-        if _is_number(fields[0]) or (separator != "whitespace" and is_header(fields)):
+        decimal = len(fields) > 1 and _DECIMAL.fullmatch(fields[0])
+        if is_number(fields[0]) or decimal or (separator != "whitespace" and is_header(fields)):
             return separator
     return "whitespace"
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def is_header(fields: Sequence[str], kind: str = "", *, keyed: bool = False) -> bool:
     """Whether fields are names of columns: none is a number, and one is a usual name."""
-    return not any(map(_is_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
+    return not any(map(is_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
 
 
 def _places(
@@ -180,6 +228,7 @@ def _places(
     layout: str,
     options: DelimitedOptions,
     first: Sequence[str],
+    task: str | None,
     name: str | Path,
     line: int,
     *,
@@ -190,11 +239,11 @@ def _places(
     names = first if header else None
     if options.columns:
         places = {column: _place(column, where, names, name, line) for column, where in options.columns}
+    elif header:
+        places = named_columns(kind, first, task, name, line, keyed=keyed)
     else:
-        places = _named(kind, names or (), keyed=keyed)
-        if not places:
-            _demand_clear(kind, first, name, line, keyed=keyed)
-            places = _usual(layout or kind, kind, first, keyed=keyed)
+        _demand_clear(kind, first, name, line, keyed=keyed)
+        places = _usual(layout or kind, kind, first, keyed=keyed)
     if layout != "bars":
         places.pop("bar", None)
     known = (*COLUMNS[kind], *KEYS) if keyed else COLUMNS[kind]
@@ -256,17 +305,6 @@ def _place(column: str, where: int | str, header: Sequence[str] | None, name: st
     return list(header).index(where)
 
 
-def _named(kind: str, header: Sequence[str], *, keyed: bool = False) -> dict[str, int]:
-    """Columns by their names in the header; empty unless those that are needed are among them."""
-    places = find_columns(kind, ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind], header)
-    if keyed and "track" not in places:
-        return {}
-    if "end" in places:
-        places.pop("duration", None)
-    needed = _NEEDED.get(kind, ({"time"}, {"start", "end"}, {"start", "duration"}))
-    return places if any(names <= set(places) for names in needed) else {}
-
-
 def as_annotation(
     kind: str,
     rows: Sequence[tuple[int, list[str]]],
@@ -277,11 +315,12 @@ def as_annotation(
 ) -> Annotation:
     """The rows of a file, or of one track in it, with their lines, as an annotation."""
     columns: dict[str, Column] = {}
+    _demand_one_sign(rows, layout, options, name)
     for column in (column for column in layout.places if column != "label" and column not in KEYS):
         if column in _TEXTS:
             columns[column] = np.array([_text(fields, layout.places[column]) for _, fields in rows], dtype=np.str_)
             continue
-        values = [_number(fields, layout, column, number, name) for number, fields in rows]
+        values = [_number(fields, layout, column, options, number, name) for number, fields in rows]
         columns[column] = np.array(values, dtype=np.float64)
     columns = in_units(columns, kind, options, len(rows))
     place = layout.places.get("label")
@@ -295,6 +334,20 @@ def as_annotation(
         columns, labels = boundaries(columns["start"], labels or [], options.last)
         lines = lines[: len(labels)]
     return Annotation(kind, columns, labels, lines=lines, attrs=attrs)
+
+
+def _demand_one_sign(
+    rows: Sequence[tuple[int, list[str]]], layout: Layout, options: DelimitedOptions, name: str | Path
+) -> None:
+    """Raise if some numbers have a point and others a comma, so that one of them may stand between thousands."""
+    if options.decimal is not None or not options.has_decimal_commas(layout.separator):
+        return
+    places = [place for column, place in layout.places.items() if column not in (*KEYS, *_TEXTS, "label")]
+    numbers = [(line, fields[place]) for line, fields in rows for place in places if place < len(fields)]
+    point = next(((line, text) for line, text in numbers if "." in text), None)
+    if point is not None and any(_DECIMAL.fullmatch(text) for _, text in numbers):
+        message = f"other numbers have commas before their decimals, this one has a point: {point[1]!r}"
+        raise InvalidAnnotationError(f"{message}; declare decimal: ',' or '.'", path=name, line=point[0])
 
 
 def _text(fields: Sequence[str], place: int | None) -> str:
@@ -318,18 +371,31 @@ def in_units(columns: dict[str, Column], kind: str, options: DelimitedOptions, r
     return columns
 
 
-def _number(fields: Sequence[str], layout: Layout, column: str, line: int, name: str | Path) -> float:
+def _number(
+    fields: Sequence[str], layout: Layout, column: str, options: DelimitedOptions, line: int, name: str | Path
+) -> float:
     place = layout.places[column]
     if place >= len(fields):
         needed = ", ".join(sorted(layout.places.keys() - {"label"}, key=layout.places.__getitem__))
         counted = f"{len(fields)} column{'s' if len(fields) != 1 else ''}"
         raise InvalidAnnotationError(f"has {counted}, needs {needed}: {' '.join(fields)!r}", path=name, line=line)
+    text = fields[place]
     try:
-        return float(fields[place])
+        return float(text)
     except ValueError:
-        hint = ""
-        if column == "end" and "label" in layout.places:
-            hint = "; if rows are a start and a label, declare columns: {start: 0, label: 1}"
-        raise InvalidAnnotationError(
-            f"{column} is not a number: {fields[place]!r}{hint}", path=name, line=line
-        ) from None
+        pass
+    has_comma = _DECIMAL.fullmatch(text)
+    if has_comma and options.has_decimal_commas(layout.separator):
+        return float(text.replace(",", "."))
+    hint = "; if commas stand before decimals, declare decimal: ','" if has_comma else ""
+    if column == "end" and "label" in layout.places and not has_comma:
+        hint = "; if rows are a start and a label, declare columns: {start: 0, label: 1}"
+    elif (
+        len(fields) > 1
+        and not any(map(is_number, fields))
+        and options.header is None
+        and not options.columns
+        and not has_comma
+    ):
+        hint = "; if this is a header, none of its names is known: declare columns"
+    raise InvalidAnnotationError(f"{column} is not a number: {text!r}{hint}", path=name, line=line)

@@ -13,8 +13,7 @@ from ..annotations.coded import CodedLabels
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Int
 from .content import decode, digest_of, read_bytes
-from .delimited import SEPARATORS
-from .fields import Layout
+from .fields import Layout, find_separator
 from .options import Reading
 from .tables import Key, demand
 
@@ -126,14 +125,26 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     if options.comment:
         rows = [(number, line) for number, line in rows if not line.lstrip().startswith(options.comment)]
     first = rows[0][1] if rows else ""
-    usual = SEPARATORS.get(path.rpartition(".")[2].lower())
-    separator = options.separator or usual or next((one for one in "\t,;" if one in first), "whitespace")
+    usual = find_separator(first, path.rpartition(".")[2].lower(), options)
+    separator = usual or next((one for one in "\t,;" if one in first), "whitespace")
     layout = Layout({}, separator, -1)
     fields = [(number, layout.split(line)) for number, line in rows]
     header = fields[0][1] if fields and _is_header(fields[0][1], options.header) else None
     places = _places(reading, header, name)
+    if header is None and not options.columns and reading.exclude_same is None:
+        _demand_two(fields, name)
     chosen = [_take(places, number, row, name) for number, row in fields[header is not None :]]
     return _group(name, chosen, without_self=reading.exclude == "self")
+
+
+def _demand_two(fields: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
+    """Raise if rows without a header hold more than an item and its group."""
+    for line, row in fields:
+        if any(row[2:]):
+            message = (
+                f"{len(row)} columns without names, not an item and its group: declare columns: {{track: 0, label: 1}}"
+            )
+            raise InvalidAnnotationError(f"{message}: {' '.join(row)!r}", path=name, line=line)
 
 
 def _is_header(fields: Sequence[str], declared: bool | None) -> bool:

@@ -6,8 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError
-from .options import KEYS
+from .layouts import look
+from .options import COLUMNS, KEYS
 
 # In the order of preference.
 _HEADINGS = {
@@ -31,6 +33,10 @@ _DECISIONS = ("present", "relevant", "rel")
 _GRADES = ("weight", "degree", "grade")
 # Where a kind has other names for a column, or gives a name another meaning.
 _HEADINGS_OF: dict[str, dict[str, tuple[str, ...]]] = {
+    "events": {
+        # The number of a beat in its bar, where another column has the time.
+        "label": (*_HEADINGS["label"], "beat", "beat_number", "beat_position", "position_in_bar", "word"),
+    },
     "labels": {
         "label": (
             *("tag", "tags", "label", "labels", "class", "genre", "mood", "artist", "composer", "category"),
@@ -84,6 +90,21 @@ _WITHOUT_NUMBERS: Mapping[str, tuple[Collection[str], str]] = {
 }
 """Kind -> columns of which any says how the names of a row are meant, and what its numbers would be."""
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*")
+_NEEDED: Mapping[str, tuple[Collection[str], ...]] = {
+    "notes": (("start", "end", "pitch"), ("start", "duration", "pitch")),
+    "intervals": (("start", "end"), ("start", "duration")),
+    "hierarchy": (("start", "end"), ("start", "duration")),
+    "series": (("time", "frequency"),),
+    "events": (("time",),),
+    "labels": (("label",),),
+    "ranking": (("label",),),
+    "judgements": (("label",),),
+    "following": (("time", "position"),),
+}
+"""Kind -> columns that a header has to name, in one of these ways."""
+_LISTS = ("labels", "ranking", "judgements")
+_NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
+"""What no kind reads unless it is declared, and what changes no score."""
 
 
 def heading(text: str) -> str:
@@ -119,6 +140,139 @@ def find_columns(kind: str, columns: Iterable[str], header: Sequence[str]) -> di
         if found is not None:
             places[column] = headings.index(found)
     return places
+
+
+def named_columns(
+    kind: str, header: Sequence[str], task: str | None, name: str | Path, line: int, *, keyed: bool = False
+) -> dict[str, int]:
+    """Where the columns of a kind stand by a header, which has to name them so that none is taken for another.
+
+    Parameters
+    ----------
+    kind : str
+    header : sequence of str
+        It stands on that line.
+    task : str or None
+        What the file is read for, for messages.
+    name : path
+        What to call the file in messages.
+    line : int
+    keyed : bool
+        Whether there has to be a column of tracks.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If a column that is needed is not named, or a name is unknown and may be that of a column that is not.
+
+    Examples
+    --------
+    >>> named_columns("intervals", ["chord", "onset", "duration"], "chord", "a.csv", 1)
+    {'start': 1, 'duration': 2, 'label': 0}
+    >>> named_columns("events", ["time", "frequency"], "beat", "a.csv", 1)
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.csv:1: the header has a column 'frequency', and beat has none; the file \
+looks like melody (time, frequency): say task melody; or declare columns: {time: time}
+    """
+    places = find_columns(kind, ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind], header)
+    needed = [("track",) * keyed + tuple(way) for way in _NEEDED[kind]]
+    if not any(set(way) <= set(places) for way in needed):
+        raise InvalidAnnotationError(_unnamed(kind, header, needed[0], places), path=name, line=line)
+    if "end" in places:
+        places.pop("duration", None)
+    if kind not in _LISTS:
+        _demand_known(kind, header, places, task, name, line)
+    return places
+
+
+def demand_frames(header: Sequence[str], name: str | Path, line: int) -> None:
+    """Raise unless a header is that of several pitches over time: a time, then nothing but pitches.
+
+    Raises
+    ------
+    InvalidAnnotationError
+
+    Examples
+    --------
+    >>> demand_frames(["time", "f0_1", "f0_2"], "a.csv", 1)
+    >>> demand_frames(["start", "end", "pitch"], "a.csv", 1)
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.InvalidAnnotationError: a.csv:1: of the header 'end' is no time or pitch; the file looks like \
+transcription (start, end, pitch, velocity): say task transcription; or declare header: true to leave it out
+    """
+    first, *others = (re.sub(r"[\W_]*\d*$", "", heading(field)) or heading(field) for field in header)
+    pitches = {one for column in ("frequency", "pitch") for one in _HEADINGS[column]} | {"f", "midi", "note"}
+    pitches |= {f"{one}s" for one in pitches} | {"frequencies", "pitches"}
+    odd = [field for field, one in zip(header[1:], others, strict=True) if one not in pitches and one != "f"]
+    if first not in _HEADINGS["time"]:
+        odd = [header[0], *odd]
+    if odd:
+        own = _kind_of(header)
+        hint = look(_task_of(own, header), "multipitch") if own and own != "series" else ""
+        message = f"of the header {odd[0]!r} is no time or pitch{hint}; or declare header: true to leave it out"
+        raise InvalidAnnotationError(message, path=name, line=line)
+
+
+def _unnamed(kind: str, header: Sequence[str], needed: Sequence[str], places: Mapping[str, int]) -> str:
+    """What to do about a header that does not name what is needed."""
+    known = [header[place] for place in places.values()]
+    others = [field for field in header if field not in known]
+    missing = [column for column in needed if column not in places]
+    named = {column: header[place] for column, place in places.items() if column in needed}
+    told = f"of the header only {', '.join(map(repr, known))} is known" if known else "nothing in the header is known"
+    message = f"{told}, and no column is called {' or '.join(missing)}: {', '.join(map(repr, others))}"
+    own = _kind_of(header)
+    if own and own != kind:
+        message += look(_task_of(own, header), kind)
+    elif kind == "labels" and len(others) > 1 and "track" in places:
+        message += "; of a table with a column for each tag write a row for each clip and tag"
+    given = dict(zip(missing, others if len(others) == len(missing) else ["NAME"] * len(missing), strict=True))
+    declare = _declared({column: {**named, **given}[column] for column in needed})
+    return f"{message}; declare {declare}, or header: false if the row is none"
+
+
+def _demand_known(
+    kind: str, header: Sequence[str], places: Mapping[str, int], task: str | None, name: str | Path, line: int
+) -> None:
+    """Raise if a column is left that the kind does not have, or that may be one that it lacks."""
+    headings = [heading(field) for field in header]
+    usual = {**_HEADINGS, **_HEADINGS_OF.get(kind, {})}
+    read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
+    own = {one for column in read for one in usual[column]}
+    lacking = [column for column in COLUMNS[kind] if column not in (*read, "bar", "detected")]
+    for place, one in enumerate(headings):
+        if place in places.values() or one in own or one in _NEVER_READ or _is_beside(one):
+            continue
+        declare = _declared({column: header[where] for column, where in places.items()})
+        if one in _KNOWN:
+            other = _kind_of(header)
+            message = f"the header has a column {header[place]!r}, and {task or kind} has none"
+            message += look(_task_of(other, header), kind) if other else ""
+            raise InvalidAnnotationError(f"{message}; or declare {declare}", path=name, line=line)
+        if lacking:
+            message = f"the column {header[place]!r} of the header is not known, and may be the {' or '.join(lacking)}"
+            more = _declared({**{column: header[where] for column, where in places.items()}, lacking[0]: header[place]})
+            raise InvalidAnnotationError(f"{message}: declare {more}, else {declare}", path=name, line=line)
+
+
+def _kind_of(header: Sequence[str]) -> str:
+    """The kind of which a header names most columns; empty if it names what no kind has."""
+    found = {}
+    for kind in ("intervals", "notes", "series", "events", "labels"):
+        places = find_columns(kind, COLUMNS[kind], header)
+        if any(set(way) <= set(places) for way in _NEEDED[kind]):
+            found[kind] = len(places)
+    return max(found, key=lambda kind: found[kind]) if found else ""
+
+
+def _task_of(kind: str, header: Sequence[str]) -> str:
+    if kind == "intervals":
+        return "chord" if "chord" in map(heading, header) else "segment"
+    if kind == "labels":
+        return "tagging" if "value" in find_columns(kind, COLUMNS[kind], header) else "classification"
+    return KINDS[kind].tasks[0]
 
 
 def demand_read(

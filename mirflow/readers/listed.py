@@ -10,8 +10,7 @@ from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
 from .content import decode
-from .delimited import SEPARATORS
-from .fields import parse_rows
+from .fields import find_separator, parse_rows
 from .options import DelimitedOptions
 
 _SNIFFED = DelimitedOptions()
@@ -52,7 +51,7 @@ def parse_listed(
     """
     text = decode(data, name, options.encoding)
     attrs: dict[str, Attribute] = {"source": str(name)}
-    separator = options.separator or SEPARATORS.get(format)
+    separator = find_separator(text, format, options)
     return check_listed(parse_rows(text, kind, separator, options, attrs, name), str(name))
 
 

@@ -69,6 +69,8 @@ class TextMatrix:
 
     def _distances(self, data: bytes, line: int) -> Float:
         row = data.rstrip()
+        if self.separator == ";":  # of tables in which commas stand before decimals
+            row = row.replace(b",", b".")
         try:
             if self.separator == "whitespace":
                 body = b",".join(row.split()[1:])

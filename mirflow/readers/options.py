@@ -42,6 +42,7 @@ Instrument = Literal["program", "track"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
 SELECTIONS: tuple[str, ...] = get_args(Select)
 Last = Literal["end", "keep"]
+Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
 AUTO = "auto"
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
@@ -63,8 +64,9 @@ class DelimitedOptions:
     Parameters
     ----------
     delimiter : str or None
-        A character, or one of the words ``tab``, ``comma``, ``semicolon``, ``whitespace``. None: ``,`` in ``.csv``, the
-        tab in ``.tsv``, else blanks and tabs, or a comma or semicolon where the first row has no blanks.
+        A character, or one of the words ``tab``, ``comma``, ``semicolon``, ``whitespace``. None: in ``.csv`` a comma,
+        or a semicolon or tab where the first row says so; the tab in ``.tsv``; else blanks and tabs, or a comma or
+        semicolon where the first row has no blanks.
     header : bool or None
         Whether the first row holds column names. None: it does if no field is a number and one is a known name.
     comment : str
@@ -85,6 +87,8 @@ class DelimitedOptions:
         interval, which has no length as nothing says where it ends.
     pitch_unit : {"Hz", "MIDI"}
         Of notes, series and multipitch; see :func:`mirflow.readers.hertz.to_hertz`.
+    decimal : {".", ","} or None
+        What stands before the decimals of numbers. None: a point, or a comma where columns are separated by semicolons.
 
     Examples
     --------
@@ -100,6 +104,7 @@ class DelimitedOptions:
     encoding: str = "utf-8"
     last: Last = "end"
     pitch_unit: PitchUnit = "Hz"
+    decimal: Decimal | None = None
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
@@ -109,6 +114,10 @@ class DelimitedOptions:
             raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms, samples@44100 or frames@0.01")
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
+        if self.decimal not in (None, *get_args(Decimal)):
+            raise AnnotationError(f"not what stands before decimals: {self.decimal!r}; write '.' or ','")
+        if self.decimal == "," == self.separator:
+            raise AnnotationError("commas cannot stand between columns and before decimals; declare another delimiter")
         known = {name for names in COLUMNS.values() for name in names} | {*KEYS}
         for name, _ in self.columns:
             if name not in known:
@@ -138,6 +147,16 @@ class DelimitedOptions:
         if self.hop:
             return times * self.hop
         return times if self.divisor == 1.0 else times / self.divisor
+
+    def has_decimal_commas(self, separator: str) -> bool:
+        """Whether commas stand before decimals in a file whose columns are so separated.
+
+        Examples
+        --------
+        >>> DelimitedOptions().has_decimal_commas(";"), DelimitedOptions(decimal=".").has_decimal_commas(";")
+        (True, False)
+        """
+        return self.decimal == "," or (self.decimal is None and separator == ";")
 
     @property
     def separator(self) -> str | None:

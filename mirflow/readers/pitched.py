@@ -16,16 +16,23 @@ from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError
 from ..ragged import Column, Int
 from .content import decode
-from .fields import find_layout, in_units, is_header, parse_rows, sniff, without_rows
+from .fields import Layout, find_layout, find_separator, in_units, is_header, parse_rows, sniff, without_rows
+from .headings import demand_frames
 from .hertz import to_hertz
+from .layouts import SAMPLE, demand_columns, guess_task, look
 from .options import DelimitedOptions
 
 _SNIFFED = DelimitedOptions()
-_SEPARATORS = {"csv": ",", "tsv": "\t"}
 
 
 def parse_pitched(
-    data: bytes, kind: str, format: str, options: DelimitedOptions = _SNIFFED, name: str | Path = "<bytes>"
+    data: bytes,
+    kind: str,
+    format: str,
+    options: DelimitedOptions = _SNIFFED,
+    name: str | Path = "<bytes>",
+    *,
+    task: str | None = None,
 ) -> Annotation:
     """Notes or a pitch over time from the bytes of a delimited file.
 
@@ -38,6 +45,8 @@ def parse_pitched(
     options : DelimitedOptions
     name : path
         What to call the file in messages, and its ``source``.
+    task : str or None
+        Whose columns rows without a header have; None: any of the kind.
 
     Returns
     -------
@@ -49,7 +58,7 @@ def parse_pitched(
     UnreadableError
         If the bytes are not text.
     InvalidAnnotationError
-        For a row with too few columns or a field that is not a number, with its line.
+        For a row with too few columns or others than the task has, or a field that is not a number, with its line.
 
     Examples
     --------
@@ -62,9 +71,9 @@ def parse_pitched(
     """
     text = decode(data, name, options.encoding)
     attrs: dict[str, Attribute] = {"source": str(name)}
-    separator = options.separator or _SEPARATORS.get(format)
-    plain = _parse_plain(text, kind, separator, options, attrs, name)
-    return parse_rows(text, kind, separator, options, attrs, name) if plain is None else plain
+    separator = find_separator(text, format, options)
+    plain = _parse_plain(text, kind, separator, options, attrs, name, task)
+    return parse_rows(text, kind, separator, options, attrs, name, task=task) if plain is None else plain
 
 
 def _parse_plain(
@@ -74,30 +83,43 @@ def _parse_plain(
     options: DelimitedOptions,
     attrs: Mapping[str, Attribute],
     name: str | Path,
+    task: str | None,
 ) -> Annotation | None:
     """The fast path: after comments and perhaps a header, nothing but rows of numbers; None if it is not like that."""
     lines = text.rstrip().split("\n")
     start = _first_row(lines, options.comment)
     if start == len(lines):
         return without_rows(kind, attrs)
-    layout, has_header = find_layout(lines[start], kind, separator, options, name, start + 1)
+    layout, has_header = find_layout(lines[start], kind, separator, options, name, start + 1, task=task)
     start += has_header
     if "label" in layout.places or start == len(lines):
         return None
     delimiter = None if layout.separator == "whitespace" else layout.separator
+    told = has_header or bool(options.columns)
+    places = list(layout.places.values())
     try:
         table = np.loadtxt(
             StringIO("\n".join(lines[start:])),
             comments=None,
             delimiter=delimiter,
-            usecols=tuple(layout.places.values()),
+            usecols=tuple(places) if told else None,
             ndmin=2,
         )
     except ValueError:
         return None
+    if told:
+        places = list(range(len(places)))
+    elif table.shape[1] < len(places):
+        return None
+    else:  # rows are alike, so that some of them tell what all hold
+        split = Layout({}, layout.separator, -1).split
+        some = [(line, split(row)) for line, row in enumerate(lines[start : start + SAMPLE], start + 1)]
+        demand_columns(some, kind, task, max(places) + 1, name)
     if len(table) != len(lines) - start:  # blank lines, so that rows are not lines
         return None
-    columns: dict[str, Column] = {name: np.ascontiguousarray(table[:, i]) for i, name in enumerate(layout.places)}
+    columns: dict[str, Column] = {
+        column: np.ascontiguousarray(table[:, place]) for column, place in zip(layout.places, places, strict=True)
+    }
     columns = in_units(columns, kind, options, len(table))
     return Annotation(kind, columns, lines=range(start + 1, len(lines) + 1), attrs=attrs)
 
@@ -145,10 +167,16 @@ def parse_multipitch(
     start = _first_row(lines, options.comment)
     if start == len(lines):
         return _frames(np.zeros(0), np.zeros(0, dtype=np.int64), [], options, attrs)
-    separator = options.separator or _SEPARATORS.get(format) or sniff(lines[start])
+    separator = find_separator(lines[start], format, options) or sniff(lines[start])
+    if options.has_decimal_commas(separator):
+        lines = [line.replace(",", ".") for line in lines]
     if separator not in ("whitespace", "\t"):
         lines = [line.replace(separator, " ") for line in lines]
-    start += options.header if options.header is not None else is_header(lines[start].split())
+    head = lines[start].split()
+    has_header = options.header if options.header is not None else is_header(head)
+    if has_header and options.header is None:
+        demand_frames(head, name, start + 1)
+    start += has_header
     rows = list(map(str.split, lines[start:]))
     if options.comment:
         rows = [[] if row and row[0].startswith(options.comment) else row for row in rows]
@@ -157,6 +185,8 @@ def parse_multipitch(
         numbers = np.array([float(field) for row in rows for field in row], dtype=np.float64)
     except ValueError:
         raise _not_a_number(rows, start, name) from None
+    if not has_header:
+        demand_columns(list(enumerate(rows[:SAMPLE], start + 1)), "multipitch", "multipitch", 0, name)
     filled = np.flatnonzero(counts)
     return _frames(numbers, counts[filled], (filled + start + 1).tolist(), options, attrs)
 
@@ -182,5 +212,6 @@ def _not_a_number(rows: list[list[str]], start: int, name: str | Path) -> Invali
                 float(field)
             except ValueError:
                 what = "frequency" if place else "time"
-                return InvalidAnnotationError(f"{what} is not a number: {field!r}", path=name, line=line)
+                message = f"{what} is not a number: {field!r}{look(guess_task(rows), 'multipitch')}"
+                return InvalidAnnotationError(message, path=name, line=line)
     raise AssertionError("every field is a number")

@@ -12,9 +12,9 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Float, Int
-from .content import decode, digest_of
-from .delimited import SEPARATORS
-from .fields import parse_rows
+from .content import decode, digest_of, unreadable
+from .fields import find_separator, parse_rows
+from .headings import is_known
 from .options import DelimitedOptions, Reading
 from .spans import SameLine, Spans, index_rows
 from .tables import Key
@@ -37,7 +37,7 @@ def parse_ranking(data: bytes, format: str, options: DelimitedOptions, name: str
     ['b', 'a']
     """
     text = decode(data, name, options.encoding)
-    separator = options.separator or SEPARATORS.get(format)
+    separator = find_separator(text, format, options)
     return in_order(parse_rows(text, "ranking", separator, options, {"source": str(name)}, name), str(name))
 
 
@@ -147,7 +147,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
         If the file is not there or not text.
     """
     options = reading.delimited
-    delimiter = options.separator or SEPARATORS.get(path.rpartition(".")[2].lower())
+    delimiter = _delimiter(path, name, options)
     comment = options.comment.encode()
 
     def key_of(line: bytes, number: int) -> Key | None:
@@ -157,17 +157,34 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
             text = line.decode(options.encoding).removeprefix("\ufeff")
         except UnicodeDecodeError:
             raise UnreadableError(f"line {number} is not {options.encoding}; declare its encoding", path=name) from None
-        return Key(split_list(text, delimiter)[0])
+        query, *items = split_list(text, delimiter)
+        if number == 1 and items and all(is_known(field, "ranking", keyed=True) for field in (query, items[0])):
+            message = f"is a header, and lists have none: leave it out, or declare another format: {text.strip()!r}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        return Key(query)
 
     found = index_rows(path, name, key_of)
     return ListTable(Spans(path, name, options.encoding, reading.max_bytes, found), delimiter)
+
+
+def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
+    """What the lines of a file are split by; None where each line tells it."""
+    format = path.rpartition(".")[2].lower()
+    if options.separator is not None or format not in ("csv", "tsv"):
+        return options.separator
+    try:
+        with Path(path).open("rb") as file:
+            first = next((line for line in file if line.strip()), b"")
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    return find_separator(first.decode(options.encoding, "replace"), format, options)
 
 
 def split_list(line: str, delimiter: str | None) -> list[str]:
     """A query and its items, by a delimiter or by what the line is like.
 
     Without one, the query ends at a colon and a blank, at the only tab, or like an item. Items are separated by tabs,
-    else by commas, else by blanks.
+    else by commas, else by semicolons, else by blanks.
 
     Examples
     --------
@@ -189,7 +206,7 @@ def split_list(line: str, delimiter: str | None) -> list[str]:
 
 
 def _separator(text: str) -> str:
-    return next((one for one in "\t," if one in text), "whitespace")
+    return next((one for one in "\t,;" if one in text), "whitespace")
 
 
 def _split(text: str, delimiter: str) -> list[str]:

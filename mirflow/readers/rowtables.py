@@ -11,8 +11,8 @@ from types import MappingProxyType
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError
 from .content import decode, digest_of, read_bytes
-from .delimited import SEPARATORS
-from .fields import Layout, as_annotation, demand_numbers_read, find_layout, is_header, sniff
+from .fields import Layout, as_annotation, demand_numbers_read, find_layout, find_separator, is_header, sniff
+from .layouts import SAMPLE, demand_columns, demand_width
 from .matrixhead import name_items
 from .options import COLUMNS, KEYS, Reading
 from .tables import Key, demand, demand_key
@@ -73,6 +73,8 @@ class RowTable:
         options = self.reading.delimited
         if has_numbers(self.reading) and are_no_tags(self.reading.kind, rows, self.layout):
             rows = []
+        if not self.header and not options.columns:
+            demand_width(rows, self.reading.kind, self.reading.task, max(self.layout.places.values()) + 1, self.name)
         annotation = as_annotation(self.reading.kind, rows, self.layout, options, attrs, self.name)
         if self.reading.kind in _CHECKS:
             module, _, function = _CHECKS[self.reading.kind].partition(":")
@@ -117,11 +119,15 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     if not lines:
         return RowTable(name, reading, Layout({}, "\t", -1), "", {}, 0)
     number, first = lines[0]
-    separator = options.separator or SEPARATORS.get(reading.format_of(path.rpartition(".")[2]))
-    separator = separator or _separator(first, reading.kind)
-    layout, has_header = find_layout(first, reading.kind, separator, options, name, number, keyed=True)
+    kind, task = reading.kind, reading.task
+    separator = find_separator(first, reading.format_of(path.rpartition(".")[2]), options)
+    separator = separator or _separator(first, kind)
+    layout, has_header = find_layout(first, kind, separator, options, name, number, task=task, keyed=True)
     if has_header and has_numbers(reading):
-        demand_numbers_read(lines, reading.kind, layout, options, name)
+        demand_numbers_read(lines, kind, layout, options, name)
+    elif not has_header and not options.columns:
+        some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
+        demand_columns(some, kind, task, max(layout.places.values()) + 1, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
     return RowTable(name, reading, layout, first if has_header else "", rows, len(data) + 200 * len(lines))

@@ -10,6 +10,7 @@ from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError
 from ..ragged import Column
 from .content import decode
+from .layouts import guess_task, look
 from .options import DelimitedOptions
 
 _SNIFFED = DelimitedOptions()
@@ -26,16 +27,19 @@ def parse_key(data: bytes, options: DelimitedOptions = _SNIFFED, name: str | Pat
     Raises
     ------
     InvalidAnnotationError
-        If there is more than one row.
+        If there is more than one row, or one of tempi.
 
     Examples
     --------
     >>> parse_key(b"Gb\\tmajor\\n").labels
     ['Gb major']
     """
-    rows = _rows(data, options, name, "a key")
+    rows = _rows(data, options, name, "key", "a key")
     attrs: dict[str, Attribute] = {"source": str(name)}
     labels = [" ".join(text.split()) for _, text in rows]
+    guess = guess_task([label.split() for label in labels])
+    if guess == "tempo":
+        raise InvalidAnnotationError(f"not a key: {labels[0]!r}{look(guess, 'key')}", path=name, line=rows[0][0])
     return Annotation("key", {}, labels, lines=[line for line, _ in rows], attrs=attrs)
 
 
@@ -59,12 +63,14 @@ def parse_tempo(data: bytes, options: DelimitedOptions = _SNIFFED, name: str | P
     >>> both.columns["tempo"].tolist(), both.columns["salience"].tolist()
     ([60.0, 120.0], [0.25, 0.75])
     """
-    rows = _rows(data, options, name, "the tempi of a track")
+    rows = _rows(data, options, name, "tempo", "the tempi of a track")
     attrs: dict[str, Attribute] = {"source": str(name)}
     if not rows:
         return Annotation("tempo", {"tempo": np.zeros(0)}, attrs=attrs, lines=())
     line, text = rows[0]
-    separator = options.separator
+    separator = options.separator or (";" if ";" in text else None)
+    if options.has_decimal_commas(separator or ""):
+        text = text.replace(",", ".")
     fields = (text.replace(",", " ") if separator in (None, "whitespace") else text.replace(separator, " ")).split()
     try:
         numbers = [float(field) for field in fields]
@@ -82,13 +88,14 @@ def parse_tempo(data: bytes, options: DelimitedOptions = _SNIFFED, name: str | P
     return Annotation("tempo", columns, lines=[line] * len(columns["tempo"]), attrs=attrs)
 
 
-def _rows(data: bytes, options: DelimitedOptions, name: str | Path, what: str) -> list[tuple[int, str]]:
+def _rows(data: bytes, options: DelimitedOptions, name: str | Path, kind: str, what: str) -> list[tuple[int, str]]:
     """The one row of a file with its line; none if it is empty."""
     lines = enumerate(decode(data, name, options.encoding).split("\n"), 1)
     rows = [(number, line.strip()) for number, line in lines if line.strip()]
     if options.comment:
         rows = [(number, text) for number, text in rows if not text.startswith(options.comment)]
     if len(rows) > 1:
-        message = f"a file holds {what} in one row, but here is another: {rows[1][1]!r}"
+        hint = look(guess_task([text.replace(",", " ").split() for _, text in rows]), kind)
+        message = f"a file holds {what} in one row, but here is another: {rows[1][1]!r}{hint}"
         raise InvalidAnnotationError(message, path=name, line=rows[1][0])
     return rows

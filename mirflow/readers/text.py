@@ -11,8 +11,8 @@ from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column
 from .content import decode
-from .delimited import SEPARATORS, parse_delimited
-from .fields import parse_rows
+from .delimited import parse_delimited
+from .fields import find_separator, parse_rows
 from .listed import parse_listed
 from .motifs import parse_motifs
 from .options import TABLES, Reading
@@ -68,29 +68,30 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
     """
     options = reading.delimited
     if reading.kind == "intervals":
-        return parse_delimited(data, "intervals", format, options, name)
+        return parse_delimited(data, "intervals", format, options, name, task=reading.task)
     if reading.kind == "events":
         layout = _LAYOUTS.get(reading.selection or "", "positions") if not options.columns else ""
         layout = "bars" if "bar" in dict(options.columns) else layout
-        beats = parse_delimited(data, "events", format, options, name, layout=layout)
+        beats = parse_delimited(data, "events", format, options, name, layout=layout, task=reading.task)
         return select_beats(beats, reading.selection, name)
     if reading.kind in ("notes", "series"):
-        return parse_pitched(data, reading.kind, format, options, name)
+        return parse_pitched(data, reading.kind, format, options, name, task=reading.task)
     if reading.kind in ("judgements", "following"):
         return parse_listed(data, reading.kind, format, options, name)
     if reading.kind == "ranking":
         return parse_ranking(data, format, options, name)
     if reading.kind == "labels":
         text = decode(data, name, options.encoding)
-        separator, numbered = options.separator or SEPARATORS.get(format), has_numbers(reading)
-        labels = parse_rows(text, "labels", separator, options, {"source": str(name)}, name, numbered=numbered)
+        separator, attrs = find_separator(text, format, options), {"source": str(name)}
+        numbered = has_numbers(reading)
+        labels = parse_rows(text, "labels", separator, options, attrs, name, task=reading.task, numbered=numbered)
         return demand_numbers(labels, name)
     if reading.kind == "multipitch":
         return parse_multipitch(data, format, options, name)
     if reading.kind == "patterns":
         return parse_motifs(data, options, name)
     if reading.kind == "hierarchy":
-        return stack_levels([parse_delimited(data, "intervals", format, options, name)])
+        return stack_levels([parse_delimited(data, "intervals", format, options, name, task=reading.task)])
     return parse_key(data, options, name) if reading.kind == "key" else parse_tempo(data, options, name)
 
 

@@ -85,6 +85,10 @@ class TrecTable:
             needed = ", ".join(name for name in self.columns if name != "_")
             message = f"has {len(fields)} columns, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+        if len(fields) > len(self.columns):
+            other = "; a run has six: declare format: run" if len(self.columns) < 6 else ""
+            message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}{other}"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
         return fields[place]
 
     def _number(self, line: int, fields: Sequence[str]) -> float:

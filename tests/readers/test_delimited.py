@@ -14,6 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError, UnreadableError
 from mirflow.readers import DelimitedOptions, FileSource, Reading, read
 from mirflow.readers.delimited import parse_delimited
+from mirflow.readers.layouts import is_number
 
 
 def intervals(text: str | bytes, format: str = "lab", **options: Any) -> Annotation:
@@ -192,7 +193,7 @@ def test_wrong_options_are_errors(
 TIMES = st.floats(0, 1e4, allow_nan=False).map(lambda time: round(time, 6))
 LABELS = st.text(
     st.characters(blacklist_categories=("Cs", "Cc", "Zl", "Zp", "Zs"), blacklist_characters='"'), min_size=1
-)
+).filter(lambda label: not is_number(label))
 ROWS = st.lists(st.tuples(TIMES, TIMES, LABELS), min_size=1, max_size=8)
 
 
@@ -217,3 +218,73 @@ def test_whatever_the_bytes_the_answer_is_an_annotation_or_our_error(data: bytes
     except (UnreadableError, InvalidAnnotationError):
         return
     assert len(annotation.columns["start"]) == len(annotation.columns["end"]) == len(annotation)
+
+
+@pytest.mark.parametrize("format", ["csv", "txt", "lab"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0,0;1,5;C:maj\n1,5;2,0;N\n",
+        "0;1,5;C:maj\n1,5;2;N\n",
+        "# von Hand\n0.0;1.5;C:maj\n1.5;2.0;N\n",
+        "start;end;chord\n0,0;1,5;C:maj\n1,5;2,0;N\n",
+    ],
+)
+def test_semicolons_and_decimal_commas_are_found(format: str, text: str) -> None:
+    assert rows(intervals(text, format)) == TWO
+
+
+def test_a_csv_with_semicolons_keeps_its_commas_in_labels() -> None:
+    assert rows(intervals("0,0;1,5;C:maj(9,11)\n", "csv")) == [(0.0, 1.5, "C:maj(9,11)")]
+    assert rows(intervals("0,1,rock;pop\n", "csv")) == [(0.0, 1.0, "rock;pop")]
+    assert events("0,5;kick\n1,25;snare\n", "csv").columns["time"].tolist() == [0.5, 1.25]
+    assert rows(intervals("0.0\t1.5\tC:maj\n1.5\t2.0\tN\n", "csv")) == TWO
+
+
+def test_decimal_commas_are_read_in_every_kind_of_text(tmp_path: Path) -> None:
+    def loaded(task: str, text: str, **options: Any) -> dict[str, list[float]]:
+        (tmp_path / "a.csv").write_text(text)
+        return {
+            name: column.tolist() for name, column in read(tmp_path / "a.csv", task=task, **options).columns.items()
+        }
+
+    assert loaded("melody", "0,0;440,5\n0,5;0\n") == {"time": [0.0, 0.5], "frequency": [440.5, 0.0]}
+    assert loaded("multipitch", "0,0;440,5;220,25\n0,5\n") == {"time": [0.0, 0.5], "frequency": [440.5, 220.25]}
+    assert loaded("tagging", "tag;value\nslow;0,5\nloud;0,25\n") == {"value": [0.5, 0.25]}
+    assert loaded("tempo", "60,5;120;0,25\n")["tempo"] == [60.5, 120.0]
+    assert loaded("beat", "0,5\n0,75\n1,0\n", decimal=",") == {"time": [0.5, 0.75, 1.0]}
+    assert loaded("beat", "0,5 1\n1,0 2\n", decimal=",", format="txt") == {"time": [0.5, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("text", "format", "message"),
+    [
+        ("0,5 1,5 C\n1,5 2,0 N\n", "lab", r"a\.lab:1: start is not a number: '0,5'; if commas .* declare decimal: ','"),
+        ("0,5\t1,5\tC\n", "tsv", r"a\.tsv:1: start is not a number: '0,5'; if commas .* declare decimal: ','"),
+    ],
+)
+def test_the_option_for_decimal_commas_is_named(text: str, format: str, message: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=message):
+        intervals(text, format)
+    assert rows(intervals(text, format, decimal=","))[0] == (0.5, 1.5, "C")
+
+
+def test_commas_that_may_be_of_decimals_are_not_guessed_at() -> None:
+    text = "0,5\n0,75\n1,25\n"
+    for format in ("csv", "txt"):
+        with pytest.raises(
+            InvalidAnnotationError, match=rf"a\.{format}:1: commas may .* declare decimal: ',' or delimiter"
+        ):
+            events(text, format)
+        assert events(text, format, decimal=",").columns["time"].tolist() == [0.5, 0.75, 1.25]
+        assert events(text, format, delimiter="comma").labels == ["5", "75", "25"]
+    assert events("0,1\n1,2\n2,3\n", "csv").labels == ["1", "2", "3"]
+
+
+def test_points_and_commas_before_decimals_are_not_mixed() -> None:
+    with pytest.raises(InvalidAnnotationError, match=r"a\.csv:2: .*declare decimal"):
+        intervals("0,0;1,5;C:maj\n1.5;2.0;N\n", "csv")
+    with pytest.raises(AnnotationError, match="commas cannot stand between columns and before decimals"):
+        DelimitedOptions(delimiter=",", decimal=",")
+    with pytest.raises(AnnotationError, match="not what stands before decimals: ';'"):
+        DelimitedOptions(decimal=";")  # type: ignore[arg-type]

@@ -14,7 +14,9 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.classes import Classes
 from mirflow.cli import cli
 from mirflow.errors import InvalidAnnotationError
+from mirflow.readers.classes import read_classes
 from mirflow.readers.read import make_reading
+from mirflow.readers.read import read as read_annotation
 from mirflow.readers.tables import Key, open_table
 
 
@@ -152,3 +154,114 @@ def test_clips_without_tags_are_scored_on_either_side(tmp_path: Path) -> None:
     sides, classes = (tmp_path / "truth.csv", tmp_path / "found.csv"), Classes.of(names=["slow", "loud"])
     found = mirflow.evaluate_paths(*sides, "tagging", classes=classes, metrics=["accuracy"])
     assert found.score.values[0, :, 0].tolist() == [0.5, 0.5, 1.0]
+
+
+WIDE = "clip_id,guitar,slow,loud\na,0,1,1\nb,1,0,0\n"
+
+
+def test_a_wide_table_of_tags_is_an_error_that_says_so(tmp_path: Path) -> None:
+    told = (
+        "x.csv:1: of the header only 'clip_id' is known, and no column is called label: 'guitar', 'slow', 'loud'; "
+        "of a table with a column for each tag write a row for each clip and tag; declare "
+        "columns: {track: clip_id, label: NAME}, or header: false if the row is none"
+    )
+    for task in ("tagging", "classification"):
+        with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+            read(tmp_path, WIDE, task)
+    shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "tagging"])
+    assert shown.exit_code == 3
+    assert "x.csv:1: error: of the header only 'clip_id' is known" in shown.output
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "told"),
+    [
+        ("tagging", "clip,descriptor\na,slow\n", "declare columns: {track: clip, label: descriptor}, or header: false"),
+        ("classification", "name,genre\na,jazz\n", "no column is called track: 'name'; declare columns: {track: name,"),
+        ("retrieval", "query,answered\na,x\n", "declare columns: {track: query, label: answered}"),
+        ("similarity", "query,found,fine\na,x,1\n", "declare columns: {track: query, label: found}"),
+    ],
+)
+def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, text: str, told: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+        read(tmp_path, text, task)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "told"),
+    [
+        ("beat", "time,frequency\n0.1,440\n", "a column 'frequency', and beat has none; the file looks like melody"),
+        ("beat", "start,end,chord\n0,1,C\n", "a column 'end', and beat has none; the file looks like chord"),
+        (
+            "melody",
+            "onset,offset,pitch\n0,1,440\n",
+            "a column 'offset', and melody has none; the file looks like trans",
+        ),
+        (
+            "melody",
+            "time,f0,periodicity\n0,440,1\n",
+            "the column 'periodicity' of the header is not known, and may be the",
+        ),
+        ("melody", "time,zz\n0,1\n", "of the header only 'time' is known, and no column is called frequency: 'zz'"),
+        ("melody", "time,label\n0,1\n", "no column is called frequency: 'label'; the file looks like beat"),
+        ("chord", "start,finish,chord\n0,1,C\n", "declare columns: {start: start, end: finish}"),
+        ("chord", "time,frequency\n0,440\n", "the file looks like melody (time, frequency): say task melody"),
+        ("chord", "start,end,symbol\n0,1,C\n", "declare columns: {start: start, end: end, label: symbol}, else"),
+        ("segment", "time,duration,f0\n0,1,440\n", "a column 'f0', and segment has none"),
+        (
+            "transcription",
+            "start,end,midi_note\n0,1,60\n",
+            "declare columns: {start: start, end: end, pitch: midi_note}",
+        ),
+        ("transcription", "onset,offset,pitch,loudness\n0,1,440,9\n", "and may be the velocity or label: declare"),
+        ("multipitch", "start,end,pitch\n0,1,440\n", "'end' is no time or pitch; the file looks like transcription"),
+        (
+            "score_following",
+            "time,foo,bar\n0,1,60\n",
+            "of the header only 'time' is known, and no column is called pos",
+        ),
+    ],
+)
+def test_a_header_with_unknown_names_is_never_read_by_position(tmp_path: Path, task: str, text: str, told: str) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+        mirflow.load(tmp_path / "a.csv", task=task)
+
+
+@pytest.mark.parametrize(
+    ("task", "text", "rows"),
+    [
+        ("downbeat", "time,beat\n0.5,1\n1.0,2\n1.5,1\n", 2),
+        ("beat", "index,time,position,comment\n0,0.5,1,x\n1,1.0,2,y\n", 2),
+        ("chord", "start,end,duration,chord,bass\n0,1,1,C:maj,C\n", 1),
+        ("melody", "time,frequency,confidence\n0,440,0.9\n", 1),
+        ("transcription", "track_id,onset,offset,pitch,velocity,instrument,channel\na,0,1,440,90,Piano,1\n", 1),
+        ("multipitch", "time,f0_1,f0_2\n0,220,440\n", 1),
+        ("multipitch", "time frequencies\n0 220 440\n", 1),
+    ],
+)
+def test_headers_that_name_what_a_task_has_are_read(tmp_path: Path, task: str, text: str, rows: int) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    suffix = {"format": "txt"} if "," not in text else {}
+    assert len(read_annotation(tmp_path / "a.csv", task=task, **suffix)) == rows
+
+
+def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Path) -> None:
+    text = "c1,beat\nc2,slow\n"
+    with pytest.raises(InvalidAnnotationError, match="or header: false if the row is none"):
+        read(tmp_path, text, key="c2")
+    (tmp_path / "x.csv").write_text(text)
+    table = open_table(str(tmp_path / "x.csv"), make_reading("tagging", header=False), "x.csv")
+    assert table.read(Key("c1"))[0].labels == ["beat"]
+
+
+def test_a_list_of_queries_has_no_header(tmp_path: Path) -> None:
+    (tmp_path / "x.lists").write_text("query,item,item\nq1,a,b\n")
+    with pytest.raises(InvalidAnnotationError, match=r"x\.lists:1: is a header, and lists have none"):
+        mirflow.load_collection(tmp_path / "x.lists", "retrieval")
+
+
+def test_the_head_of_a_column_is_no_class(tmp_path: Path) -> None:
+    (tmp_path / "classes.csv").write_text("genre\njazz\nrock\n")
+    with pytest.raises(InvalidAnnotationError, match=r"classes\.csv:1: is headed genre; write class;"):
+        read_classes(tmp_path / "classes.csv")
