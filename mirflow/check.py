@@ -22,9 +22,11 @@ from .plan import Reference
 from .ragged import Ragged
 from .readers.content import is_listed_file
 from .readers.held import HeldSource
+from .readers.jams import open_jams
 from .readers.namespaces import NAMESPACES
-from .readers.options import TABLES, Reading
+from .readers.options import MAX_BYTES, TABLES, Reading
 from .readers.read import make_reading, read_all
+from .readers.selection import tell_absent
 from .readers.stems import SUFFIXES as SOUND
 from .readers.stems import sound_folders
 from .readers.tables import TableSource, format_of, holds_tracks, open_table
@@ -234,6 +236,9 @@ def _check_file(
         return
     if is_jams and schema:
         yield from _check_schema(path)
+    if is_jams and not annotations and (task is not None or "namespace" in options):
+        choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
+        yield Found("error", "absent", tell_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
         if annotation.kind == "audio":
             yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
@@ -290,7 +295,11 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
         severity: Severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
         for item in np.flatnonzero(finding.items).tolist():
             wrong |= {item} if severity == "error" else set()
-            yield Found(severity, rule, finding.describe(rows, item), annotation.line(item), annotator)
+            message = finding.describe(rows, item)
+            if rule == "zero_length" and finding.items.all():
+                message += "; write where it ends"
+                message += ", such as 0 180 N for three minutes without a chord" if name == "chord" else ""
+            yield Found(severity, rule, message, annotation.line(item), annotator)
     if name is None or rules is None:
         return
     flaws = list(_flaws(rules, annotation, rows, wrong))

@@ -204,3 +204,21 @@ class TestLinksThatLeadNowhere:
         assert "a.lab: is a link to '../gone.lab'" in scores.message.sel(track="a").item()
         with pytest.raises(AnnotationError, match=r"a\.lab: is a link to '\.\./gone\.lab', which is not there"):
             mirflow.evaluate_paths(folder / "a.lab", folder / "b.lab", "chord")
+
+
+def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
+    observation = {"time": 0, "duration": 1, "value": "C", "confidence": 1}
+    jams = {"annotations": [{"namespace": "chord", "data": [observation], "annotation_metadata": {}}]}
+    (tmp_path / "a.jams").write_text(json.dumps(jams))
+    for asked in ({"task": "beat"}, {"namespace": "beat"}):
+        (found,) = check_paths([tmp_path], schema=False, **asked)
+        assert [problem.severity for problem in found.problems] == ["error"]
+        assert found.problems[0].message == "holds no annotation for 'beat'; it holds chord by 0: say task chord"
+    assert [one.worst for one in check_paths([tmp_path], "chord", schema=False)] == [None]
+
+
+def test_an_interval_that_stands_for_nothing_says_what_to_write(tmp_path: Path) -> None:
+    (tmp_path / "a.lab").write_text("0 0 N\n")
+    (found,) = check_paths([tmp_path], "chord")
+    told = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
+    assert told in [problem.message for problem in found.problems]

@@ -7,6 +7,7 @@ import os
 import re
 import shlex
 import shutil
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -65,3 +66,10 @@ def test_links_lead_somewhere() -> None:
     for page in pages:
         for target in re.findall(r"\]\((?!http|#)([^)#]+)", page.read_text()):
             assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_what_is_installed_first_draws_the_figures_that_the_readme_speaks_of() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    installed = re.findall(r"install -q '\.\[(\w+)\]'", dict(COMMANDS)["main job"])
+    assert "mirflow plot" in README
+    assert any(need.startswith("matplotlib") for extra in installed for need in extras[extra])

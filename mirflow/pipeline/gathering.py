@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import NoReturn
@@ -13,6 +14,8 @@ from ..metrics.base import Measure
 from ..readers.patterns import Pattern
 from ..readers.scoretables import Row, ScoreTable, read_number
 from .mapping import Names, ScoreFile
+
+_DECIMAL = re.compile(r"[+-]?\d+,\d+")
 
 Find = Callable[[Row], str]
 Column = tuple[str, str, int, float, int | None]
@@ -171,7 +174,8 @@ class _Reader:
             return read_number(text)
         except ValueError:
             column = repr(self.table.columns[place]) if 0 <= place < len(self.table.columns) else str(place)
-            self._refuse(row, f"column {column} is not a number: {text!r}")
+            hint = "; write points before decimals" if _DECIMAL.fullmatch(text) else ""
+            self._refuse(row, f"column {column} is not a number: {text!r}{hint}")
 
     def _refuse(self, row: Row, message: str) -> NoReturn:
         raise InvalidAnnotationError(message, path=self.table.name, line=row.line)

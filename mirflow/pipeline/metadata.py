@@ -11,6 +11,8 @@ from pathlib import Path
 from ..errors import AnnotationError, suggest
 from ..plan import Entry, Metadata
 from ..readers.content import decode, read_bytes
+from ..readers.fields import find_separator
+from ..readers.options import DelimitedOptions
 from ..readers.patterns import Pattern
 
 MAX_VALUE = 4096
@@ -91,7 +93,9 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
         raise MetadataError(f"{str(path)!r} cannot be read: {reason}") from None
     try:
         # The reader splits lines itself: other separators, such as U+2028, are text, and so are line ends in quotes.
-        rows = [row for row in csv.reader(io.StringIO(text, newline="")) if any(field.strip() for field in row)]
+        separator = find_separator(text, "csv", DelimitedOptions(comment="")) or ","
+        table_rows = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+        rows = [row for row in table_rows if any(field.strip() for field in row)]
     except csv.Error as error:
         raise MetadataError(f"{str(path)!r} cannot be read: {error}") from None
     header = [field.strip() for field in rows[0]] if rows else []
@@ -111,8 +115,20 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
     for place, title in enumerate(header):
         if place != named and title:
             texts = [table[track][place] if place < len(table.get(track, ())) else "" for track in tracks]
-            columns[column_name(title)] = typed(texts)
+            columns[column_name(title)] = typed(with_points(texts) if separator == ";" else texts)
     return columns
+
+
+def with_points(texts: Sequence[str]) -> Sequence[str]:
+    """A column of numbers with points for the commas before decimals; other texts as they are.
+
+    Examples
+    --------
+    >>> with_points(["0,5", "1"]), with_points(["0,5", "Queen"])
+    (['0.5', '1'], ['0,5', 'Queen'])
+    """
+    points = [text.replace(",", ".") for text in texts]
+    return points if all(not text.strip() or _NUMBER.fullmatch(text.strip()) for text in points) else texts
 
 
 def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import codecs
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from ..errors import UnreadableError
 
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -35,9 +38,40 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
             if size > max_bytes:
                 limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
                 raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
-            return file.readall()
+            data = file.readall()
     except OSError as error:
         raise unreadable(path, error, name) from None
+    _demand_unpacked(data, name or path)
+    return data
+
+
+def _demand_unpacked(data: bytes, name: str | Path) -> None:
+    """Raise if bytes are those of an archive or a spreadsheet, with what to do about it."""
+    if data.startswith(_ZIP):
+        sheet = b"[Content_Types].xml" in data[:4096]
+        message = "is a spreadsheet, not text; save it as csv" if sheet else "is a zip archive; unpack it"
+        raise UnreadableError(message, path=name)
+    if data.startswith(_GZIP):
+        raise UnreadableError("is compressed with gzip; unpack it", path=name)
+
+
+def demand_no_json(data: bytes, name: str | Path) -> None:
+    """Raise if bytes that are to be read as text are those of a JAMS file that is called otherwise.
+
+    Raises
+    ------
+    UnreadableError
+
+    Examples
+    --------
+    >>> demand_no_json(b'{"annotations": []}', "a.json")
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.UnreadableError: a.json: is JSON; if it is JAMS, call it .jams, or say its format: jams ...
+    """
+    if _JSON.match(data):
+        message = "is JSON; if it is JAMS, call it .jams, or say its format: jams (--input-format jams)"
+        raise UnreadableError(message, path=name)
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:

@@ -21,9 +21,22 @@ from .validate_jams import schema_problems
 
 _DELIMITED = tuple(field.name for field in fields(DelimitedOptions))
 _OPTIONS = (
-    *("format", "namespace", "max_bytes", "select", "levels", "drums", "instrument", "sources"),
-    *_DELIMITED,
+    *("format", "namespace", "max_bytes", "select", "levels", "drums", "instrument", "sources", "exclude"),
+    *("exclude_same", *_DELIMITED),
 )
+_BESIDE = (
+    "annotator",
+    "annotators",
+    "classes",
+    "convention",
+    "grid",
+    "kind",
+    "metrics",
+    "overwrite",
+    "task",
+    "validate",
+)
+"""What else those take that pass options of reading on, so that a misspelt one may be meant."""
 
 
 def read(
@@ -174,7 +187,10 @@ def make_reading(
     """
     for name in delimited:
         if name not in _DELIMITED:
-            raise AnnotationError(f"not an option of reading: {name!r}; {suggest(name, _OPTIONS)}")
+            phrase = suggest(name, [*_OPTIONS, *_BESIDE])
+            raise AnnotationError(
+                f"not an option of reading: {name!r}; {phrase if phrase.endswith('?') else suggest(name, _OPTIONS)}"
+            )
     layout = DelimitedOptions(columns=tuple((columns or {}).items()), **delimited)
     return Reading.of(
         task=task,

@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from ..annotations.annotation import Annotation
 from ..errors import AnnotationError
-from .content import decode, digest_of, read_bytes
+from .content import decode, demand_no_json, digest_of, read_bytes
 from .fields import Layout, as_annotation, demand_numbers_read, find_layout, find_separator, is_header, sniff
 from .layouts import SAMPLE, demand_columns, demand_width
 from .matrixhead import name_items
@@ -112,6 +112,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, not {reading.kind}", path=name)
     options = reading.delimited
     data = read_bytes(path, reading.max_bytes, name)
+    demand_no_json(data, name)
     numbered = enumerate(decode(data, name, options.encoding).split("\n"), 1)
     lines = [(number, line) for number, line in numbered if line.strip()]
     if options.comment:

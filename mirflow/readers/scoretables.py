@@ -13,6 +13,7 @@ from .patterns import Pattern
 
 ColumnName = str | int
 
+_OTHERS = {";": "semicolon", "\t": "tab", ",": "comma"}
 NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
 """What stands where there is no number, in any case."""
 
@@ -90,6 +91,9 @@ class ScoreTable:
             return column
         if column not in self.columns:
             known = suggest(column, filter(None, self.columns)) if self.columns else "its columns have no names"
+            only = self.columns[0] if len(self.columns) == 1 else ""
+            other = next((word for sign, word in _OTHERS.items() if sign in only), "")
+            known += f"; or declare delimiter: {other}" if other else ""
             raise InvalidAnnotationError(f"no column {column!r}; {known}", path=self.name)
         if self.columns.count(column) > 1:
             raise InvalidAnnotationError(f"several columns are called {column!r}; give a position", path=self.name)

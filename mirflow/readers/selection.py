@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..errors import InvalidAnnotationError, suggest
-from .namespaces import wanted_namespaces
+from .namespaces import NAMESPACES, wanted_namespaces
 from .options import Reading
+
+_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,30 @@ def list_choices(choices: Sequence[Choice], reading: Reading) -> list[int]:
     return [place for place, choice in enumerate(choices) if choice.namespace in wanted]
 
 
+def tell_absent(choices: Sequence[Choice], what: str) -> str:
+    """What to do about a file without an annotation of a namespace, or for a task.
+
+    Examples
+    --------
+    >>> tell_absent([Choice("chord", "A1")], "beat")
+    "holds no annotation for 'beat'; it holds chord by A1: say task chord"
+    """
+    message = f"holds no annotation for {what!r}; it holds {', '.join(map(str, choices)) or 'no annotation at all'}"
+    known = [NAMESPACES[choice.namespace] for choice in choices if choice.namespace in NAMESPACES]
+    tasks = dict.fromkeys(task for namespace in known for task in namespace.tasks[:1] if task != what)
+    if tasks:
+        return f"{message}: say task {' or '.join(tasks)}"
+    if known:
+        names = dict.fromkeys(namespace.name for namespace in known)
+        return f"{message}: declare namespace: {' or '.join(names)}"
+    return f"{message}; {what!r} is read from {', '.join(_read_for(what))}" if choices else message
+
+
+def _read_for(what: str) -> Iterable[str]:
+    names = [one.name for one in NAMESPACES.values() if what in (*one.tasks, *one.kinds)] or [what]
+    return [*names[:_SHOWN], "..."] if len(names) > _SHOWN else names
+
+
 def choose(choices: Sequence[Choice], reading: Reading, annotator: str | int | None, name: str) -> int:
     """The position of the one annotation that is meant.
 
@@ -78,8 +104,7 @@ def choose(choices: Sequence[Choice], reading: Reading, annotator: str | int | N
     fitting = list_choices(choices, reading)
     what = reading.namespace or reading.task or reading.kind
     if not fitting:
-        held = ", ".join(map(str, choices)) or "no annotation at all"
-        raise InvalidAnnotationError(f"holds no annotation for {what!r}; it holds {held}", path=name)
+        raise InvalidAnnotationError(tell_absent(choices, what), path=name)
     held = ", ".join(str(choices[place]) for place in fitting)
     if isinstance(annotator, int):
         if not 0 <= annotator < len(fitting):

@@ -10,7 +10,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Column
-from .content import decode
+from .content import decode, demand_no_json
 from .delimited import parse_delimited
 from .fields import find_separator, parse_rows
 from .listed import parse_listed
@@ -67,6 +67,7 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
         If they cannot be understood, with the line.
     """
     options = reading.delimited
+    demand_no_json(data, name)
     if reading.kind == "intervals":
         return parse_delimited(data, "intervals", format, options, name, task=reading.task)
     if reading.kind == "events":

@@ -77,3 +77,9 @@ def test_metadata_by_name_becomes_columns() -> None:
 
 def test_names_are_ones_that_a_store_can_hold() -> None:
     assert [column_name(name) for name in ("a/b c", "score", "", "genre")] == ["a_b_c", "meta_score", "column", "genre"]
+
+
+def test_semicolons_and_decimal_commas_of_a_table_are_found(tmp_path: Path) -> None:
+    (tmp_path / "m.csv").write_text("track;genre;tempo;note\na;rock;120,5;x, y\nb;jazz;90;z\n")
+    expected = {"genre": ("rock", "jazz"), "tempo": (120.5, 90.0), "note": ("x, y", "z")}
+    assert read_tracks(tmp_path / "m.csv", ["a", "b"]) == expected

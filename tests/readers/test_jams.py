@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError, UnreadableError
 from mirflow.readers import FileSource, Reading, list_annotators, read, read_all
@@ -212,3 +214,18 @@ def test_rows_survive_the_round_trip(table: list[tuple[float, float, str]]) -> N
 def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> None:
     with pytest.raises(UnreadableError):
         decode_jams(b"{" + data, "a.jams")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "task", "told"),
+    [
+        ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: say task chord"),
+        ("lyrics", "beat", "it holds lyrics by 0: declare namespace: lyrics"),
+        ("chord_roman", "chord", "it holds chord_roman by 0; 'chord' is read from chord, chord_harte"),
+        ("mine", "tagging", "'tagging' is read from tag_open, "),
+    ],
+)
+def test_a_wrong_namespace_says_what_to_write(tmp_path: Path, namespace: str, task: str, told: str) -> None:
+    (tmp_path / "a.jams").write_text(json.dumps({"annotations": [{"namespace": namespace, "data": []}]}))
+    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+        mirflow.load(tmp_path / "a.jams", task=task)

@@ -10,6 +10,7 @@ import pytest
 from mirflow.errors import AnnotationError, UnknownNameError
 from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
 from mirflow.readers.namespaces import default_namespace
+from mirflow.readers.read import make_reading
 
 
 @pytest.mark.parametrize(
@@ -54,3 +55,12 @@ def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
     assert default_namespace("segment") == "segment_open"
     assert default_namespace("melody") == "pitch_contour"
     assert default_namespace("alignment") is None
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [("anotator", "annotator"), ("taks", "task"), ("metric", "metrics"), ("colums", "columns"), ("excude", "exclude")],
+)
+def test_a_misspelt_option_is_told_with_the_one_that_is_meant(given: str, meant: str) -> None:
+    with pytest.raises(AnnotationError, match=f"not an option of reading: '{given}'; did you mean '{meant}'"):
+        make_reading("chord", **{given: 1})

@@ -78,3 +78,9 @@ def test_what_says_that_there_is_no_number(text: str) -> None:
 def test_anything_else_is_no_number() -> None:
     with pytest.raises(ValueError, match="could not convert"):
         read_number("78 %")
+
+
+def test_another_delimiter_is_named() -> None:
+    table = parse_table("track;f\na;0,5\n", TableLayout(), "x.csv")
+    with pytest.raises(InvalidAnnotationError, match="or declare delimiter: semicolon"):
+        table.place("track")
