@@ -85,9 +85,9 @@ class TrecTable:
             needed = ", ".join(name for name in self.columns if name != "_")
             message = f"has {len(fields)} columns, needs {needed}: {' '.join(fields)!r}"
             raise InvalidAnnotationError(message, path=self.spans.name, line=line)
-        if len(fields) > len(self.columns):
-            other = "; a run has six: declare format: run" if len(self.columns) < 6 else ""
-            message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}{other}"
+        if len(fields) > len(self.columns) and "grade" in self.columns:
+            message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}"
+            message += "; if it is a run, declare format: run"
             raise InvalidAnnotationError(message, path=self.spans.name, line=line)
         return fields[place]
 
