@@ -22,12 +22,15 @@ CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
         "flag_meanings": " ".join(status.name for status in Status),
     },
     "repairs": {"long_name": "number of irregularities that were accepted"},
-    "message": {"long_name": "why the cell, or some of its metrics, have no score, or what is empty"},
+    "message": {"long_name": "why the cell, or some of its metrics, have no score, what is empty, or a warning"},
     "digest": {"long_name": "digests of the reference and the estimate that were scored"},
     "stamp": {"long_name": "fingerprint of the sizes and modification times of the input files"},
     "duration": {"long_name": "duration of the reference", "units": "s"},
 }
 """What a dataset says of each variable of its cells."""
+
+WARNING = "warning: "
+"""What the message of a cell begins with that has all its scores, but should be looked at."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +47,8 @@ class Cells:
         Values of :class:`mirflow.status.Status`.
     repairs : int32 (cells,)
     message : tuple of str, one per cell
-        Why a cell, or some of its metrics, have no score, or which of its annotations is empty; nothing where all is
-        well.
+        Why a cell, or some of its metrics, have no score, or which of its annotations is empty; or, after `WARNING`,
+        why its two sides hardly belong together. Nothing where all is well.
     digest : tuple of str, one per cell
         ``reference:estimate`` digests of the bytes that were scored.
     stamp : int64 (cells,)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,11 +13,12 @@ from .annotations.annotation import Annotation, to_ragged
 from .annotations.rules import inspect
 from .annotations.schema import KINDS, kind_of
 from .annotations.signal import first_not_finite, is_silent
+from .cells import WARNING
 from .errors import AnnotationError, UnreadableError
 from .flow.block import score_block
 from .flow.work import BlockWork, TrackWork
 from .metrics.base import Convention, Measure, get_task, tasks
-from .paths import annotation_files, is_pack, pack_sources
+from .paths import annotation_files, evaluate_paths, is_pack, pack_sources
 from .plan import Reference
 from .ragged import Ragged
 from .readers.content import is_listed_file
@@ -30,6 +31,7 @@ from .readers.selection import tell_absent
 from .readers.stems import SUFFIXES as SOUND
 from .readers.stems import sound_folders
 from .readers.tables import TableSource, format_of, holds_tracks, open_table
+from .status import EMPTY, Status
 from .store.packs import open_pack
 
 Severity = Literal["error", "warning", "note"]
@@ -56,8 +58,8 @@ _SEVERITIES: dict[str, Severity] = {
 class Found:
     """One problem: how bad it is, where, what.
 
-    ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair. ``note``: it is
-    scored as it is, but look at it.
+    ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair, as empty, or against
+    what is hardly its reference. ``note``: it is scored as it is, but look at it.
     """
 
     severity: Severity
@@ -90,6 +92,7 @@ def check_paths(
     convention: str | None = None,
     schema: bool = True,
     annotator: str | int | None = None,
+    reference: str | Path | None = None,
     **options: Any,
 ) -> Iterator[FileCheck]:
     """Check files, and all annotation files in folders and the folders in them.
@@ -106,6 +109,9 @@ def check_paths(
         Whether JAMS files are also validated against the schemas that the jams library ships.
     annotator : str, int or None
         Of JAMS files that hold several; None: all of them.
+    reference : path or None
+        What the paths are estimates of, a file for a file and a folder for a folder: each is then also warned of where
+        its times are hardly those of its reference.
     **options
         How the files are read, as for :func:`mirflow.load`.
 
@@ -117,10 +123,19 @@ def check_paths(
     Raises
     ------
     AnnotationError
-        If a path does not exist, or a folder holds no annotation file.
+        If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
     """
-    options = {"annotator": annotator, **options}
     given = list(map(Path, paths))
+    odd = {} if reference is None else _against(reference, given, task, convention, options)
+    for one in _check_each(given, task, convention, schema, {"annotator": annotator, **options}):
+        yield replace(one, problems=(*odd.pop(one.path, ()), *one.problems))
+    for path, problems in odd.items():
+        yield FileCheck(path, tuple(problems), "track")
+
+
+def _check_each(
+    given: Sequence[Path], task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Iterator[FileCheck]:
     for path in _files(given, task, "levels" in options):
         if is_pack(path):
             yield from _check_pack(path, task, convention)
@@ -131,6 +146,23 @@ def check_paths(
             yield from _check_table(path, task, convention, options)
         else:
             yield from _check_either(path, task, convention, schema, options)
+
+
+def _against(
+    reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
+) -> dict[str, list[Found]]:
+    """What a run would warn of when these were scored, by the name of the estimate."""
+    if task is None:
+        raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
+    metric = str(get_task(task).convention(convention).select()[0])  # warnings are the same for all
+    odd: dict[str, list[Found]] = {}
+    for path in paths:
+        ds = evaluate_paths(reference, path, task, metrics=[metric], convention=convention, **options)
+        for message in map(str, ds["message"].values.ravel().tolist()):
+            if message.startswith(WARNING):
+                label, _, text = message.removeprefix(WARNING).partition(": ")
+                odd.setdefault(label, []).append(Found("warning", "implausible", text))
+    return odd
 
 
 def _check_whole(
@@ -360,6 +392,9 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     )
     work = BlockWork("check", task, rules.name, rules.grids[0], tuple(map(str, measures)), "", (track,))
     cells = score_block(work)
+    if Status(int(cells.status[0])) in EMPTY:
+        yield Found("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
+        return
     if cells.message[0]:
         yield Found("error", "refused", cells.message[0], annotator=annotator)
         return

@@ -13,7 +13,7 @@ import numpy as np
 
 from .analysis.cautions import kept_cautions
 from .analysis.classes import kept_classes
-from .cells import Cells, concatenate_cells
+from .cells import WARNING, Cells, concatenate_cells
 from .errors import MirflowWarning, UnknownNameError
 from .flow.combine import EACH
 from .metrics.base import Sparse, describe, get_task
@@ -119,8 +119,20 @@ def incomplete_counts(content: GroupContent) -> tuple[int, int]:
     cells = content.cells
     scored = np.isin(cells.status, list(SCORED))
     told = np.array([bool(message) for message in cells.message], dtype=np.bool_)
-    partly = (cells.status == Status.ok) & told  # what is empty is told too, and has a score
+    # What is empty is told too, and what should be looked at; both have a score.
+    partly = (cells.status == Status.ok) & told & ~_warned(cells)
     return int(partly.sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
+
+
+def warned_count(content: GroupContent) -> int:
+    """Scored cells whose two sides hardly belong together."""
+    return int(_warned(content.cells).sum())
+
+
+def _warned(cells: Cells) -> Bool:
+    said: Bool = np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
+    ok: Bool = cells.status == Status.ok
+    return said & ok
 
 
 def _heading(content: GroupContent) -> list[Any]:

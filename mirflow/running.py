@@ -18,7 +18,7 @@ from .cells import Cells
 from .errors import PipelineError, Problem, RunError, StoreError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
-from .job import Job, failures, incomplete_counts, previous_of, status_counts, stored_group
+from .job import Job, failures, incomplete_counts, previous_of, status_counts, stored_group, warned_count
 from .metrics.base import describe
 from .pipeline import PlannedPipeline, plan_pipeline
 from .plan import EvaluationPlan, Stale, stale_cells
@@ -54,6 +54,8 @@ class EvaluationReport:
         Cells that were scored although some metrics had nothing to measure (weight 0).
     warnings : tuple of str
         What was warned of as it concerns the meaning of the scores; the store keeps it.
+    warned : int
+        Cells that were scored although reference and estimate hardly belong together: their messages say why.
     """
 
     plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
@@ -63,6 +65,7 @@ class EvaluationReport:
     partly: int = 0
     undefined: int = 0
     warnings: tuple[str, ...] = ()
+    warned: int = 0
 
     @property
     def empty(self) -> int:
@@ -243,6 +246,7 @@ def _publish(
             *(job.plan, job.counts, status_counts(content), tuple(failures(content))),
             *incomplete_counts(content),
             tuple(caution.text for caution in job.plan.cautions),
+            warned_count(content),
         )
         for job, content in zip(jobs, contents, strict=True)
     ]

@@ -52,7 +52,7 @@ def test_zero_length_intervals_are_dropped_and_counted(folder: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["0 5 C:maj\n6 30 G:maj\n", "6 30 G:maj\n0 5 C:maj\n", "0 5 C:maj\n", "0 5 C:maj\n5 400 G:maj\n"],
+    ["0 5 C:maj\n6 30 G:maj\n", "6 30 G:maj\n0 5 C:maj\n", "0 5 C:maj\n", "0 5 C:maj\n5 200 G:maj\n"],
     ids=["gap", "unsorted", "ends early", "ends late"],
 )
 def test_irregular_but_acceptable_estimates_are_scored(folder: Path, text: str) -> None:

@@ -605,3 +605,37 @@ class TestProcess:
     def test_version(self):
         done = spawn("--version")
         assert done.stdout.startswith("mirflow, version ")
+
+
+class TestOptionsForBothSides:
+    """Who scales a file with an option of reading scales its reference as well, and is told so first."""
+
+    @pytest.fixture
+    def beats(self, tmp_path: Path) -> Path:
+        path = tmp_path / "beats.txt"
+        path.write_text("".join(f"{500 * beat}\n" for beat in range(1, 40)))
+        return path
+
+    def test_evaluate_says_in_its_first_line_what_it_applied_to_both(self, beats: Path) -> None:
+        options = ("--task", "beat", "-m", "f_measure", "--time-unit", "ms", "--no-header")
+        result = invoke("evaluate", beats, beats, *options)
+        assert result.output.splitlines()[0] == "both sides read with --no-header, --time-unit ms"
+        assert result.stdout.startswith("both sides")
+        assert "both sides" not in invoke("evaluate", beats, beats, *options[:4]).output
+
+    def test_tables_for_programs_begin_with_their_header(self, beats: Path) -> None:
+        result = invoke("evaluate", beats, beats, "--task", "beat", "--time-unit", "ms", "--format", "csv")
+        assert result.stdout.startswith("metric,score")
+        assert result.stderr == "both sides read with --time-unit ms\n"
+
+    def test_help_of_each_option_says_it(self) -> None:
+        command = cli.get_command(click.Context(cli), "evaluate")
+        assert command is not None
+        helps = {one.name: one.help or "" for one in command.params if isinstance(one, click.Option)}
+        reading = ["input_format", "namespace", "columns", "delimiter", "header", "comment", "encoding", "time_unit"]
+        reading += ["pitch_unit", "select", "levels", "sources", "exclude", "exclude_same", "last"]
+        reading += ["drums", "instrument"]
+        assert all(helps[name].endswith(". Applies to both sides.") for name in reading)
+        checking = cli.get_command(click.Context(cli), "check")
+        assert checking is not None
+        assert not any("both sides" in (getattr(one, "help", "") or "") for one in checking.params)

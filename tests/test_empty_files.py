@@ -11,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.cli import cli
+from mirflow.status import Status
 
 from .datasets import write_dataset
 
@@ -89,3 +90,48 @@ def test_evaluating_two_folders_names_the_empty_file(pipeline: Path) -> None:
     assert result.exit_code == 0
     assert "ada/t01.lab: system 'ada' has an empty estimate of track 't01'" in result.stderr
     assert "t02.lab: track 't02' has an empty reference" in result.stderr
+
+
+class TestEmptyAfterRepair:
+    """Rows that are left out because they have no length leave as much as an empty file does."""
+
+    @pytest.fixture
+    def repaired(self, tmp_path: Path) -> Path:
+        path = write_dataset(tmp_path, tracks=3)
+        (tmp_path / "est/ada/t01.lab").write_text("0 0 N\n")
+        (tmp_path / "ref/t02.lab").write_text("0 0 N\n")
+        return path
+
+    def test_a_run_counts_both_as_empty_and_says_what_was_left(self, repaired: Path) -> None:
+        result = invoke("run", repaired)
+        assert result.exit_code == 0
+        left = ": nothing is left of its rows after repairs\n"
+        assert f"  chord: 1 cell: empty_estimate, with a score: {ESTIMATE}{left}" in result.stderr
+        assert f"  chord: 2 cells: empty_reference, with a score: {REFERENCE}{left}" in result.stderr
+
+    def test_scores_are_those_of_empty_files(self, repaired: Path) -> None:
+        found = []
+        for text in ("0 0 N\n", ""):
+            (repaired.parent / "est/ada/t01.lab").write_text(text)
+            (repaired.parent / "ref/t02.lab").write_text(text)
+            with mirflow.open_store(mirflow.run(repaired, scheduler="serial").store) as tree:
+                found.append(tree["chord"].to_dataset()[["score", "weight", "status"]].load())
+        assert found[0].equals(found[1])
+        status = found[0].status.sel(system="ada").values.tolist()
+        assert status == [Status.ok, Status.empty_estimate, Status.empty_reference]
+
+    @pytest.mark.parametrize(
+        ("task", "text"), [("chord", "0 0 N\n"), ("segment", "3 3 verse\n"), ("transcription", "1 1 440\n")]
+    )
+    def test_check_and_evaluate_agree_that_it_is_scored_as_empty(self, tmp_path: Path, task: str, text: str) -> None:
+        rows = {"chord": "0 9 C\n", "segment": "0 9 verse\n", "transcription": "1 2 440\n"}
+        full, gone = tmp_path / "full.txt", tmp_path / "gone.txt"
+        full.write_text(rows[task])
+        gone.write_text(text)
+        result = invoke("evaluate", full, gone, "--task", task)
+        assert result.exit_code == 0
+        assert "system 'gone' has an empty estimate of track 'full': nothing is left" in result.stderr
+        checked = invoke("check", gone, "--task", task)
+        assert checked.exit_code == 0
+        assert "warning: nothing is left of the annotation after repairs [empty]" in checked.stdout
+        assert checked.stderr == "1 file: 0 errors, 2 warnings, 0 notes\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import jams
 import numpy as np
@@ -185,3 +186,44 @@ class TestLazyCollections:
         single = mirflow.load(folder / "est" / "t0.lab", "chord")
         with pytest.raises(AnnotationError, match="two annotations or two collections, not one of each"):
             mirflow.evaluate(self.collection(folder, "ref", lazy=True), single, "chord")
+
+
+class TestWhatIsUndefined:
+    """A score without a value weighs nothing, whatever the task."""
+
+    @pytest.mark.parametrize(
+        ("task", "kind", "reference", "estimate", "metric"),
+        [
+            ("beat", "events", {"time": [6.0, 7.0, 8.0]}, {"time": [6.0, 6.0, 6.0]}, "information_gain"),
+            ("alignment", "events", {"time": [1.0, 2.0]}, {"time": []}, "mean_absolute_error"),
+            ("tempo", "tempo", {"tempo": [120.0]}, {"tempo": []}, "aoe1"),
+        ],
+    )
+    def test_in_tasks_of_numbers(self, task: str, kind: str, reference: Any, estimate: Any, metric: str) -> None:
+        sides = [
+            Annotation(kind, {name: np.array(values) for name, values in side.items()})
+            for side in (reference, estimate)
+        ]
+        ds = mirflow.evaluate(*sides, task, metrics=[metric])
+        assert np.isnan(ds.score.item())
+        assert ds.weight.item() == 0
+
+    def test_a_list_without_any_relevant_item_has_no_first_one(self) -> None:
+        sides = [Annotation("ranking", {}, [name]) for name in "ab"]
+        ds = mirflow.evaluate(*sides, "retrieval", metrics=["rank_of_first", "reciprocal_rank"])
+        assert np.isnan(ds.score.sel(metric="rank_of_first"))
+        assert ds.weight.values.tolist() == [0.0, 1.0]
+
+    def test_an_estimate_that_is_missing_keeps_the_weight_of_an_empty_one(self, tmp_path: Path) -> None:
+        for name in ("r/a", "r/b", "e/a"):
+            (tmp_path / name).parent.mkdir(exist_ok=True)
+            (tmp_path / f"{name}.txt").write_text("1\n2\n")
+        ds = mirflow.evaluate_paths(tmp_path / "r", tmp_path / "e", "alignment", metrics=["mean_absolute_error"])
+        assert ds.weight.values.ravel().tolist() == [2.0, 2.0]
+
+    def test_what_cannot_be_compared_is_missing_and_told(self) -> None:
+        notes = {"start": np.array([0.0]), "end": np.array([1.0]), "pitch": np.array([440.0])}
+        sides = Annotation("notes", {**notes, "velocity": np.array([64.0])}), Annotation("notes", notes)
+        ds = mirflow.evaluate(*sides, "transcription", metrics=["velocity_recall", "recall"])
+        assert ds.weight.values.tolist() == [1.0, 1.0]
+        assert "a note has no velocity" in ds.message.item()

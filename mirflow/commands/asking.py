@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..status import EMPTY
 from .options import (
     OptionalLevels,
     choosing_options,
@@ -221,22 +220,22 @@ def show_command(
 
 
 def _emit_problems(boards: Mapping[str, Scoreboard], style: str, output: Path | None) -> None:
-    """The cells without a score, or of what is empty, of all evaluations as one table; and what was warned of."""
+    """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
     from ..analysis.cautions import told_cautions
-    from ..analysis.problems import count_empty, find_problems
+    from ..analysis.problems import count_scored, find_problems
     from ..report.problems import problems_table
     from ..report.tables import merge
 
     found = {name: find_problems(board) for name, board in boards.items()}
     tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
     every = [one for problems in found.values() for one in problems]
-    empty = count_empty(every)
+    scored = count_scored(every)
     notes = [f"warning: {name}: {text}" for name, board in boards.items() for text in told_cautions(board.attrs)]
-    if for_people(style) and all(one.status in EMPTY for one in every):
-        click.echo("; ".join(filter(None, ("every cell has a score", empty))), err=True)
+    if for_people(style) and all(one.scored == "yes" for one in every):
+        click.echo("; ".join(filter(None, ("every cell has a score", scored))), err=True)
     if not every or not for_people(style):
         for note in notes:
             click.echo(note, err=True)
     if every or not for_people(style):
-        counts = [f"scored yes: {empty}, whose scores count"] if empty else []
+        counts = [f"scored yes: {scored}, whose scores count"] if scored else []
         emit([replace(merge(tables), folds=tables[0].folds, notes=(*counts, *notes))], style, output)

@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 @click.option("--convention", "-c", help="Whose rules decide what is an error.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
 @click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier. Default: all.")
+@click.option(
+    "--reference",
+    type=click.Path(path_type=Path, exists=True),
+    help="What PATH is an estimate of: warn of times that are hardly those of this file or folder.",
+)
 @reading_options
 @output_options
 @click.pass_context
@@ -37,18 +42,21 @@ def check_command(
     convention: str | None,
     schema: bool,
     annotator: str | None,
+    reference: Path | None,
     options: Mapping[str, Any],
     style: str | None,
     output: Path | None,
 ) -> None:
     """List the problems of annotation files, and of those in folders, with file and line.
 
-    An error cannot be scored, a warning is scored after a repair, a note is scored as it is.
+    An error cannot be scored, a warning is scored after a repair or as empty, a note is scored as it is.
     """
     from ..check import check_paths, count_by_severity
 
     chosen = chosen_annotator(annotator)
-    checks = list(check_paths(paths, task, convention=convention, schema=schema, annotator=chosen, **options))
+    checks = list(
+        check_paths(paths, task, convention=convention, schema=schema, annotator=chosen, reference=reference, **options)
+    )
     style = choose_format(style, output)
     counts = count_by_severity(checks)
     if for_people(style) and style == "table" and output is None:

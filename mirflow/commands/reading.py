@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 import click
@@ -53,7 +53,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     "delimiter": {"help": "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file."},
     "decimal": {"help": "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns."},
     "header": {"flags": "--header/--no-header", "default": None, "help": "Whether text begins with names of columns."},
-    "comment": {"help": "Lines of text that begin with it are left out. Default: #"},
+    "comment": {"help": "Lines of text that begin with it, by default with #, are left out."},
     "encoding": {"help": "Of text. Default: utf-8."},
     "time_unit": {"help": "Of text: s, ms, samples@44100 or frames@0.01."},
     "pitch_unit": {"type": click.Choice(("Hz", "MIDI")), "help": "Of text. Default: Hz."},
@@ -72,8 +72,11 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _RENAMED = {"input_format": "format"}  # --format is that of the output
 
 
-def reading_options(command: Command) -> Command:
-    """Options for how files are read; the command gets those that were given as one mapping, ``options``."""
+def reading_options(command: Command, note: str = "") -> Command:
+    """Options for how files are read; the command gets those that were given as one mapping, ``options``.
+
+    Each one's help ends with the note.
+    """
 
     @functools.wraps(command)
     def collect(*arguments: Any, **given: Any) -> Any:
@@ -88,9 +91,30 @@ def reading_options(command: Command) -> Command:
     collected: Any = collect
     for name, settings in reversed(_OPTIONS.items()):
         given = {key: value for key, value in settings.items() if key != "flags"}
+        given["help"] = f"{given['help']} {note}".rstrip()
         flags = str(settings.get("flags", f"--{name.replace('_', '-')}"))
         collected = click.option(flags, name, **given)(collected)
     return cast(Command, collected)
+
+
+def typed(options: Mapping[str, Any]) -> str:
+    """Reading options as one types them.
+
+    Examples
+    --------
+    >>> typed({"format": "csv", "columns": {"start": 0, "label": 1}, "header": False, "drums": True})
+    '--input-format csv, --columns start=0,label=1, --no-header, --drums'
+    """
+    given = {name: options[_RENAMED.get(name, name)] for name in _OPTIONS if _RENAMED.get(name, name) in options}
+    return ", ".join(_typed(name.replace("_", "-"), value) for name, value in given.items())
+
+
+def _typed(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    if isinstance(value, Mapping):
+        value = [f"{column}={place}" for column, place in value.items()]
+    return f"--{name} {','.join(value) if isinstance(value, list) else value}"
 
 
 def chosen_annotator(text: str | None) -> str | int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import click
 from ..errors import counted
 from .exits import FAILED, INTERRUPTED
 from .output import choose_format, emit, for_people, output_options, tables_of
-from .reading import check_existing, chosen_annotator, reading_options
+from .reading import check_existing, chosen_annotator, reading_options, typed
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -120,7 +121,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
 
 def _worth_telling(evaluation: EvaluationReport) -> bool:
     """Whether some cells are not what one takes for granted: a score of what somebody found."""
-    return bool(evaluation.failed or evaluation.partly or evaluation.empty)
+    return bool(evaluation.failed or evaluation.partly or evaluation.empty or evaluation.warned)
 
 
 def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> dict[str, Answer]:
@@ -212,7 +213,7 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The classes or tags that there are: a table of names; of class,parent; or of from,to,credit.",
 )
-@reading_options
+@partial(reading_options, note="Applies to both sides.")
 @output_options
 @click.pass_context
 def evaluate_command(
@@ -250,6 +251,8 @@ def evaluate_command(
         classes=None if classes is None else read_classes(classes),
         **options,
     )
+    if options:  # on standard output only where that is read by people: tables for programs begin with their header
+        click.echo(f"both sides read with {typed(options)}", err=not for_people(style) or output is not None)
     failed = failed_cells(ds)
     for line in _reasons(ds, [*failed, *partial_cells(ds)]):
         click.echo(line, err=True)

@@ -12,13 +12,14 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..annotations.schema import kind_of
 from ..annotations.signal import seconds_of
-from ..cells import Cells
+from ..cells import WARNING, Cells
 from ..errors import UnreadableError
 from ..metrics.base import Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
-from ..ragged import Float, Int, Ragged, rows_of
-from ..status import Status
+from ..ragged import Bool, Float, Int, Ragged, rows_of
+from ..status import SCORED, Status
 from .combine import combine_references, name_extras
 from .pairing import Pairs, pair_up
+from .plausibility import extents, implausible
 from .side import Side
 from .threads import one_thread
 from .work import BlockWork
@@ -142,13 +143,16 @@ def _to_cells(
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok:
             pairs.message[cell] = _told(message, pair, pairs, references, estimates) or message
+    _tell_emptied(work, pairs, references, estimates)
+    _tell_implausible(work, pairs, references, estimates)
     status = np.array(pairs.status, dtype=np.int8)
     count = len(status)
     names = work.cells
+    scores = _without_value(scores, np.isin(status, list(SCORED))[pairs.cell])
     scalars = [measure for measure in measures if not measure.metric.dims]
     scores = replace(scores, extras=name_extras(scores.extras, measures))
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
-    unscored = ~np.isin(status, [Status.ok, Status.empty_reference, Status.empty_estimate])
+    unscored = ~np.isin(status, list(SCORED))
     score[unscored] = np.nan
     extras = {name: _only(sparse, ~unscored) for name, sparse in extras.items()}
     repairs = np.zeros(count, dtype=np.int64)
@@ -169,6 +173,49 @@ def _to_cells(
         _durations(work, references),
         extras,
     )
+
+
+def _without_value(scores: Scores, scored: Bool) -> Scores:
+    """Scores of which those without a value weigh nothing: they are undefined, and the same in all tasks.
+
+    What could not be compared, and is told so, keeps its weight, and so does what was not scored: both are missing.
+    """
+    undefined = np.isnan(scores.score) & scored[:, np.newaxis]
+    undefined[list(scores.partly)] = False
+    return replace(scores, weight=np.where(undefined, 0.0, scores.weight)) if undefined.any() else scores
+
+
+def _tell_emptied(work: BlockWork, pairs: Pairs, references: Side, estimates: Side) -> None:
+    """Cells of which cleaning left nothing on a side are as those of empty files, and say so."""
+    gone = references.emptied[pairs.reference], estimates.emptied[pairs.estimate]
+    for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] != Status.ok:
+            continue
+        track, system = work.cells[cell]
+        side, row, told = estimates, pairs.estimate[pair], f"system {system!r} has an empty estimate of track {track!r}"
+        pairs.status[cell] = Status.empty_estimate
+        if gone[0][pair]:
+            side, row, told = references, pairs.reference[pair], f"track {track!r} has an empty reference"
+            pairs.status[cell] = Status.empty_reference
+        pairs.message[cell] = f"{side.label(int(row))}: {told}: nothing is left of its rows after repairs"
+
+
+def _tell_implausible(work: BlockWork, pairs: Pairs, references: Side, estimates: Side) -> None:
+    """What is odd about cells that are scored all the same; about all of their references, where they have several."""
+    sides = [
+        np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
+        for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
+    ]
+    told = implausible(kind_of(work.task).name, *sides)
+    if not told:
+        return
+    odd = np.bincount(pairs.cell[list(told)], minlength=len(pairs.status))
+    every = np.bincount(pairs.cell, minlength=len(pairs.status))
+    for pair, message in told.items():
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] == Status.ok and not pairs.message[cell] and odd[cell] == every[cell]:
+            pairs.message[cell] = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
 
 
 def _told(message: str, pair: int, pairs: Pairs, references: Side, estimates: Side) -> str | None:

@@ -11,7 +11,8 @@ from ..annotations.annotation import DTYPES, Annotation, to_ragged
 from ..annotations.schema import Kind
 from ..errors import AnnotationError, InvalidAnnotationError
 from ..metrics.base import Cleaned, Convention
-from ..ragged import Column
+from ..metrics.base.nested import emptied
+from ..ragged import Bool, Column
 from ..readers.sources import Source
 from ..status import Status
 
@@ -31,8 +32,11 @@ class Side:
     """One row per source that could be read, and what became of the others."""
 
     annotations: list[Annotation] = field(default_factory=list)
+    # Rows that held something, of which nothing was left when they were cleaned.
+    emptied: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
     # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
     _entries: dict[int, _Entry] = field(default_factory=dict)
+    _labels: list[str] = field(default_factory=list)
 
     def read(self, source: Source) -> None:
         """Read a source, once."""
@@ -48,6 +52,7 @@ class Side:
         else:
             entry.row = len(self.annotations)
             self.annotations.append(annotation)
+            self._labels.append(source.label)
 
     def row(self, source: Source) -> int:
         """The row of a source; -1 if it could not be read."""
@@ -55,7 +60,7 @@ class Side:
 
     def label(self, row: int) -> str:
         """What to call the source of a row in messages; empty for the empty row."""
-        return next((entry.source.label for entry in self._entries.values() if entry.row == row), "")
+        return self._labels[row] if row < len(self._labels) else ""
 
     def trouble(self, source: Source) -> tuple[Status, str] | None:
         """Why a source cannot be scored; None if it can."""
@@ -75,7 +80,9 @@ class Side:
     def clean(self, kind: Kind, convention: Convention) -> Cleaned:
         """All rows made fit for the convention, and an empty row after the last: the empty annotation."""
         nothing = empty_annotation(kind, self.annotations)
-        cleaned = convention.clean(to_ragged([*self.annotations, nothing]))
+        rows = to_ragged([*self.annotations, nothing])
+        cleaned = convention.clean(rows)
+        self.emptied = emptied(rows, cleaned.rows)
         read = [entry for entry in self._entries.values() if entry.row >= 0]
         for row, flaw in cleaned.flaws.items():
             entry, annotation = read[row], self.annotations[row]

@@ -21,6 +21,9 @@ from .checks import Array, validate_events
 MAX_TIME = 30000.0
 """Later events, in seconds, are taken for a wrong unit."""
 
+CLOSE = "less than 1 where events are so close together that one window has several of them"
+"""When a greedy matching does not give a reference against itself the perfect score."""
+
 _ACCEPTABLE = ("negative", "unsorted", "duplicate")
 
 

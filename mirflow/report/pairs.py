@@ -42,7 +42,7 @@ def failed_cells(ds: xr.Dataset) -> list[str]:
 
 
 def partial_cells(ds: xr.Dataset) -> list[str]:
-    """A line for each scored cell of which some metrics have no score, or with something empty: which, why."""
+    """A line for each scored cell without that of some metrics, with something empty, or with a warning: which, why."""
     return [f"{where}: {message}" for where, status, message in _told(ds) if status.scored and message]
 
 

@@ -1,4 +1,4 @@
-"""Cells without a score, and those of what is empty: every one as a table, or the kinds of reasons as lines."""
+"""Cells without a score, of what is empty, or with a warning: each as a table, or the kinds of reasons as lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _KINDS = 5
 
 
 def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = False) -> Table:
-    """A row for each cell without a score, or with that of an empty file; the column ``scored`` tells them apart.
+    """A row for each cell without a score, with that of an empty file, or with a warning; ``scored`` tells them apart.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
-    """The most frequent kinds of reasons, each with its number of cells and an example; behind them what is empty.
+    """The most frequent kinds of reasons, each with its number of cells and an example; behind them what has a score.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
         Name of the evaluation.
     problems : sequence of CellProblem
     """
-    kinds = group_problems([one for one in problems if one.status not in EMPTY])
+    kinds = group_problems([one for one in problems if one.scored != "yes"])
     lines = []
     for kind in kinds[:_KINDS]:
         status = "without some metrics" if kind[0].status.scored else kind[0].status.name
@@ -53,6 +53,8 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
         kind = [one for one in problems if one.status == state]
         if kind:
             lines.append(_line(group, f"{state.name}, with a score", kind))
+    for kind in group_problems([one for one in problems if one.warned]):
+        lines.append(_line(group, "with a score", kind))
     return lines
 
 

@@ -7,10 +7,20 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import to_ragged
-from mirflow.metrics.base import Convention, Measure, Scores, describe, get_task, parse, tasks
+from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.cells import WARNING, Cells
+from mirflow.check import _UNLIKE
+from mirflow.flow.block import score_block
+from mirflow.flow.work import BlockWork, TrackWork
+from mirflow.metrics.base import Convention, Measure, Parameter, Scores, describe, get_task, parse, tasks
+from mirflow.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
+from mirflow.readers.held import HeldSource
+from mirflow.status import SCORED
+from tests.annotation_strategies import annotations
 from tests.samples import empty, sample_rows
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -163,3 +173,100 @@ def test_headlines_are_of_conventions_that_there_are() -> None:
     for task in map(get_task, tasks()):
         assert task.headline
         assert set(task.headlines) <= set(task.conventions)
+
+
+SCALES = {
+    ("information_gain", "normalise"),  # in bits
+    ("weighted_score", "fifth"),  # points, as many as one likes
+    ("weighted_score", "relative"),
+    ("weighted_score", "parallel"),
+    ("rank_of_first", "not_found"),
+}
+"""Parameters that scale scores, of which a record's range has the default."""
+
+
+def altered(rules: Convention) -> list[str]:
+    """Identities of all metrics with one parameter set to another value, at its limits too."""
+    return [
+        f"{metric.name}({parameter.name}={str(value).lower() if isinstance(value, bool) else value})"
+        for metric in rules.metrics
+        for parameter in metric.parameters
+        if not metric.dims and metric.name not in rules.unbound and (metric.name, parameter.name) not in SCALES
+        for value in _others(parameter)
+    ]
+
+
+def _others(parameter: Parameter) -> list[object]:
+    if parameter.choices or isinstance(parameter.default, str):
+        return [choice for choice in parameter.choices if choice != parameter.default]
+    if isinstance(parameter.default, bool):
+        return [not parameter.default]
+    values = (1, 2, 7) if isinstance(parameter.default, int) else (0.0, 0.01, 0.1, 1.0, 2.0, 30.0)
+    above, least = parameter.above, parameter.least
+    return [value for value in values if (above is None or value > above) and (least is None or value >= least)]
+
+
+def scored_pair(task: str, name: str, identities: list[str], reference: Annotation, estimate: Annotation) -> Cells:
+    """A pair as every door scores it."""
+    sides = HeldSource(reference, "reference"), HeldSource(estimate, "estimate")
+    track = TrackWork("track", (Reference(sides[0]),), ("system",), (sides[1],), (0,))
+    rules = convention(task, name)
+    return score_block(BlockWork("contract", task, name, rules.grids[0], tuple(identities), "", (track,)))
+
+
+# Separation takes half a second a pair.
+FEWER = settings(max_examples=4, suppress_health_check=list(HealthCheck))
+MANY = settings(max_examples=40, suppress_health_check=list(HealthCheck))
+
+
+@each_convention
+def test_whatever_is_scored_lies_in_the_range_of_its_record_or_is_undefined(task: str, name: str) -> None:
+    rules = convention(task, name)
+    plain = [str(measure) for measure in all_measures(rules) if measure.metric.name not in rules.unbound]
+    others = altered(rules)
+    some = st.lists(st.sampled_from(others), max_size=6) if others else st.just([])
+
+    @(FEWER if task == "separation" else MANY)
+    @given(annotations(task), annotations(task), some)
+    def check(reference: Annotation, estimate: Annotation, chosen: list[str]) -> None:
+        identities = list(dict.fromkeys(plain + [str(measure) for measure in rules.select(chosen or plain)]))
+        for pair in ((reference, estimate), (reference, reference)):
+            cells = scored_pair(task, name, identities, *pair)
+            measures = [measure for measure in rules.select(identities) if not measure.metric.dims]
+            score, weight = cells.score[0], cells.weight[0]
+            assert np.isfinite(weight).all()
+            assert (weight >= 0).all()
+            if cells.status[0] not in SCORED:
+                assert np.isnan(score).all()
+                continue
+            for measure, value, own in zip(measures, score.tolist(), weight.tolist(), strict=True):
+                low, high = measure.metric.range
+                if np.isnan(value):  # what cannot be compared weighs, as a missing estimate does, and is told
+                    assert own == 0 or cells.message[0].removeprefix(WARNING) == cells.message[0] != "", measure
+                elif own > 0:
+                    assert low - 1e-12 <= value <= high + 1e-12, (measure, value)
+
+    check()
+
+
+# Where both sides hold the same kind of statement: a list of what was judged is no judgement.
+@pytest.mark.parametrize(("task", "name"), [one for one in CONVENTIONS if one[0] not in _UNLIKE])
+def test_odd_references_against_themselves_are_perfect_or_the_record_says_when_not(task: str, name: str) -> None:
+    rules = convention(task, name)
+    known = [
+        measure
+        for measure in all_measures(rules)
+        if not (measure.metric.dims or measure.metric.perfect is None or measure.metric.perfect_exceptions)
+        and measure.metric.name not in rules.unbound
+    ]
+
+    @(FEWER if task == "separation" else MANY)
+    @given(annotations(task))
+    def check(reference: Annotation) -> None:
+        cells = scored_pair(task, name, list(map(str, known)), reference, reference)
+        for measure, value, own in zip(known, cells.score[0].tolist(), cells.weight[0].tolist(), strict=True):
+            if cells.status[0] in SCORED and own > 0 and not cells.message[0]:
+                assert value == pytest.approx(measure.metric.perfect, abs=1e-9), measure
+
+    if known:
+        check()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.problems import CellProblem, count_empty, find_problems, group_problems
+from mirflow.analysis.problems import CellProblem, count_scored, find_problems, group_problems
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.report.messages import shorten
 from mirflow.report.problems import problem_lines, problems_table
@@ -60,7 +60,7 @@ class TestKinds:
         ]
         scored = [row[4] for row in problems_table("chord", problems).rows]
         assert scored == ["yes", "yes", "yes", "partly", "no"]
-        assert count_empty(problems) == "2 of an empty estimate, 1 of an empty reference"
+        assert count_scored(problems) == "2 of an empty estimate, 1 of an empty reference"
 
     def test_a_store_that_does_not_say_which_file_is_empty_names_system_and_track(self):
         board = from_dataset(make_group(np.zeros((1, 2, 1)), status=[[5, 4]]))

@@ -25,6 +25,20 @@ def row_of_items(rows: Ragged) -> Int:
     return owner
 
 
+def emptied(given: Ragged, cleaned: Ragged) -> Bool:
+    """The rows that held something before they were cleaned and hold nothing now: bool (rows,).
+
+    Examples
+    --------
+    >>> rows = Ragged({"start": np.array([0.0, 1.0])}, (np.array([1, 1, 0]),))
+    >>> emptied(rows, rows.keep(np.array([True, False]))).tolist()
+    [False, True, False]
+    """
+    before, now = (np.bincount(row_of_items(rows), minlength=len(rows)) for rows in (given, cleaned))
+    gone: Bool = (before > 0) & (now == 0)
+    return gone
+
+
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
     """Nested rows without some innermost items; what held them stays, perhaps empty.
 

@@ -59,7 +59,7 @@ class Metric:
     aliases : tuple of str
         Other names that mean the same.
     range : (float, float)
-        Smallest and largest possible score.
+        Smallest and largest possible score; of scores that a parameter scales, such as points, at its default.
     orientation : {"higher", "lower", "none"}
         Which way is better.
     unit : str

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ..base.record import Aggregate, Metric, Parameter, Pooling, Value
 from ..base.task import Convention, Task
-from ..events import clean
+from ..events import CLOSE, clean
 from .evidence import evidence
 from .levels import CHOICES
 from .scoring import score
@@ -15,6 +15,9 @@ from .scoring import score
 _DAVIES = "Davies, Degara and Plumbley, Evaluation methods for musical audio beat tracking algorithms, 2009"
 _ONE_BEAT = "0 where the reference has a single beat"
 _MEAN_COUNT, _MORE = "mean of the numbers of beats of both sides", "the larger number of beats of both sides"
+
+_SHARED_BEATS = (0.0, 2.0)
+"""The range of a score that counts every reference beat, over the mean number of beats of both sides."""
 
 _TRIM = Parameter("trim", 5.0, "s", help="beats before it are left out")
 _WINDOW = Parameter("window", 0.07, "s", help="largest distance of matched beats", least=0.0)
@@ -44,6 +47,7 @@ def _metric(
     aliases: tuple[str, ...] = (),
     aggregate: Aggregate = "mean",
     default: bool = True,
+    range: tuple[float, float] = (0.0, 1.0),
 ) -> Metric:
     return Metric(
         name,
@@ -53,6 +57,7 @@ def _metric(
         weight_unit,
         key=key,
         aliases=aliases,
+        range=range,
         pooling=pooling,
         standard_aggregate=aggregate,
         perfect_exceptions=exceptions,
@@ -100,21 +105,26 @@ _F_MEASURE_BEST = _metric(
 _CEMGIL = _metric(
     "cemgil",
     "Cemgil",
-    "closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats",
+    "closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1 "
+    "where reference beats are about as close together as the Gaussian is wide and share their nearest estimate",
     _MEAN_COUNT,
     "Cemgil",
     (_SIGMA, _TRIM),
     f"Cemgil et al., On tempo tracking, JNMR 2001; {_DAVIES}",
     pooling="exact",
+    range=_SHARED_BEATS,
 )
 _CEMGIL_BEST = _metric(
     "cemgil_best",
     "Cemgil at the best metrical level",
-    "the largest of Cemgil's scores against the reference at five metrical levels",
+    "the largest of Cemgil's scores against the reference at five metrical levels; above 1 where its beats at a level "
+    "are about as close together as the Gaussian is wide",
     f"{_MEAN_COUNT}, at the best level",
     "Cemgil Best Metric Level",
     (_SIGMA, _TRIM),
     f"Stark, PhD thesis, 2011; {_DAVIES}",
+    exceptions="above 1 where beats are so close together that the Gaussian reaches from one to the next",
+    range=_SHARED_BEATS,
 )
 _GOTO = _metric(
     "goto",
@@ -135,7 +145,8 @@ _GOTO = _metric(
 _P_SCORE = _metric(
     "p_score",
     "P-score",
-    "number of coincidences of impulses within a share of the beat, over the larger number of beats",
+    "number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 where an "
+    "impulse coincides with several, as it may where beats are much closer together than the median interval",
     f"{_MORE}, or of their impulses",
     "P-score",
     (
@@ -147,6 +158,7 @@ _P_SCORE = _metric(
     ),
     "McKinney et al., JNMR 2007; equations 9 and 10 of Downie et al., 2010",
     exceptions=f"{_ONE_BEAT}; other values where beats are so close together that several share a window",
+    range=(0.0, float("inf")),
 )
 _INFORMATION_GAIN = _metric(
     "information_gain",
@@ -211,6 +223,8 @@ def _as_in_mirex(metric: Metric) -> Metric:
     changed = tuple(replace(one, default=_MIREX.get(one.name, one.default)) for one in metric.parameters)
     if metric.name == "information_gain":
         return replace(metric, parameters=changed, range=(0.0, float("inf")), unit="bit", perfect=None)
+    if metric.name in ("f_measure", "f_measure_best"):
+        return replace(metric, parameters=changed, perfect_exceptions=CLOSE)
     return replace(metric, parameters=changed)
 
 

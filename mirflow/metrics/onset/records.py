@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from ..base.record import Metric, Parameter
 from ..base.task import Convention, Task
-from ..events import clean
+from ..events import CLOSE, clean
 from .evidence import evidence
 from .scoring import score
 
@@ -87,7 +87,7 @@ METRICS = (
 
 def _greedy(metric: Metric) -> Metric:
     changed = tuple(replace(one, default="greedy") if one.name == "matching" else one for one in metric.parameters)
-    return replace(metric, parameters=changed)
+    return replace(metric, parameters=changed, perfect_exceptions=CLOSE)
 
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)

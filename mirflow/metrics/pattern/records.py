@@ -35,6 +35,7 @@ def _metrics(
     weights: tuple[str, str, str] = ("half the number of all patterns", _ESTIMATES, _REFERENCES),
     unit: str = "patterns",
     exceptions: str = _TWICE,
+    most: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> tuple[Metric, ...]:
     """F-measure, precision and recall of one kind."""
     names = ("f_measure", "precision", "recall")
@@ -48,12 +49,13 @@ def _metrics(
             weight,
             unit,
             key=key,
+            range=(0.0, largest),
             pooling="micro",
             perfect_exceptions=exceptions,
             parameters=parameters,
             literature=source,
         )
-        for name, which, summary, weight, key in zip(names, titles, whole, weights, keys, strict=True)
+        for name, which, summary, weight, key, largest in zip(names, titles, whole, weights, keys, most, strict=True)
     )
 
 
@@ -63,12 +65,15 @@ METRICS = (
         "Standard",
         ("F", "P", "R"),
         (
-            "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns",
+            "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns: above "
+            "1 where an estimated pattern is several of the reference",
             "the same over reference patterns",
         ),
         _COLLINS,
         (_TOLERANCE,),
         exceptions="",
+        # Reference patterns are what is counted, so that only recall is a share.
+        most=(2.0, float("inf"), 1.0),
     ),
     *_metrics(
         "establishment_",

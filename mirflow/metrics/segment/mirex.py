@@ -118,8 +118,8 @@ class _Reader:
         if extent == "given":
             return references, estimates
         end = references.latest()
-        silent = end <= 0
-        fitted = fit_estimate(estimates, self._codes[1], np.where(silent, np.inf, end))
+        # Against a reference without any length an estimate stays as long as it is.
+        fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
         return fit_reference(references, self._codes[0]), fitted
 
     def _heard(self, extent: str, silence: str) -> list[Spans]:
