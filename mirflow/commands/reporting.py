@@ -36,7 +36,12 @@ from .options import label_option, label_stores, stores_argument
     multiple=True,
     help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
 )
-@click.option("--title", help="Default: the store's name.")
+@click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
+@click.option(
+    "--without-references",
+    is_flag=True,
+    help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
+)
 @label_option
 def report_command(
     stores: tuple[Path, ...],
@@ -45,6 +50,7 @@ def report_command(
     timelines: str,
     roots: tuple[Path, ...],
     title: str | None,
+    without_references: bool,
     labels: tuple[str, ...],
 ) -> None:
     """Write a page about STORE that needs nothing else: no server, no network; several stores are asked as one.
@@ -56,7 +62,15 @@ def report_command(
 
     begun = time.perf_counter()
     named = label_stores(stores, labels)
-    page = write_page(named, output, timelines=timelines, metrics=metrics, root=roots or None, title=title)
+    page = write_page(
+        named,
+        output,
+        timelines=timelines,
+        metrics=metrics,
+        root=roots or None,
+        title=title,
+        references=not without_references,
+    )
     for note in page.notes:
         click.echo(note, err=True)
     seconds = time.perf_counter() - begun

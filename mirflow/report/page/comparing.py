@@ -20,6 +20,7 @@ REFERENCE_PLACE = -1
 _GONE = "the pipeline no longer has this system"
 _LOST = "the annotations of its store cannot be found"
 _ELSEWHERE = "its store does not have this track"
+_WITHHELD = "left out: it is a reference"
 
 
 @dataclass
@@ -79,6 +80,8 @@ class Comparer:
         It grows.
     lost : collection of str
         Systems of stores whose files cannot be found.
+    references : bool
+        Whether references are shown, and what follows from them: evidence, and estimates that are references.
     """
 
     def __init__(
@@ -90,9 +93,11 @@ class Comparer:
         shelf: Shelf,
         vocabulary: Vocabulary,
         lost: Collection[str] = (),
+        references: bool = True,
     ) -> None:
         self.systems, self.files, self.lost = systems, files, lost
         self.judge, self.rules, self.shelf, self.vocabulary = judge, rules, shelf, vocabulary
+        self._references = references
         self._task = files[0].plan.task
 
     def has(self, name: str) -> bool:
@@ -109,8 +114,8 @@ class Comparer:
             [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
         own = {place: one for place, one in enumerate(self.files) if one.has(name)}
-        truths = self._truths(name, own)
         sides = [self._side(system, name, own) for system in self.systems]
+        truths = self._truths(name, own) if self._references else []
         task = self._task
         return {
             "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in truths],
@@ -141,6 +146,8 @@ class Comparer:
     def _side(self, system: str, track: str, own: Mapping[int, Files]) -> _Side:
         planned = {place: files.estimate(system, track) for place, files in own.items() if files.plans(system)}
         for place, source in planned.items():
+            if source is not None and not self._references and source in self._own_references(track, own):
+                return _Side(place, None, _WITHHELD)
             if source is not None:
                 return _Side(place, source, self.shelf.read(source))
         if planned:
@@ -148,6 +155,9 @@ class Comparer:
         if system in self.lost:
             return _Side(-1, None, _LOST)
         return _Side(-1, None, _ELSEWHERE if any(one.plans(system) for one in self.files) else _GONE)
+
+    def _own_references(self, track: str, own: Mapping[int, Files]) -> set[Source]:
+        return {one.source for files in own.values() for one in files.references(track)}
 
     def _judged(self, truth: _Truth, sides: Sequence[_Side]) -> list[list[Encoded | None]]:
         """What a reference says of each estimate that it was held against; of the annotator's own nothing."""
@@ -169,7 +179,7 @@ class Comparer:
         """What is not what was scored."""
         names = {one for files in own.values() for one in files.changed(name, self.shelf)}
         systems = [place for place, system in enumerate(self.systems) if system in names]
-        return [*([REFERENCE_PLACE] if REFERENCE in names else []), *systems]
+        return [*([REFERENCE_PLACE] if REFERENCE in names and self._references else []), *systems]
 
 
 def _annotator(annotation: Annotation | str) -> str:

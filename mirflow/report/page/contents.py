@@ -16,7 +16,7 @@ from ...analysis.references import REFERENCES_DIFFER
 from ...analysis.scoreboard import Array, Scoreboard
 from ...metrics.base import DESCRIBED
 from ...ragged import Float
-from ...status import SCORED, Status
+from ...status import EMPTY, SCORED, Status
 from .blocks import Blocks
 from .extras import describe_extras
 from .origins import Origin
@@ -26,6 +26,9 @@ from .vocabulary import shorten
 _MAIN = 7
 LONGEST_MESSAGE = 2_000
 """Characters of a message that the page shows."""
+_SILENT = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
+"""What becomes of a cell for reasons that quote nothing."""
+_UNTOLD = "not told here, as it may quote a reference"
 _SCORED, _BARE = 1, 2
 _ORIGIN = ("task", "convention", "grid", "combine")
 
@@ -37,9 +40,15 @@ def main_metrics(board: Scoreboard, asked: Sequence[str] = ()) -> list[int]:
 
 
 def describe_evaluation(
-    name: str, board: Scoreboard, main: Sequence[int], standing: Mapping[int, Standing], blocks: Blocks
+    name: str,
+    board: Scoreboard,
+    main: Sequence[int],
+    standing: Mapping[int, Standing],
+    blocks: Blocks,
+    *,
+    references: bool = True,
 ) -> dict[str, Any]:
-    """One evaluation for the page; its numbers go to the blocks."""
+    """One evaluation for the page, perhaps without what quotes its references; its numbers go to the blocks."""
     score, weight, status, duration = board.load(range(len(board.systems)))
     bare = find_gaps(score, weight, status, duration).without_reference
     cells = np.where(np.isin(status, [int(one) for one in SCORED]), _SCORED, 0) + np.where(bare, _BARE, 0)
@@ -56,7 +65,7 @@ def describe_evaluation(
         "duration": blocks.add_floats(duration),
         "cells": blocks.add_bytes(cells.astype(np.uint8)),
         "statuses": _statuses(status),
-        "problems": blocks.add_json(_problems(board)),
+        "problems": blocks.add_json(_problems(board, references)),
         "extras": describe_extras(board, blocks),
         "policies": _policies(board, status),
         "references": str(board.attrs.get(REFERENCES_DIFFER, "")),
@@ -117,11 +126,12 @@ def _statuses(status: Array) -> list[list[Any]]:
     return [[name, many] for name, many in counts if any(many)]
 
 
-def _problems(board: Scoreboard) -> dict[str, Any]:
+def _problems(board: Scoreboard, references: bool) -> dict[str, Any]:
     """Cells without a score, or of what is empty.
 
     Each has the positions of system and track, status, whether there is a score, and the number of a message.
-    Where stores are joined, tracks that a system's store does not have are no problems.
+    Where stores are joined, tracks that a system's store does not have are no problems. A message about the contents of
+    a file may quote a reference.
     """
     joined = STORES in board.attrs
     systems = {name: place for place, name in enumerate(board.systems)}
@@ -130,7 +140,7 @@ def _problems(board: Scoreboard) -> dict[str, Any]:
     rows = [
         [
             *(systems[one.system], tracks[one.track], one.status.name, one.scored),
-            messages.setdefault(one.message, len(messages)),
+            messages.setdefault(one.message if references or one.status in _SILENT else _UNTOLD, len(messages)),
         ]
         for one in find_problems(board)
         if not (joined and one.status == Status.not_computed)

@@ -163,11 +163,12 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
     dict
         Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
         None where a side has nothing; of notes their pitches ``p`` and ``q`` too); or estimated pitches of frames
-        (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text.
+        (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text,
+        without those that are NaN, such as the rank of an item that was missed.
     """
     if kind in TIMELESS:
         rows = zip(*(column[:ITEMS].tolist() for column in columns.values()), strict=True)
-        return {"x": [[[name, _text(value)] for name, value in zip(columns, row, strict=True)] for row in rows]}
+        return {"x": [_told(dict(zip(columns, row, strict=True))) for row in rows]}
     size = len(next(iter(columns.values()), ()))
     codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
     if kind == "multipitch" and "estimate_frequency" in columns:
@@ -221,6 +222,10 @@ def _stretches(start: Float, end: Float, codes: Column) -> Encoded:
     starts = first[begins]
     steps = np.diff(starts, prepend=0)
     return {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
+
+
+def _told(row: Mapping[str, object]) -> list[list[str]]:
+    return [[name, _text(value)] for name, value in row.items() if not (isinstance(value, float) and np.isnan(value))]
 
 
 def _text(value: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 
 from ...annotations.annotation import Annotation
 from ...errors import MirflowError
@@ -29,6 +28,8 @@ class Judge:
         It grows.
     rules : list of str
         The metrics that do judge.
+    able : list of str
+        All metrics that could, as far as the first pair shows it.
     """
 
     conventions: Sequence[Convention]
@@ -37,6 +38,7 @@ class Judge:
     others: Sequence[str]
     verdicts: dict[str, int]
     rules: list[str] = field(default_factory=list)
+    able: list[str] = field(default_factory=list)
 
     def explain(
         self, reference: Annotation, estimates: Sequence[Annotation], convention: int = 0
@@ -52,10 +54,10 @@ class Judge:
         """Which rules judge, found out on the first pair that any of them explains."""
         if self.rules:
             return
-        able = (rule for rule in self.others if self._judges(rule, reference, estimate, convention))
-        asked = dict.fromkeys(self.asked)
-        chosen = [rule for rule in asked if self._judges(rule, reference, estimate, convention)]
-        self.rules = chosen or [*islice(able, 1)]
+        every = dict.fromkeys([*self.asked, *self.others])
+        self.able = [rule for rule in every if self._judges(rule, reference, estimate, convention)]
+        asked = set(self.asked)
+        self.rules = [rule for rule in self.able if rule in asked] or self.able[:1]
 
     def _judges(self, rule: str, reference: Annotation, estimate: Annotation, convention: Convention) -> bool:
         """Whether a rule tells right from wrong, item by item."""

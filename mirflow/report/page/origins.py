@@ -10,10 +10,14 @@ from typing import Any
 from ...analysis.accessor import Stores, name_stores, open_store
 from ...analysis.query import boards_of
 from ...analysis.scoreboard import Scoreboard, read_store
+from ...annotations.schema import TASK_KINDS
 from ...errors import QueryError
+from ...metrics.base import get_task
 from .files import Files
 from .sources import Found, find_plans
 
+_NAMED = 3
+"""Tasks that a title names; of more it says how many."""
 Roots = str | Path | Sequence[str | Path] | None
 
 
@@ -110,8 +114,31 @@ def _roots(roots: Roots, stores: int) -> list[str | Path | None]:
     return own if len(own) == stores else (own or [None]) * stores
 
 
-def page_title(store: Stores) -> str:
-    """What a page is called: by the labels or the names of its stores."""
+def page_title(boards: Mapping[str, Scoreboard]) -> str:
+    """What a page is called: what was evaluated, and how much of it.
+
+    Parameters
+    ----------
+    boards : mapping of str to Scoreboard
+    """
+    tasks = [
+        get_task(name).title
+        for name in dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
+        if name in TASK_KINDS
+    ]
+    systems = len({name for one in boards.values() for name in one.systems})
+    tracks = len({name for one in boards.values() for name in one.tracks})
+    what = (
+        f"{len(tasks)} tasks"
+        if len(tasks) > _NAMED
+        else ", ".join([*tasks[:1], *(one[0].lower() + one[1:] for one in tasks[1:])])
+    )
+    size = f"{systems} system{'s' * (systems != 1)}, {tracks} track{'s' * (tracks != 1)}"
+    return f"{what or 'Evaluation'}: {size}"
+
+
+def store_names(store: Stores) -> str:
+    """The labels or the names of stores, as one."""
     names = [Path(one).absolute().name.removesuffix(".zarr") for one in _paths(store).values()]
     name = " + ".join(store if isinstance(store, Mapping) else names)
     # The name of a folder may hold bytes that are no text.

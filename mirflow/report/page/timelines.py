@@ -27,9 +27,10 @@ WORST = 20
 
 @dataclass
 class Drawn:
-    """The timelines of one evaluation: which rules judge, and why there are not more of them."""
+    """The timelines of one evaluation: which rules judge, which could, and why there are not more timelines."""
 
     rules: list[str] = field(default_factory=list)
+    able: list[str] = field(default_factory=list)
     note: str = ""
     tracks: int = 0
 
@@ -71,6 +72,8 @@ def add_evaluation(
     others: Sequence[str],
     shelf: Shelf,
     lost: Collection[str] = (),
+    *,
+    references: bool = True,
 ) -> Drawn:
     """Read and explain some tracks of an evaluation.
 
@@ -90,20 +93,22 @@ def add_evaluation(
     shelf : Shelf
     lost : collection of str
         Systems of stores whose files cannot be found.
+    references : bool
+        Whether references are shown, and what follows from them.
     """
     number = len(timelines.evaluations)
     drawn = Drawn()
     timelines.evaluations.append(drawn)
     conventions, rules = _conventions([one.plan for one in files])
     judge = Judge(conventions, kind_of(files[0].plan.task).name, asked, others, timelines.verdicts)
-    comparer = Comparer(board.systems, files, judge, rules, shelf, timelines.vocabulary, lost)
+    comparer = Comparer(board.systems, files, judge, rules, shelf, timelines.vocabulary, lost, references)
     for name in tracks:
         if not comparer.has(name):
             continue
         track = timelines.tracks.setdefault(name, Track())
         track.evaluations[number] = comparer.compare(name, track)
         drawn.tracks += 1
-    drawn.rules = judge.rules
+    drawn.rules, drawn.able = judge.rules, judge.able
     return drawn
 
 

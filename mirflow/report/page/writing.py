@@ -18,7 +18,7 @@ from ...errors import QueryError, UnknownNameError
 from .blocks import Blocks, to_json
 from .bundle import assemble
 from .contents import describe_evaluation, describe_stores, main_metrics
-from .origins import Origin, Roots, page_title, read_origins
+from .origins import Origin, Roots, page_title, read_origins, store_names
 from .output import check_output, write_output
 from .sources import Shelf
 from .standing import standings
@@ -56,6 +56,7 @@ def write_page(
     metrics: Sequence[str] = (),
     root: Roots = None,
     title: str | None = None,
+    references: bool = True,
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
 
@@ -74,7 +75,10 @@ def write_page(
         The folder of the annotations, where they are no longer where they were; of several stores one for all of them
         or one for each.
     title : str or None
-        None: the store's name, without its suffix.
+        None: what was evaluated, and how many systems and tracks there are.
+    references : bool
+        Whether the annotations that the page holds include the references. Without them timelines show the estimates
+        alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
 
     Returns
     -------
@@ -98,13 +102,15 @@ def write_page(
     boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
     asked = _asked(boards, metrics)
     first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
-    drawn = _draw(boards, asked, first, wanted, origins)
+    drawn = _draw(boards, asked, first, wanted, origins, references)
     blocks = Blocks()
-    evaluations = _evaluations(boards, first, drawn, blocks, origins)
+    evaluations = _evaluations(boards, first, drawn, blocks, origins, references)
     places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
-    name = title or page_title(store)
+    name = store_names(store)
+    heading = title or page_title(boards)
     contents = {
-        "title": name,
+        "title": heading,
+        "name": name,
         "mirflow": version("mirflow"),
         "stores": [one.as_json() for one in origins],
         "evaluations": evaluations,
@@ -112,7 +118,8 @@ def write_page(
         "verdicts": list(drawn.verdicts),
         "timelines": places,
     }
-    data = assemble(html.escape(name), to_json(contents), blocks.texts).encode("utf-8")
+    tab = title or f"{heading} ({name})"
+    data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
     write_output(Path(output), data)
     notes = tuple(dict.fromkeys(one.note for one in drawn.evaluations if one.note))
     if dropped:
@@ -127,19 +134,22 @@ def _evaluations(
     drawn: Timelines,
     blocks: Blocks,
     origins: Sequence[Origin],
+    references: bool,
 ) -> list[dict[str, Any]]:
     """All evaluations for the page, with what there is to say of their timelines."""
     evaluations = []
     for (name, board), one in zip(boards.items(), drawn.evaluations, strict=True):
-        made = describe_evaluation(name, board, first[name], standings(board, first[name]), blocks)
+        standing = standings(board, first[name])
+        made = describe_evaluation(name, board, first[name], standing, blocks, references=references)
         made["stores"] = describe_stores(name, origins)
-        made["timeline"] = {"rules": one.rules, "note": one.note, "kind": TASK_KINDS.get(made["task"], "")}
+        kind = TASK_KINDS.get(made["task"], "")
+        made["timeline"] = {"rules": one.rules, "able": one.able, "note": one.note, "kind": kind}
         evaluations.append(made)
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
     for number, (name, board) in enumerate(boards.items()):
         if has_annotators(board):
             own = by_annotator(board, list(range(len(board.tracks))))
-            made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks)
+            made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks, references=references)
             known = evaluations[number]
             evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
     return evaluations
@@ -177,6 +187,7 @@ def _draw(
     first: Mapping[str, Sequence[int]],
     wanted: str,
     origins: Sequence[Origin],
+    references: bool,
 ) -> Timelines:
     """Timelines of all evaluations whose annotations are still there."""
     timelines, shelf = Timelines(), Shelf()
@@ -194,7 +205,7 @@ def _draw(
         tracks = tracks_wanted(board, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
         others = [board.metrics[place] for place in dict.fromkeys([*shown, *range(len(board.metrics))])]
         gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
-        drawn = add_evaluation(timelines, board, files, tracks, asked[name], others, shelf, gone)
+        drawn = add_evaluation(timelines, board, files, tracks, asked[name], others, shelf, gone, references=references)
         drawn.note = lost
         if len(tracks) < len(board.tracks):
             some = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."

@@ -235,7 +235,7 @@ class TestFilesThatChanged:
         page = visit(tmp_path / "p.html")
         page.locator("#tracks button.link").first.click()
         page.wait_for_selector("dialog[open]")
-        assert page.locator("dialog .lanename b").all_inner_texts() == ["reference", "ada", "bob"]
+        assert page.locator("dialog .lanename b").all_inner_texts() == ["reference", "bob", "ada"]
 
     def test_a_store_that_does_not_name_its_folder(self, tmp_path, visit):
         text = "name: x\nevaluations:\n  - task: chord\n    reference: a/{track}.lab\n    estimates: b/{track}.lab\n"

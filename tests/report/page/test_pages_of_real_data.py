@@ -44,11 +44,13 @@ def look_and_listen(page) -> None:
     page.keyboard.press("Enter")
     page.wait_for_selector("dialog[open]")
     assert page.locator("#timeline-title").text_content() == name
-    lanes = page.locator("dialog canvas")
+    lanes = page.locator("dialog canvas[tabindex]")
     if lanes.count():
         seen = lanes.evaluate("canvas => canvas.toDataURL()")
         page.keyboard.press("+")
-        page.wait_for_function("seen => document.querySelector('dialog canvas').toDataURL() !== seen", arg=seen)
+        page.wait_for_function(
+            "seen => document.querySelector('dialog canvas[tabindex]').toDataURL() !== seen", arg=seen
+        )
         page.keyboard.press("PageDown")  # many recordings begin with silence
     play = page.locator("dialog button.play")
     if play.is_enabled():

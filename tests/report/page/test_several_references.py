@@ -43,7 +43,7 @@ def open_track(page, name):
 
 def picture(page) -> str:
     page.wait_for_timeout(80)
-    return page.locator("dialog canvas").evaluate("canvas => canvas.toDataURL()")
+    return page.locator("dialog canvas[tabindex]").evaluate("canvas => canvas.toDataURL()")
 
 
 def test_each_reference_has_a_lane_and_each_can_judge(judged, visit):

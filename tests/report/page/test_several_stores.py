@@ -121,7 +121,8 @@ class TestFigures:
 class TestTimelines:
     def test_show_the_systems_of_all_stores_from_the_files_of_each(self, both, visit):
         dialog = open_track(visit(both), "t02")
-        assert dialog.locator(".lanename b").all_inner_texts() == ["reference", "ada", "bob", "cyn"]
+        lanes = dialog.locator(".lanename b").all_inner_texts()
+        assert (lanes[0], sorted(lanes[1:])) == ("reference", ["ada", "bob", "cyn"])
         assert all(one not in dialog.inner_text() for one in ("no estimate", "its store"))
 
     def test_have_one_lane_for_a_reference_that_stores_have_in_common(self, both):
@@ -136,7 +137,8 @@ class TestTimelines:
         dialog = open_track(visit(both), "t01")
         assert dialog.locator(".lanename b").all_inner_texts()[:2] == ["reference (2012)", "reference (2013)"]
         dialog.get_by_label("Reference, left ear").select_option(label="2013")
-        assert dialog.locator(".heard b").all_inner_texts() == ["reference (2013)", "ada"]
+        assert dialog.locator(".heard b").first.inner_text() == "reference (2013)"
+        assert dialog.locator(".lanename b").first.inner_text() == "reference (2013)"
 
     def test_have_one_lane_for_a_reference_that_one_store_reads_from_a_pack(self, tmp_path):
         (tmp_path / "files").mkdir()
@@ -248,7 +250,7 @@ class TestCommand:
         assert result.exit_code == 0
         assert "1 of 3 shared tracks comes from different files in old and new" in result.stderr
         contents = contents_of(tmp_path / "p.html")
-        assert (contents["title"], [one["name"] for one in contents["stores"]]) == ("old + new", ["old", "new"])
+        assert (contents["name"], [one["name"] for one in contents["stores"]]) == ("old + new", ["old", "new"])
 
     def test_refuses_a_label_too_few(self, campaigns):
         result = CliRunner().invoke(cli, ["report", *map(str, stores_of(campaigns)), "--label", "old"])

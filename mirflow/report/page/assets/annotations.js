@@ -171,3 +171,16 @@ export function verdictAt(evidence, time, nearness) {
   });
   return word;
 }
+
+/** A number with some digits; what is none is a question mark. */
+const plain = (value, digits) => (value === null ? "?" : String(Number(value.toPrecision(digits))));
+
+/** What an annotation without a time axis says: labels with their values, or values with their shares. */
+export function textOf(annotation) {
+  if (typeof annotation === "string") return annotation;
+  const { labels, values, shares, more } = annotation;
+  const number = (at) => `${plain(values[at], 5)}${shares ? ` (${plain(shares[at], 3)})` : ""}`;
+  const items = labels ? labels.map(({ text }, at) => (values && values[at] !== null ? `${text} (${number(at)})` : text)) :
+    (values || []).map((_, at) => number(at));
+  return `${items.join(", ") || "nothing"}${more ? `, and ${more} more` : ""}`;
+}

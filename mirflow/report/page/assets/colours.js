@@ -35,6 +35,16 @@ export function chordColour(root, pitches) {
   return { fill: `oklch(${plain ? 0.88 : 0.78} ${plain ? 0.05 : 0.12} ${hue})`, ink: "#111111" };
 }
 
+/** Black or white, whichever stands out more by WCAG's contrast: at least 4.5:1 on any colour. */
+function inkOn(fill) {
+  const [red, green, blue] = [1, 3, 5].map((at) => {
+    const share = parseInt(fill.slice(at, at + 2), 16) / 255;
+    return share <= 0.04045 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
+  });
+  const luminance = 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+  return (luminance + 0.05) ** 2 > 1.05 * 0.05 ? "#000000" : "#ffffff";
+}
+
 /** A colour for small marks on the page's ground, dark or light: no yellow, nothing pale. */
 export function dotColour(number) {
   return SET[number % (SET.length - 1)];
@@ -45,6 +55,5 @@ export function labelColour(number) {
   const base = SET[number % SET.length];
   const round = Math.floor(number / SET.length) % 3;
   const fill = round ? mix(base, "#ffffff", 0.3 * round) : base;
-  const light = [1, 3, 5].map((at) => parseInt(fill.slice(at, at + 2), 16));
-  return { fill, ink: light[0] * 0.3 + light[1] * 0.59 + light[2] * 0.11 > 125 ? "#111111" : "#ffffff" };
+  return { fill, ink: inkOn(fill) };
 }

@@ -1,6 +1,7 @@
 /** The bar on top: evaluation, metric, aggregate, groups, what is done about missing scores. */
 
-import { choice, el } from "./dom.js";
+import { choice, copyButton, el } from "./dom.js";
+import { linkTo } from "./address.js";
 import { AGGREGATES, MISSING } from "./reduce.js";
 import { titleOf } from "./format.js";
 
@@ -34,7 +35,9 @@ export function drawControls(state) {
       onchange: () => state.change((now) => { now.percent = box.checked; }) });
     add("percent", el("label", { class: "choice tick" }, box, el("span", {}, "Percent")));
   }
-  bar.replaceChildren(...parts);
+  const copy = copyButton("Copy link", () => linkTo(state));
+  copy.querySelector("button").setAttribute("name", "copy");
+  bar.replaceChildren(...parts, copy);
   // The bar is made anew after each choice: whoever uses the keyboard stays where they were.
   if (active) bar.querySelector(`[name="${active}"]`)?.focus();
 }

@@ -5,13 +5,13 @@ import { count } from "./format.js";
 import { readJson } from "./data.js";
 import { warningsOf } from "./warnings.js";
 
-const shown = { search: "", most: 25 };
+const shown = { most: 25 };
 
 export async function drawCoverage(state) {
   const { systems, tracks, statuses, problems } = state.now;
   const { rows, messages } = await readJson(problems);
   const cells = systems.length * tracks.length;
-  const head = el("tr", {}, el("th", { scope: "col" }, "System"), statuses.map(([name]) =>
+  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, "System"), statuses.map(([name]) =>
     el("th", { scope: "col", class: "number" }, name.replaceAll("_", " "))));
   const body = systems.map((name, system) => el("tr", {}, el("th", { scope: "row" }, name),
     statuses.map(([, many]) => el("td", { class: "number" }, many[system] || ""))));
@@ -34,7 +34,7 @@ function listing(state, rows, messages) {
   const { systems, tracks } = state.now;
   const holder = el("div", {});
   const redraw = () => {
-    const wanted = shown.search.toLowerCase();
+    const wanted = state.cells.toLowerCase();
     const matching = rows.filter(([system, track, status, , message]) => !wanted ||
       [systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted)));
     const body = matching.slice(0, shown.most).map(([system, track, status, scored, message]) => el("tr", {}, el("td", {}, systems[system]),
@@ -45,7 +45,11 @@ function listing(state, rows, messages) {
       el("p", { class: "note" }, `${count(matching.length, "cell")}`);
     holder.replaceChildren(el("div", { class: "scroll" }, el("table", { id: "problems" }, el("thead", {}, head), el("tbody", {}, body))), more);
   };
-  const search = el("input", { type: "search", value: shown.search, oninput: () => { shown.search = search.value; redraw(); } });
+  const search = el("input", { type: "search", value: state.cells, oninput: () => {
+    state.cells = search.value;
+    state.remember(false);
+    redraw();
+  } });
   redraw();
   return el("div", {}, el("div", { class: "bar" }, el("label", { class: "choice" }, el("span", {}, "Find among these cells"), search)), holder);
 }

@@ -5,15 +5,12 @@ import { shade } from "./colours.js";
 import { formatter } from "./format.js";
 import { readFloats } from "./data.js";
 
-const shown = { metric: 0, system: 0 };
-
 /** @returns {Promise<Node|null>} nothing where there are none */
 export async function drawExtras(state) {
   const { extras, systems } = state.now;
   if (!extras.length) return null;
-  const at = Math.min(shown.metric, extras.length - 1);
-  const system = Math.min(shown.system, systems.length - 1);
-  const again = (name) => state.change(() => {}).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
+  const { metric: at, system } = state.extra;
+  const again = (name, value) => state.change((one) => { one.extra[name === "extra" ? "metric" : "system"] = Number(value); }).then(() => document.querySelector(`#extras select[name=${name}]`)?.focus());
   const named = (name, made) => {
     made.querySelector("select").setAttribute("name", name);
     return made;
@@ -21,10 +18,10 @@ export async function drawExtras(state) {
   const one = extras[at];
   const bar = [];
   if (extras.length > 1) bar.push(named("extra", choice("Metric", extras.map((extra, place) => [place, extra.name]), at,
-    (value) => { shown.metric = Number(value); again("extra"); })));
+    (value) => again("extra", value))));
   const known = typeof one.value === "number";
   if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
-    (value) => { shown.system = Number(value); again("system"); })));
+    (value) => again("system", value))));
   const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.value;
   const made = known ? await figures(state, one, system) : null;
   return section("extras", one.title, note, bar.length ? el("div", { class: "bar" }, bar) : null, made);
@@ -38,7 +35,7 @@ async function figures(state, one, system) {
 
 function table(state, { dims: [[dim, labels]] }, values, write) {
   const { systems } = state.now;
-  const head = el("tr", {}, el("th", { scope: "col" }, dim), systems.map((name) => el("th", { scope: "col", class: "number" }, name)));
+  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, dim), systems.map((name) => el("th", { scope: "col", class: "number" }, name)));
   const body = labels.map((label, row) => el("tr", {}, el("th", { scope: "row" }, label), systems.map((_, system) => {
     const value = values[system * labels.length + row];
     return el("td", { class: "number", "data-value": value }, write(value));

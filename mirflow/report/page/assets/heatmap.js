@@ -1,23 +1,23 @@
 /** All scores at a glance: tracks across, systems down. */
 
 import { choice, colour, el, section, sharpen, tip } from "./dom.js";
-import { byName, byNumber, formatter, titleOf } from "./format.js";
+import { formatter, titleOf } from "./format.js";
 import { acrossSystems } from "./reduce.js";
 import { readScores } from "./data.js";
+import { orderTracks } from "./tracks.js";
 import { shade } from "./colours.js";
 
-const order = { by: "mean" };
+const ORDERS = new Map([["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"]]);
 
 /**
  * @param {import("./state.js").State} state
- * @param {(track: number) => void} open shows a track
+ * @param {(track: number, list: string) => void} open shows a track
  */
 export async function drawHeatmap(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, state.metric);
   const across = acrossSystems(numbers, systems.length, tracks.length);
-  if (Number(order.by) >= systems.length) order.by = "mean";
-  const columns = sortTracks(state, numbers, across);
+  const columns = await orderTracks(state, state.across);
   const rows = systems.map((_, system) => system);
   const range = scoreRange(numbers.score);
   const map = { state, numbers, across, columns, rows, range, at: [0, 0], write: formatter(state.about, state.percent) };
@@ -26,16 +26,18 @@ export async function drawHeatmap(state, open) {
   const cell = el("p", { id: "heatmap-cell", class: "readout", "aria-live": "polite" }, "Point at a cell, or use the arrow keys.");
   const names = el("div", { class: "names" }, rows.map((row) => el("span", { title: systems[row] }, systems[row])));
   const frame = el("div", { class: "scroll heat", tabindex: "-1" }, canvas);
-  const options = [["mean", "mean over systems"], ["spread", "spread over systems"], ["name", "name"],
-    ...systems.map((name, system) => [system, name])];
-  const sorting = choice("Sort tracks by", options, order.by, async (value) => {
-    order.by = value;
-    map.columns = sortTracks(state, numbers, across);
+  const options = [...ORDERS, ...systems.map((name, system) => [system, name])];
+  const sorting = choice("Sort tracks by", options, state.across, async (value) => {
+    state.across = ORDERS.has(value) ? value : Number(value);
+    state.remember(true);
+    map.columns = await orderTracks(state, state.across);
+    way.textContent = sortedBy(state);
     paint(map, canvas, frame);
   });
+  const way = el("span", { class: "onpaper" }, sortedBy(state));
   listen(map, canvas, cell, frame, open);
   const made = section("heatmap", "Tracks × systems", `${titleOf(state.about)} of every track (across) and system (down).`,
-    el("div", { class: "bar" }, sorting, legend(range, map.write)), el("div", { class: "heatframe" }, names, frame), cell);
+    el("div", { class: "bar" }, sorting, legend(range, map.write), way), el("div", { class: "heatframe" }, names, frame), cell);
   return { node: made, settle: () => { paint(map, canvas, frame); observe(map, canvas, frame); } };
 }
 
@@ -49,19 +51,8 @@ function observe(map, canvas, frame) {
   }).observe(frame);
 }
 
-function sortTracks(state, numbers, across) {
-  const { tracks } = state.now;
-  const worst = state.about.orientation === "lower" ? -1 : 1;
-  const places = tracks.map((_, track) => track);
-  const compare = new Map([
-    ["mean", (a, b) => byNumber(across.mean[a], across.mean[b], worst)],
-    ["spread", (a, b) => byNumber(across.spread[a], across.spread[b], -1)],
-    ["name", (a, b) => byName(tracks[a], tracks[b])],
-  ]).get(order.by) || ((a, b) => {
-    const base = Number(order.by) * tracks.length;
-    return byNumber(numbers.score[base + a], numbers.score[base + b], worst);
-  });
-  return places.sort((a, b) => compare(a, b) || a - b);
+function sortedBy({ across, now }) {
+  return `Tracks by ${ORDERS.get(across) || now.systems[across]}.`;
 }
 
 function scoreRange(score) {
@@ -160,13 +151,13 @@ function listen(map, canvas, cell, frame, open) {
     tip(linesOf(map), event.clientX, event.clientY);
   });
   canvas.addEventListener("pointerleave", () => tip(null));
-  canvas.addEventListener("click", (event) => { locate(event); tip(null); open(map.columns[map.at[0]]); });
+  canvas.addEventListener("click", (event) => { locate(event); tip(null); open(map.columns[map.at[0]], "heatmap"); });
   canvas.addEventListener("focus", show);
   canvas.addEventListener("keydown", (event) => {
     const steps = new Map([["ArrowLeft", [-1, 0]], ["ArrowRight", [1, 0]], ["ArrowUp", [0, -1]], ["ArrowDown", [0, 1]],
       ["PageDown", [20, 0]], ["PageUp", [-20, 0]], ["Home", [-1e6, 0]], ["End", [1e6, 0]]]);
     const step = steps.get(event.key);
-    if (event.key === "Enter") open(map.columns[map.at[0]]);
+    if (event.key === "Enter") open(map.columns[map.at[0]], "heatmap");
     if (!step) return;
     event.preventDefault();
     map.at = [Math.max(0, Math.min(map.columns.length - 1, map.at[0] + step[0])),

@@ -4,48 +4,76 @@ import { valueAt, verdictAt, leaning } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
 import { drawLane, laneHeight, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
+import { EDGE, listen, press } from "./gestures.js";
+import { judgedBy } from "./judging.js";
 
 const AXIS = 26;
-/** Room beside the first and the last moment, so that marks there are whole. */
-const EDGE = 5;
 const INKS = ["ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
 const STEPS = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600];
 
+/**
+ * The axis and the reference that judges stay in sight above the lanes, which scroll; each part has its canvas.
+ */
 export class LanesView {
   /**
-   * @param {any[]} lanes
+   * @param {any[]} lanes references, then systems from above
    * @param {number} whole length of the longest lane
    * @param {string} unit of time; empty for seconds
-   * @param {{ear: number, rule: number, reference: number}} kept
-   * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number) => void}} does
+   * @param {string} heading of the scores
+   * @param {{ear: number, rule: number, reference: number}} chosen as it is at the time
+   * @param {{choose: (system: number) => void, toggle: () => void, say: (time: number) => void, announce: (text: string) => void,
+   *   moved: () => void}} does
    */
-  constructor(lanes, whole, unit, kept, does) {
-    Object.assign(this, { lanes, whole, unit, kept, does, cursor: 0, from: 0, to: whole, width: 600 });
+  constructor(lanes, whole, unit, heading, chosen, does) {
+    Object.assign(this, { lanes, whole, unit, chosen, does, cursor: 0, from: 0, to: whole, width: 600 });
     const usable = lanes.map((lane) => (typeof lane.annotation === "string" ? null : lane.annotation));
     this.laneHeight = laneHeight(usable);
     this.range = pitchRange(usable);
     this.numbers = new Map();
-    this.canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
+    this.references = lanes.filter((lane) => lane.system < 0);
+    const canvas = el("canvas", { tabindex: "0", role: "application", "aria-roledescription": "timeline",
       "aria-label": `Timeline of ${lanes.length} lanes: arrow keys move the cursor, plus and minus zoom, Space plays` });
-    this.values = lanes.map(() => el("span", { class: "value" }));
-    this.labels = lanes.map((lane, at) => this.label(lane, at));
-    const names = el("div", { class: "lanenames" }, el("div", { class: "corner" }), ...this.labels);
-    this.node = el("div", { class: "lanes" }, names, el("div", { class: "canvasbox" }, this.canvas));
+    this.values = new Map(lanes.map((lane) => [lane, el("span", { class: "value" })]));
+    this.labels = new Map(lanes.map((lane) => [lane, this.label(lane)]));
+    const corner = el("div", { class: "corner" }, el("span", { title: heading }, heading));
+    this.parts = [el("canvas", { class: "axis", "aria-hidden": "true" }), canvas].map((one, at) => ({ canvas: one, axis: at ? 0 : AXIS,
+      names: el("div", { class: at ? "lanenames" : "lanenames above" }), lanes: [], size: "", context: null }));
+    this.canvas = canvas;
+    this.parts[0].names.append(corner);
+    this.arrange();
+    this.node = el("div", { class: "lanes" }, this.parts.map((part) => [part.names,
+      el("div", { class: part.axis ? "canvasbox above" : "canvasbox" }, part.canvas)]));
     this.least = this.laneHeight;
-    this.listen();
+    for (const part of this.parts) listen(this, part.canvas);
+    this.canvas.addEventListener("keydown", (event) => press(this, event));
   }
 
-  label(lane, at) {
-    const text = [el("b", { title: lane.name }, lane.name), lane.score ? el("span", { class: "score" }, lane.score) : null, this.values[at]];
+  label(lane) {
+    const text = [el("b", { title: lane.name }, lane.name), lane.score ? el("span", { class: "score" }, lane.score) : null, this.values.get(lane)];
     if (lane.system < 0) return el("div", { class: "lanename" }, ...text);
     return el("button", { type: "button", class: "lanename", tabindex: "-1", title: "Hear this system in the right ear",
       onclick: () => this.does.choose(lane.system) }, ...text);
   }
 
-  start() {
+  /** The reference that judges is the one above. */
+  arrange() {
+    const judge = this.judge;
+    const [above, below] = this.parts;
+    above.lanes = judge ? [judge] : [];
+    below.lanes = this.lanes.filter((lane) => lane !== judge);
+    if (judge) above.names.append(this.labels.get(judge));
+    below.names.append(...below.lanes.map((lane) => this.labels.get(lane)));
+  }
+
+  get judge() {
+    return this.references[Math.min(this.chosen.reference, this.references.length - 1)];
+  }
+
+  /** @param {{time: number, seen: number[]|null}} at what is looked at first */
+  start({ time, seen }) {
     const box = this.canvas.parentElement;
     const measure = () => {
-      const room = Math.floor((innerHeight * 0.96 - 210) / this.lanes.length);
+      const room = Math.floor((innerHeight * 0.96 - 230) / this.lanes.length);
       const height = Math.max(this.least, Math.min(room, Math.round(this.least * 1.6)));
       if (!box.clientWidth || (box.clientWidth === this.width && height === this.laneHeight)) return;
       const first = this.width === 0;
@@ -53,9 +81,10 @@ export class LanesView {
       this.laneHeight = height;
       this.node.style.setProperty("--lane", `${height}px`);
       this.node.classList.toggle("roomy", height >= 64);
-      if (first) this.startClose();
+      if (first) this.look(seen || this.near());
       this.draw();
     };
+    this.cursor = Math.min(this.whole, time);
     this.node.style.setProperty("--lane", `${this.laneHeight}px`);
     new ResizeObserver(measure).observe(this.node);
     this.width = 0;
@@ -64,9 +93,11 @@ export class LanesView {
   }
 
   /** Events that would be a blur are seen from near at first. */
-  startClose() {
+  near() {
     const most = Math.max(...this.lanes.map((lane) => (lane.annotation.kind === "events" ? lane.annotation.start.length : 0)));
-    if (most * 12 > this.width) this.show(0, (this.whole * this.width) / 12 / most);
+    const length = most * 12 > this.width ? (this.whole * this.width) / 12 / most : this.whole;
+    const from = this.cursor > length ? this.cursor - length * 0.1 : 0;
+    return [from, from + length];
   }
 
   /** Pixels between the edges. */
@@ -82,12 +113,18 @@ export class LanesView {
     return this.from + ((x - EDGE) / this.inner) * (this.to - this.from);
   }
 
-  show(from, to) {
+  look([from, to]) {
     const length = Math.min(this.whole * 1.02, Math.max(0.05, to - from));
     const start = Math.max(0, Math.min(from, this.whole * 1.02 - length));
     this.from = start;
     this.to = start + length;
     this.request();
+  }
+
+  /** As `look`, and remembered. */
+  show(from, to) {
+    this.look([from, to]);
+    this.does.moved();
   }
 
   fit() {
@@ -110,27 +147,46 @@ export class LanesView {
     this.cursor = Math.max(0, Math.min(this.whole, time));
     const length = this.to - this.from;
     const ahead = playing && !still() ? 0.9 : 1;
-    if (this.cursor > this.from + length * ahead || this.cursor < this.from) this.show(this.cursor - length * 0.1, this.cursor + length * 0.9);
+    if (this.cursor > this.from + length * ahead || this.cursor < this.from) this.look([this.cursor - length * 0.1, this.cursor + length * 0.9]);
     this.read(this.cursor);
     this.request();
+    if (!playing) this.does.moved();
+  }
+
+  /** How far from a time something may be to be meant by it. */
+  get nearness() {
+    return Math.min(0.5, ((this.to - this.from) / this.width) * 6);
+  }
+
+  /** What a lane says at a time, and how that is judged. */
+  tell(lane, time) {
+    if (typeof lane.annotation === "string") return { value: lane.annotation, verdict: "" };
+    return { value: valueAt(lane.annotation, time, this.nearness), verdict: verdictAt(this.evidence(lane), time, this.nearness) };
   }
 
   /** What every lane says at a time, beside its name. */
   read(time) {
-    const nearness = Math.min(0.5, ((this.to - this.from) / this.width) * 6);
-    this.lanes.forEach((lane, at) => {
-      const bare = typeof lane.annotation === "string";
-      const verdict = bare ? "" : verdictAt(this.evidence(lane), time, nearness);
-      const value = bare ? lane.annotation : valueAt(lane.annotation, time, nearness);
-      this.values[at].className = `value ${verdict ? leaning(verdict) : ""}`;
-      this.values[at].textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
-    });
+    for (const [lane, node] of this.values) {
+      const { value, verdict } = this.tell(lane, time);
+      node.className = `value ${verdict ? leaning(verdict) : ""}`;
+      node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
+    }
     this.does.say(time);
   }
 
+  /** Where the cursor is and what the reference and the system in the right ear say there, for who does not see it. */
+  announce() {
+    const heard = this.lanes.find((lane) => lane.system === this.chosen.ear && lane.system >= 0);
+    const said = [this.judge, heard].filter(Boolean).map((lane) => {
+      const { value, verdict } = this.tell(lane, this.cursor);
+      return `${lane.name}: ${[value || "nothing", verdict].filter(Boolean).join(", ")}`;
+    });
+    const time = this.unit ? `${this.cursor.toFixed(2)} ${this.unit}` : clock(this.cursor, 2);
+    this.does.announce([time, ...said].join("; "));
+  }
+
   evidence(lane) {
-    const own = lane.evidence[Math.min(this.kept.reference, lane.evidence.length - 1)] || [];
-    return own[Math.min(this.kept.rule, own.length - 1)] || null;
+    return judgedBy(this.chosen, lane.evidence);
   }
 
   request() {
@@ -143,37 +199,43 @@ export class LanesView {
 
   draw() {
     if (!this.width) return;
-    const height = AXIS + this.lanes.length * this.laneHeight;
-    const context = this.size === `${this.width} ${height}` ? this.context : sharpen(this.canvas, this.width, height);
-    this.size = `${this.width} ${height}`;
-    this.context = context;
     this.ink = new Map(INKS.map((name) => [name, colour(name)]));
-    context.clearRect(0, 0, this.width, height);
-    context.font = "12px system-ui, sans-serif";
-    this.drawAxis(context, height);
-    const references = this.lanes.filter((lane) => lane.system < 0);
-    const judge = references[Math.min(this.kept.reference, references.length - 1)];
-    const reference = judge && typeof judge.annotation !== "string" ? judge : null;
-    this.lanes.forEach((lane, at) => {
-      const top = AXIS + at * this.laneHeight;
-      this.labels[at].classList.toggle("heard", lane.system >= 0 ? lane.system === this.kept.ear : references.length > 1 && lane === judge);
-      context.fillStyle = this.ink.get("line");
-      context.fillRect(0, top + this.laneHeight - 1, this.width, 1);
-      if (typeof lane.annotation === "string") {
-        context.fillStyle = this.ink.get("quiet");
-        context.textBaseline = "middle";
-        context.fillText(lane.annotation, 8, top + this.laneHeight / 2);
-        return;
-      }
-      const behind = lane.system >= 0 && reference ? reference.annotation : null;
-      drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind, top, height: this.laneHeight },
-        { x: (time) => this.x(time), from: this.timeAt(0), to: this.timeAt(this.width), width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
-    });
-    context.fillStyle = this.ink.get("ink");
-    context.fillRect(this.x(this.cursor) - 0.75, AXIS - 8, 1.5, height);
+    for (const [lane, label] of this.labels) {
+      label.classList.toggle("heard", lane.system >= 0 ? lane.system === this.chosen.ear : this.references.length > 1 && lane === this.judge);
+    }
+    for (const part of this.parts) this.drawPart(part);
   }
 
-  drawAxis(context, height) {
+  drawPart(part) {
+    const height = part.axis + part.lanes.length * this.laneHeight;
+    const size = `${this.width} ${height}`;
+    if (part.size !== size) Object.assign(part, { size, context: sharpen(part.canvas, this.width, height) });
+    const { context } = part;
+    context.clearRect(0, 0, this.width, height);
+    context.font = "12px system-ui, sans-serif";
+    this.drawTicks(context, part.axis, height);
+    if (part.axis) this.drawOverview(context);
+    const behind = this.judge && typeof this.judge.annotation !== "string" ? this.judge.annotation : null;
+    part.lanes.forEach((lane, at) => this.drawLane(context, lane, part.axis + at * this.laneHeight, behind));
+    context.fillStyle = this.ink.get("ink");
+    context.fillRect(this.x(this.cursor) - 0.75, Math.max(0, part.axis - 8), 1.5, height);
+  }
+
+  drawLane(context, lane, top, reference) {
+    context.fillStyle = this.ink.get("line");
+    context.fillRect(0, top + this.laneHeight - 1, this.width, 1);
+    if (typeof lane.annotation === "string") {
+      context.fillStyle = this.ink.get("quiet");
+      context.textBaseline = "middle";
+      context.fillText(lane.annotation, 8, top + this.laneHeight / 2);
+      return;
+    }
+    drawLane(context, { annotation: lane.annotation, evidence: this.evidence(lane), behind: lane.system < 0 ? null : reference, top, height: this.laneHeight },
+      { x: (time) => this.x(time), from: this.timeAt(0), to: this.timeAt(this.width), width: this.width, range: this.range, ink: this.ink, numbers: this.numbers });
+  }
+
+  /** Upright lines at round times, and where there is an axis the times. */
+  drawTicks(context, axis, height) {
     const length = this.to - this.from;
     const step = STEPS.find((one) => (one / length) * this.width > 64) || length;
     const decimals = step < 0.1 ? 2 : step < 1 ? 1 : 0;
@@ -181,72 +243,30 @@ export class LanesView {
     for (let tick = Math.ceil(this.from / step); tick * step <= this.to; tick++) {
       const x = this.x(tick * step);
       context.fillStyle = this.ink.get("line");
-      context.fillRect(x, AXIS - 6, 1, height);
+      context.fillRect(x, Math.max(0, axis - 6), 1, height);
+      if (!axis) continue;
       context.fillStyle = this.ink.get("quiet");
       const text = this.unit ? String(Number((tick * step).toFixed(3))) : clock(tick * step, decimals);
-      if (x + context.measureText(text).width < this.width) context.fillText(text, x + 3, AXIS - 8);
+      if (x + context.measureText(text).width < this.width) context.fillText(text, x + 3, axis - 8);
     }
-    // Which part of the whole is seen.
+  }
+
+  /** Which part of the whole is seen. */
+  drawOverview(context) {
     context.fillStyle = this.ink.get("line");
     context.fillRect(0, 0, this.width, 3);
     context.fillStyle = this.ink.get("curve");
-    context.fillRect((this.from / (this.whole * 1.02)) * this.width, 0, (length / (this.whole * 1.02)) * this.width, 3);
-  }
-
-  listen() {
-    const { canvas } = this;
-    const at = (event) => this.timeAt(event.clientX - canvas.getBoundingClientRect().left);
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const sideways = event.shiftKey ? event.deltaY : event.deltaX;
-      if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) this.pan((sideways / this.inner) * (this.to - this.from));
-      else this.zoom(Math.exp(-event.deltaY / 400), at(event));
-    }, { passive: false });
-    let held = null;
-    canvas.addEventListener("pointerdown", (event) => {
-      held = { x: event.clientX, y: event.clientY, from: this.from, to: this.to, scroll: this.node.scrollTop, moved: false };
-      canvas.setPointerCapture(event.pointerId);
-    });
-    canvas.addEventListener("pointermove", (event) => {
-      if (!held) return void this.read(at(event));
-      const by = event.clientX - held.x;
-      held.moved = held.moved || Math.abs(by) > 3 || Math.abs(event.clientY - held.y) > 3;
-      if (!held.moved) return;
-      const shift = (-by / this.inner) * (held.to - held.from);
-      this.show(held.from + shift, held.to + shift);
-      this.node.scrollTop = held.scroll - (event.clientY - held.y);
-    });
-    canvas.addEventListener("pointerup", (event) => {
-      if (held && !held.moved) this.moveTo(at(event));
-      held = null;
-    });
-    canvas.addEventListener("pointercancel", () => { held = null; });
-    canvas.addEventListener("pointerleave", () => this.read(this.cursor));
-    canvas.addEventListener("keydown", (event) => this.press(event));
-  }
-
-  press(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const length = this.to - this.from;
-    const forth = new Map([["ArrowRight", 1], ["ArrowLeft", -1]]).get(event.key) || 0;
-    const actions = new Map([
-      ["ArrowRight", () => (event.shiftKey ? this.pan(length / 10) : this.moveTo(this.cursor + forth * length / 100))],
-      ["ArrowLeft", () => (event.shiftKey ? this.pan(-length / 10) : this.moveTo(this.cursor + forth * length / 100))],
-      ["PageDown", () => this.moveTo(this.cursor + length)], ["PageUp", () => this.moveTo(this.cursor - length)],
-      ["Home", () => this.moveTo(0)], ["End", () => this.moveTo(this.whole)],
-      ["+", () => this.zoom(1.5, this.cursor)], ["=", () => this.zoom(1.5, this.cursor)], ["-", () => this.zoom(1 / 1.5, this.cursor)],
-      ["0", () => this.fit()], [" ", () => this.does.toggle()], ["ArrowDown", () => this.turn(1)], ["ArrowUp", () => this.turn(-1)]]);
-    const action = actions.get(event.key);
-    if (!action) return;
-    event.preventDefault();
-    action();
+    const whole = this.whole * 1.02;
+    context.fillRect((this.from / whole) * this.width, 0, ((this.to - this.from) / whole) * this.width, 3);
   }
 
   /** The system above or below is heard. */
   turn(by) {
     const systems = this.lanes.filter((lane) => lane.system >= 0);
-    const next = (Math.min(this.kept.ear, systems.length - 1) + by + systems.length) % systems.length;
-    this.does.choose(next);
-    this.labels[this.lanes.indexOf(systems[next])].scrollIntoView({ block: "nearest" });
+    const now = systems.findIndex((lane) => lane.system === this.chosen.ear);
+    const next = systems[(Math.max(0, now) + by + systems.length) % systems.length];
+    this.does.choose(next.system);
+    this.labels.get(next).scrollIntoView({ block: "nearest" });
+    this.announce();
   }
 }

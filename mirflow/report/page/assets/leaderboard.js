@@ -7,8 +7,6 @@ import { include, reduce } from "./reduce.js";
 import { readScores } from "./data.js";
 import { warningsOf } from "./warnings.js";
 
-const order = { column: "value", sign: 1 };
-
 /** The figures of one metric: value, n and number of missing scores for each system. */
 export async function figures(state, metric, aggregate, members = null) {
   const { systems, tracks } = state.now;
@@ -43,7 +41,7 @@ export async function drawLeaderboard(state) {
     low: standing ? endOf(standing.low[system]) : null, high: standing ? endOf(standing.high[system]) : null,
     letters: standing && standing.letters.length ? standing.letters[system] : "", others: columns.map((one) => one[system].value) }));
   rank(entries, about.orientation);
-  sortEntries(entries, about.orientation);
+  sortEntries(entries, about.orientation, state.ranking);
   const parts = [tableOf(state, entries, others, standing)];
   if (state.by) parts.push(await groupTable(state, entries));
   return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
@@ -73,21 +71,20 @@ function rank(entries, orientation) {
   }
 }
 
-function sortEntries(entries, orientation) {
+function sortEntries(entries, orientation, { column, turned }) {
   const best = orientation === "lower" ? 1 : -1;
-  entries.sort((a, b) => (order.column === "system" ? order.sign * byName(a.name, b.name) :
-    byNumber(a.value, b.value, best * order.sign) || byName(a.name, b.name)));
+  const sign = turned ? -1 : 1;
+  entries.sort((a, b) => (column === "system" ? sign * byName(a.name, b.name) :
+    byNumber(a.value, b.value, best * sign) || byName(a.name, b.name)));
 }
 
 function sorter(state, column, text, kind) {
-  const current = order.column === column;
-  const turn = () => {
-    order.sign = current ? -order.sign : 1;
-    order.column = column;
-    return state.change(() => {}).then(() => document.querySelector(`#leaderboard [data-sort="${column}"]`)?.focus());
-  };
-  const direction = current ? (order.sign > 0 ? "↓" : "↑") : "";
-  return el("th", { scope: "col", class: kind, "aria-sort": current ? (order.sign > 0 ? "descending" : "ascending") : "none" },
+  const current = state.ranking.column === column;
+  const { turned } = state.ranking;
+  const turn = () => state.change((one) => { one.ranking = { column, turned: current && !turned }; })
+    .then(() => document.querySelector(`#leaderboard [data-sort="${column}"]`)?.focus());
+  const direction = current ? (turned ? "↑" : "↓") : "";
+  return el("th", { scope: "col", class: kind, "aria-sort": current ? (turned ? "ascending" : "descending") : "none" },
     el("button", { type: "button", "data-sort": column, onclick: turn }, `${text} ${direction}`));
 }
 
@@ -98,14 +95,14 @@ function tableOf(state, entries, others, standing) {
   const metrics = others.map((metric) => el("th", { scope: "col", class: "number" },
     el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
       onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric]))));
-  const head = el("tr", {}, el("th", { scope: "col", class: "number" }, "#"), sorter(state, "system", "System", ""),
+  const head = el("tr", {}, el("th", { scope: "col", class: "number rank" }, "#"), sorter(state, "system", "System", "who"),
     sorter(state, "value", state.aggregate, "number"), bounded(standing) ? el("th", { scope: "col" }, "95% interval") : null,
     el("th", { scope: "col", class: "chart", "aria-label": "chart" }, axisOf(scale, write)),
     standing && standing.letters.length ? el("th", { scope: "col", title: standing.how }, "Groups") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
     el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics);
-  const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet" }, entry.rank ?? ""),
-    el("th", { scope: "row" }, entry.name, el("small", {}, detailsOf(now, entry.system))),
+  const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
+    el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now, entry.system))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
     bounded(standing) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
@@ -151,11 +148,11 @@ async function groupTable(state, entries) {
   const { groups, about } = state;
   const write = formatter(about, state.percent);
   const columns = await Promise.all(groups.map(([, members]) => figures(state, state.metric, state.aggregate, members)));
-  const head = el("tr", {}, el("th", { scope: "col" }, `By ${state.by}`), groups.map(([value, members]) =>
+  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, `By ${state.by}`), groups.map(([value, members]) =>
     el("th", { scope: "col", class: "number" }, String(value), el("small", {}, count(members.length, "track")))));
   const sign = about.orientation === "lower" ? -1 : 1;
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));
-  const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row" }, name), columns.map((column, place) =>
+  const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, name), columns.map((column, place) =>
     el("td", { class: sign * column[system].value === best[place] && about.orientation !== "none" ? "number strong" : "number",
       title: `n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
   return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Systems by ${state.by}` },

@@ -2,6 +2,7 @@
 
 import { el, section } from "./dom.js";
 import { count } from "./format.js";
+import { keepAddress } from "./address.js";
 import { drawControls } from "./controls.js";
 import { drawCoverage } from "./coverage.js";
 import { drawDistributions } from "./distributions.js";
@@ -10,7 +11,7 @@ import { drawHeatmap } from "./heatmap.js";
 import { drawLeaderboard } from "./leaderboard.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
-import { openTrack } from "./timeline.js";
+import { openTrack, settleTimeline } from "./timeline.js";
 import { readContents } from "./data.js";
 import { State } from "./state.js";
 
@@ -19,18 +20,19 @@ const state = new State(readContents());
 
 function drawHead() {
   const { contents, now } = state;
-  const parts = [count(now.systems.length, "system"), count(now.tracks.length, "track"),
+  const parts = [contents.name, count(now.systems.length, "system"), count(now.tracks.length, "track"),
     count(contents.evaluations.length, "evaluation"), contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),
-    el("p", {}, parts.filter(Boolean).join("  ·  ")));
+    el("p", {}, parts.filter(Boolean).join("  ·  ")), state.unknown.length ? el("p", { class: "warning", role: "note" },
+      `The link names what this page does not have: ${state.unknown.join(", ")}.`) : "");
 }
 
 async function draw() {
   const started = performance.now();
   drawHead();
   drawControls(state);
-  const open = (track) => openTrack(state, track);
+  const open = (track, list) => openTrack(state, track, list);
   const parts = [];
   let settle = () => {};
   if (state.metric >= 0) {
@@ -50,6 +52,13 @@ async function draw() {
 
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 state.onChange(draw);
+state.onChange(settleTimeline);
+keepAddress(state);
+// An anchor would take the place of the state in the address.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  document.getElementById("leaderboard").focus();
+});
 document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
   "This file holds everything that it shows; it loads nothing."));
 state.tell().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

@@ -4,6 +4,8 @@ import { lastBy } from "./annotations.js";
 
 const AHEAD = 0.35;
 const PENTATONIC = [0, 2, 4, 7, 9];
+/** The pitch of the clicks in the left and in the right ear: one each, a fifth apart. */
+const CLICKS = [84, 91];
 
 /**
  * @typedef {{time: number, length: number, pitches: number[], click: boolean, until?: number}} Sound
@@ -37,11 +39,12 @@ function joinFrames({ start, pitch, voiced, hop }) {
 
 /**
  * @param {any} annotation
+ * @param {number} ear 0 for the left one, 1 for the right one
  * @returns {Sound[]} in order of time
  */
-export function soundsOf(annotation) {
+export function soundsOf(annotation, ear = 0) {
   const { kind, start, end, labels, pitch, row, values } = annotation;
-  const click = (time, midi = 84) => ({ time, length: 0.05, pitches: [midi], click: true });
+  const click = (time) => ({ time, length: 0.05, pitches: [CLICKS[ear]], click: true });
   let made = [];
   if (kind === "events") made = Array.from(start, (time) => click(time));
   else if (kind === "intervals" && labels.some((label) => label.tonal)) {

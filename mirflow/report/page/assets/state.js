@@ -8,6 +8,14 @@
  * @property {string} by a coordinate of tracks, or nothing
  * @property {string} asked what shall be done about missing scores, or nothing
  * @property {boolean} percent
+ * @property {{column: string, turned: boolean}} ranking order of the table of systems
+ * @property {string|number} across order of the heat map's tracks: a word, or the number of a system
+ * @property {{by: string, find: string}} listing order and filter of the list of tracks
+ * @property {string} cells filter of the cells without a score
+ * @property {{metric: number, system: number}} extra
+ * @property {{track: number, list: string, time: number, seen: number[]|null, ear: number, rule: number, reference: number}} timeline
+ *   `track`: -1 where none is open; `list`: where it was opened from; `seen`: the stretch of time, null for all of it;
+ *   `ear`: -1 for the best system, `rule`: -1 for the one of the chosen metric
  */
 
 export class State {
@@ -15,10 +23,24 @@ export class State {
   constructor(contents) {
     this.contents = contents;
     this.listeners = [];
+    this.turn = 0;
+    /** Called with whether going back shall undo what has changed; see address.js. */
+    this.remember = () => {};
+    /** What a link asked for and the page does not have. */
+    this.unknown = [];
+    this.reset();
+  }
+
+  /** Everything as the page shows it at first. */
+  reset() {
     this.percent = false;
     this.asked = "";
-    this.by = "";
-    this.turn = 0;
+    this.ranking = { column: "value", turned: false };
+    this.across = "mean";
+    this.listing = { by: "mean", find: "" };
+    this.cells = "";
+    this.extra = { metric: 0, system: 0 };
+    this.timeline = { track: -1, list: "tracks", time: 0, seen: null, ear: -1, rule: -1, reference: 0 };
     this.take(0);
   }
 
@@ -44,17 +66,22 @@ export class State {
   take(evaluation) {
     this.evaluation = evaluation;
     this.by = "";
+    if (typeof this.across === "number") this.across = "mean";
+    this.timeline = { ...this.timeline, track: -1, time: 0, seen: null, ear: -1, rule: -1, reference: 0 };
+    this.extra = { metric: 0, system: 0 };
     this.takeMetric(this.now.main.length ? this.now.main[0] : -1);
   }
 
   takeMetric(metric) {
     this.metric = metric;
+    this.timeline.rule = -1;
     this.aggregate = metric < 0 ? "" : this.about.standard_aggregate;
   }
 
   /** Change what is chosen and tell everybody. */
   change(action) {
     action(this);
+    this.remember(true);
     return this.tell();
   }
 

@@ -1,15 +1,18 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
-import { endOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
-import { choice, el } from "./dom.js";
-import { clock, formatter, titleOf } from "./format.js";
+import { endOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
+import { choice, copyButton, el } from "./dom.js";
+import { byNumber, clock, formatter, titleOf } from "./format.js";
+import { chosenOf, explainMarks, judgedBy, legendOf, ruleTitle } from "./judging.js";
 import { Player, soundsOf } from "./sound.js";
+import { WAYS, listTracks, orderTracks } from "./tracks.js";
 import { readJson, readScores } from "./data.js";
 import { LanesView } from "./lanesview.js";
+import { linkTo } from "./address.js";
 
 const player = new Player();
-/** What stays as it was chosen from one track to the next. */
-const kept = { ear: 0, rule: 0, reference: 0 };
+/** How long a cursor rests before it is told where it is. */
+const REST = 250;
 
 /** What a track holds: lanes for the references and for every system; null where the page has none. */
 async function readTrack(state, track) {
@@ -31,41 +34,77 @@ async function readTrack(state, track) {
   };
 }
 
-/** Open the timeline of a track. */
-export async function openTrack(state, track) {
-  document.getElementById("timeline")?.remove();
+/** Open the timeline of a track, from a list: `tracks` or `heatmap`. */
+export function openTrack(state, track, list) {
+  state.timeline = { ...state.timeline, track, list, time: 0, seen: null };
+  state.remember(true);
+  return settleTimeline(state);
+}
+
+/** Show the timeline that is chosen, or none. */
+export async function settleTimeline(state) {
+  const open = /** @type {HTMLDialogElement|null} */ (document.getElementById("timeline"));
+  if (state.timeline.track < 0) {
+    if (open) open.close();
+    return;
+  }
+  if (open) {
+    await showTrack(state, open);
+    return;
+  }
   const back = document.activeElement;
-  const content = el("div", { class: "inner" });
-  const dialog = el("dialog", { id: "timeline", "aria-labelledby": "timeline-title" }, content);
+  const dialog = el("dialog", { id: "timeline", "aria-labelledby": "timeline-title" }, el("div", { class: "inner" }));
   dialog.addEventListener("close", () => {
     player.stop();
     dialog.remove();
+    if (state.timeline.track >= 0) {
+      state.timeline = { ...state.timeline, track: -1, time: 0, seen: null };
+      state.remember(true);
+    }
     // The table may have been drawn anew: the button of the same track is as good as the one that was pressed.
     const button = document.querySelector(`#tracks button[data-track="${dialog.dataset.track}"]`);
     const target = back && back !== document.body && back.isConnected ? back : button;
     if (target) target.focus();
   });
   document.body.append(dialog);
-  await showTrack(state, track, dialog, content);
+  await showTrack(state, dialog);
   if (!dialog.open) dialog.showModal();
-  (dialog.querySelector("canvas") || dialog.querySelector("button.play") || dialog.querySelector("button")).focus();
+  (dialog.querySelector("canvas[tabindex]") || dialog.querySelector("button.play") || dialog.querySelector("button")).focus();
 }
 
-async function showTrack(state, track, dialog, content) {
+/** The tracks among which the arrows go: those of the list that was clicked, and the words for its order. */
+async function listOf(state) {
+  const { across, listing, timeline, now } = state;
+  const order = timeline.list === "heatmap" ? across : listing.by;
+  const found = timeline.list === "heatmap" ? await orderTracks(state, across) : await listTracks(state);
+  // A link may name a track that its filter does not find.
+  const members = found.includes(timeline.track) ? found : await orderTracks(state, order);
+  const words = typeof order === "number" ? `the worst of ${now.systems[order]} first` : new Map(WAYS).get(order);
+  const filtered = members === found && timeline.list === "tracks" && listing.find ? ` with “${listing.find}”` : "";
+  return { members, words: `${words}${filtered}` };
+}
+
+async function showTrack(state, dialog) {
   player.stop();
+  const content = dialog.firstElementChild;
+  const { track } = state.timeline;
   dialog.dataset.track = String(track);
-  const found = await readTrack(state, track);
+  const [found, list] = [await readTrack(state, track), await listOf(state)];
   dialog.classList.toggle("narrow", !found);
   const { tracks } = state.now;
+  const place = list.members.indexOf(track);
   const step = (by) => async () => {
-    const next = (track + by + tracks.length) % tracks.length;
-    await showTrack(state, next, dialog, content);
+    const next = list.members[(place + by + list.members.length) % list.members.length];
+    state.timeline = { ...state.timeline, track: next, time: 0, seen: null };
+    state.remember(true);
+    await showTrack(state, dialog);
     content.querySelector(by < 0 ? "[data-step='-1']" : "[data-step='1']").focus();
   };
-  const head = el("div", { class: "title" }, el("h2", { id: "timeline-title" }, tracks[track]),
+  const head = el("div", { class: "title" }, el("h2", { id: "timeline-title", title: tracks[track] }, tracks[track]),
     el("span", { class: "details" }, detailsOf(state, track)),
-    el("button", { type: "button", "data-step": "-1", "aria-label": "Previous track", onclick: step(-1) }, "‹"),
-    el("button", { type: "button", "data-step": "1", "aria-label": "Next track", onclick: step(1) }, "›"),
+    el("span", { class: "place", title: list.words }, `${place + 1} of ${list.members.length}`, el("span", {}, `, ${list.words}`)),
+    el("button", { type: "button", "data-step": "-1", "aria-label": "Previous track", title: "Previous track of the list", onclick: step(-1) }, "‹"),
+    el("button", { type: "button", "data-step": "1", "aria-label": "Next track", title: "Next track of the list", onclick: step(1) }, "›"),
     el("button", { type: "button", class: "close", "aria-label": "Close", onclick: () => dialog.close() }, "×"));
   if (!found) {
     const { note } = state.now.timeline;
@@ -75,12 +114,13 @@ async function showTrack(state, track, dialog, content) {
   // A row of one annotator shows what that one says.
   const annotator = (state.now.trackCoords.find(([name]) => name === "annotator") || [])[1];
   const asked = annotator ? found.references.findIndex((one) => one.annotator === annotator[track]) : -1;
-  if (asked >= 0) kept.reference = asked;
+  if (asked >= 0) state.timeline.reference = asked;
   const scores = await scoresOf(state, track);
+  found.estimates = scores.order.map((system) => found.estimates[system]);
   const first = [...found.references, ...found.estimates].find(({ annotation }) => typeof annotation !== "string");
   const drawable = first && first.annotation.start !== null;
   dialog.classList.toggle("narrow", !drawable);
-  const stage = { state, track, found, scores, content, head };
+  const stage = { state, track, found, scores, content, head, chosen: chosenOf(state, found, scores) };
   if (drawable) drawLanes(stage);
   else drawTexts(stage);
 }
@@ -91,42 +131,54 @@ function detailsOf(state, track) {
     .filter(Boolean).slice(0, 6).join(" · ");
 }
 
+/** The scores of a track as text, and its systems, the best first. */
 async function scoresOf(state, track) {
-  if (state.metric < 0) return state.now.systems.map(() => "");
+  const { systems, tracks } = state.now;
+  const order = systems.map((_, system) => system);
+  if (state.metric < 0) return { texts: systems.map(() => ""), order };
   const numbers = await readScores(state.now, state.metric);
   const write = formatter(state.about, state.percent);
-  return state.now.systems.map((_, system) => write(numbers.score[system * state.now.tracks.length + track]));
+  const own = order.map((system) => numbers.score[system * tracks.length + track]);
+  const { orientation } = state.about;
+  if (orientation !== "none") order.sort((a, b) => byNumber(own[a], own[b], orientation === "lower" ? 1 : -1) || a - b);
+  return { texts: own.map(write), order };
 }
 
 async function scoresTable(state, track) {
-  const scores = await scoresOf(state, track);
+  const { texts, order } = await scoresOf(state, track);
   const name = state.metric < 0 ? "" : titleOf(state.about);
   return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "System"),
-    el("th", { scope: "col", class: "number" }, name))), el("tbody", {}, state.now.systems.map((system, place) =>
-    el("tr", {}, el("th", { scope: "row" }, system), el("td", { class: "number" }, scores[place]))))));
+    el("th", { scope: "col", class: "number" }, name))), el("tbody", {}, order.map((system) =>
+    el("tr", {}, el("th", { scope: "row" }, state.now.systems[system]), el("td", { class: "number" }, texts[system]))))));
 }
 
-/** The bar with what plays and what is judged. */
+/** The bar with what plays and what is judged; `redraw` when that changes. */
 function toolbar(stage, redraw, view) {
-  const { state, found } = stage;
-  const { rules } = state.now.timeline;
+  const { state, found, chosen } = stage;
+  const { timeline, now } = state;
+  const { rules } = now.timeline;
   const sounding = [...found.references, ...found.estimates].some(({ annotation }) =>
     typeof annotation !== "string" && soundsOf(annotation).length > 0);
   const play = el("button", { type: "button", class: "play", disabled: !sounding, title: sounding ? null : "Nothing here sounds" }, "Play");
+  const rest = () => {
+    play.textContent = "Play";
+    if (view) view.does.moved();
+  };
   const toggle = () => {
     if (!sounding) return;
     if (player.playing) {
       player.stop();
-      play.textContent = "Play";
+      rest();
       return;
     }
-    const left = found.references[Math.min(kept.reference, found.references.length - 1)];
-    const right = found.estimates[Math.min(kept.ear, found.estimates.length - 1)];
-    const ears = [left, right].map((side) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation) : []));
+    const sides = [found.references[chosen.reference], found.estimates.find(({ system }) => system === chosen.ear)];
+    const ears = sides.map((side, ear) => (side && typeof side.annotation !== "string" ? soundsOf(side.annotation, ear) : []));
     const end = ears.flat().reduce((last, one) => Math.max(last, one.time + one.length), 0);
     const from = view && view.cursor < end - 0.05 ? Math.max(0, view.cursor) : 0;
+    // Nobody waits for the first beat.
+    const first = Math.min(end, ...ears.filter((sounds) => sounds.length).map(([sound]) => sound.time));
     play.textContent = "Stop";
-    player.play(ears, from, end, () => { play.textContent = "Play"; });
+    player.play(ears, Math.max(from, first), end, rest);
     if (view) follow(view);
   };
   play.addEventListener("click", toggle);
@@ -137,35 +189,28 @@ function toolbar(stage, redraw, view) {
     player.stop();
     toggle();
   };
-  const ear = choice("Right ear", state.now.systems.map((name, system) => [system, name]), Math.min(kept.ear, state.now.systems.length - 1),
-    (value) => { kept.ear = Number(value); stage.restart(); redraw(); });
-  const left = found.references.length > 1 ? choice("Reference, left ear", found.references.map((one, at) =>
-    [at, one.annotator || `reference ${at + 1}`]), Math.min(kept.reference, found.references.length - 1),
-  (value) => { kept.reference = Number(value); stage.restart(); redraw(); }) : null;
-  const rule = rules.length > 1 ? choice("Judged by", rules.map((name, at) => [at, name]), kept.rule,
-    (value) => { kept.rule = Number(value); redraw(); }) :
-    rules.length ? el("span", { class: "note" }, `judged by ${rules[0]}`) : null;
+  const note = el("p", { class: "note marks" }, explainMarks(stage));
+  const choosing = (name, label, options, value) => {
+    const made = choice(label, options, value, (picked) => {
+      timeline[name] = Number(picked);
+      state.remember(true);
+      note.textContent = explainMarks(stage);
+      if (name !== "rule") stage.restart();
+      redraw();
+    });
+    made.querySelector("select").setAttribute("name", name);
+    return made;
+  };
+  const ear = choosing("ear", "Right ear", found.estimates.map(({ system }) => [system, now.systems[system]]), chosen.ear);
+  const left = found.references.length > 1 ? choosing("reference", "Reference, left ear", found.references.map((one, at) =>
+    [at, one.annotator || `reference ${at + 1}`]), chosen.reference) : null;
+  const rule = rules.length > 1 ? choosing("rule", "Judged by", rules.map((_, at) => [at, ruleTitle(state, at)]), chosen.rule) : null;
   const zoom = view ? [["−", "Zoom out", 0.5], ["+", "Zoom in", 2]].map(([text, name, by]) => el("button", { type: "button",
     "aria-label": name, onclick: () => view.zoom(by, view.cursor) }, text)) : [];
   const fit = view ? el("button", { type: "button", onclick: () => view.fit() }, "All") : null;
-  return el("div", { class: "bar tools" }, play, left, ear, rule, ...zoom, fit, legendOf(found),
-    el("span", { class: "clock", "aria-live": "off" }));
+  return [el("div", { class: "bar tools" }, play, left, ear, rule, el("span", { class: "zoom" }, ...zoom, fit),
+    copyButton("Copy link", () => linkTo(state)), legendOf(found), el("span", { class: "clock", "aria-live": "off" })), note];
 }
-
-function legendOf(found) {
-  const evidence = found.estimates.flatMap((one) => one.evidence.flat()).find((one) => one);
-  if (!evidence || evidence.rows || !evidence.verdict) return null;
-  const says = (...words) => evidence.verdict.some((one) => words.includes(one));
-  const marks = evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
-    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"], ["none", "▬ the reference"]] :
-      says("aligned", "misaligned") ? [["good", "| aligned"], ["bad", "○ missed"], ["bad", "× misaligned or of no note"]] :
-      says("hit", "missed", "extra") ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
-        [["good", "| right"], ["bad", "× wrong"]];
-  return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, text)));
-}
-
-/** A number with some digits; what is none is a question mark. */
-const plain = (value, digits) => (value === null ? "?" : String(Number(value.toPrecision(digits))));
 
 /** The cursor goes with the sound. */
 function follow(view) {
@@ -178,29 +223,45 @@ function follow(view) {
 }
 
 function drawLanes(stage) {
-  const { state, found, scores, content, head } = stage;
+  const { state, found, scores, content, head, chosen } = stage;
+  const { timeline, now } = state;
   const lanes = [...found.references.map(({ annotation, annotator }) => ({ annotation, evidence: [], score: "",
     name: annotator ? `reference (${annotator})` : "reference", system: -1 })),
-  ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores[system],
-    name: state.now.systems[system] }))];
+  ...found.estimates.map(({ annotation, evidence, system }) => ({ annotation, evidence, system, score: scores.texts[system],
+    name: now.systems[system] }))];
   const whole = Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation))));
-  const unit = state.now.timeline.kind === "patterns" ? "quarter notes" : "";
-  const view = new LanesView(lanes, whole, unit, kept, {
+  const unit = now.timeline.kind === "patterns" ? "quarter notes" : "";
+  const told = el("p", { class: "unseen", "aria-live": "polite" });
+  let resting = 0;
+  const view = new LanesView(lanes, whole, unit, state.metric < 0 ? "" : titleOf(state.about), chosen, {
     choose: (system) => {
-      kept.ear = system;
+      timeline.ear = system;
+      state.remember(false);
       stage.restart();
       content.querySelector(".tools select[name='ear']").value = String(system);
       view.draw();
     },
     toggle: () => stage.toggle(),
     say: (time) => { content.querySelector(".clock").textContent = unit ? `${time.toFixed(2)} ${unit}` : clock(time, 2); },
+    announce: (text) => {
+      // A key that is held would say more than anybody can listen to.
+      window.clearTimeout(resting);
+      resting = window.setTimeout(() => { told.textContent = text; }, REST);
+    },
+    moved: () => {
+      if (state.timeline !== timeline) return;
+      Object.assign(timeline, { time: view.cursor, seen: [view.from, view.to] });
+      state.remember(false);
+    },
   });
-  const tools = toolbar(stage, () => view.draw(), view);
-  [...tools.querySelectorAll("select")].find((one) => one.parentElement.textContent.startsWith("Right")).setAttribute("name", "ear");
-  content.replaceChildren(head, changesOf(state, found), tools, view.node,
-    el("p", { class: "note keys" }, "Wheel or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
+  content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, () => {
+    view.arrange();
+    view.draw();
+    view.read(view.cursor);
+  }, view), view.node, told,
+    el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
       "move the cursor, Space plays, up and down choose the right ear, Esc closes."));
-  view.start();
+  view.start(timeline);
 }
 
 /** What is drawn here although it is not what was scored. */
@@ -212,36 +273,21 @@ function changesOf(state, { changed }) {
     "The scores are of the files as they were, what is drawn is of the files as they were when this page was made.");
 }
 
-/** What the chosen reference and rule say of an estimate. */
-function chosen(evidence) {
-  const own = evidence[Math.min(kept.reference, evidence.length - 1)] || [];
-  return own[Math.min(kept.rule, own.length - 1)] || null;
-}
-
-/** What an annotation without a time axis says: labels with their values, or values with their shares. */
-function textOf(annotation) {
-  if (typeof annotation === "string") return annotation;
-  const { labels, values, shares, more } = annotation;
-  const number = (at) => `${plain(values[at], 5)}${shares ? ` (${plain(shares[at], 3)})` : ""}`;
-  const items = labels ? labels.map(({ text }, at) => (values && values[at] !== null ? `${text} (${number(at)})` : text)) :
-    (values || []).map((_, at) => number(at));
-  return `${items.join(", ") || "nothing"}${more ? `, and ${more} more` : ""}`;
-}
-
 /** Annotations without a time axis: as text. */
 function drawTexts(stage) {
-  const { state, found, scores, content, head } = stage;
+  const { state, found, scores, content, head, chosen } = stage;
   const verdict = (evidence) => {
-    const rows = (chosen(evidence) || {}).rows || [];
+    const rows = (judgedBy(chosen, evidence) || {}).rows || [];
     return rows.map((row) => row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
   };
   const draw = () => {
     const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
-      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores[system]])];
+      ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores.texts[system]])];
     const made = el("div", { class: "scroll" }, el("table", { class: "texts" }, el("thead", {}, el("tr", {}, ["", "Annotation", "Judged",
-      state.metric < 0 ? "" : titleOf(state.about)].map((name) => el("th", { scope: "col" }, name)))),
-    el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", {}, cell)))))));
-    content.replaceChildren(head, changesOf(state, found), toolbar(stage, draw, null), made);
+      state.metric < 0 ? "" : titleOf(state.about)].map((name, at) => el("th", { scope: "col", class: at > 2 ? "number" : null }, name)))),
+    el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name),
+      cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))))));
+    content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), made);
   };
   draw();
 }

@@ -5,11 +5,39 @@ import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { acrossSystems } from "./reduce.js";
 import { readScores } from "./data.js";
 
-const shown = { by: "mean", sign: 1, search: "", most: 15 };
+const shown = { most: 15 };
+export const WAYS = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
+
+/** Tracks in an order: by `mean` or `spread` over the systems, by `name`, or by the scores of a system, its number. */
+export async function orderTracks(state, by) {
+  const { systems, tracks } = state.now;
+  const places = tracks.map((_, track) => track);
+  const names = (a, b) => byName(tracks[a], tracks[b]) || a - b;
+  if (by === "name" || state.metric < 0) return places.sort(names);
+  const numbers = await readScores(state.now, state.metric);
+  const across = acrossSystems(numbers, systems.length, tracks.length);
+  const worst = state.about.orientation === "lower" ? -1 : 1;
+  const compare = { mean: (a, b) => byNumber(across.mean[a], across.mean[b], worst),
+    spread: (a, b) => byNumber(across.spread[a], across.spread[b], -1) }[by] ||
+    ((a, b) => byNumber(numbers.score[by * tracks.length + a], numbers.score[by * tracks.length + b], worst));
+  return places.sort((a, b) => compare(a, b) || names(a, b));
+}
+
+/** Whether a track is among those that are looked for, by its name or its coordinates. */
+function isFound({ tracks, trackCoords }, track, wanted) {
+  return !wanted || tracks[track].toLowerCase().includes(wanted) ||
+    trackCoords.some(([, values]) => String(values[track] ?? "").toLowerCase().includes(wanted));
+}
+
+/** The tracks as the list shows them. */
+export async function listTracks(state) {
+  const wanted = state.listing.find.toLowerCase();
+  return (await orderTracks(state, state.listing.by)).filter((track) => isFound(state.now, track, wanted));
+}
 
 /**
  * @param {import("./state.js").State} state
- * @param {(track: number) => void} open
+ * @param {(track: number, list: string) => void} open
  */
 export async function drawTracks(state, open) {
   const { systems, tracks } = state.now;
@@ -19,15 +47,25 @@ export async function drawTracks(state, open) {
   const rows = tracks.map((name, track) => ({ name, track, mean: across.mean[track], spread: across.spread[track],
     ...extremes(state, numbers, track, worst) }));
   const holder = el("div", {});
-  const redraw = () => holder.replaceChildren(table(state, rows, worst, open, redraw));
-  const search = el("input", { type: "search", value: shown.search, oninput: () => { shown.search = search.value; redraw(); } });
-  const ways = [["mean", "the worst first"], ["spread", "the largest spread over systems first"], ["name", "by name"]];
-  const sorting = choice("Show", ways.filter(([way]) => systems.length > 1 || way !== "spread"),
-    shown.by, (value) => { shown.by = value; redraw(); });
-  redraw();
+  const redraw = async () => {
+    way.textContent = `Shown: ${WAYS.find(([name]) => name === state.listing.by)[1]}${state.listing.find ? `, with “${state.listing.find}”` : ""}`;
+    holder.replaceChildren(table(state, (await listTracks(state)).map((track) => rows[track]), open, redraw));
+  };
+  const search = el("input", { type: "search", value: state.listing.find, oninput: () => {
+    state.listing.find = search.value;
+    state.remember(false);
+    redraw();
+  } });
+  const sorting = choice("Show", WAYS.filter(([way]) => systems.length > 1 || way !== "spread"), state.listing.by, (value) => {
+    state.listing.by = value;
+    state.remember(true);
+    redraw();
+  });
+  const way = el("span", { class: "onpaper" });
+  await redraw();
   return section("tracks", "Tracks", systems.length > 1 ?
     `Mean of ${titleOf(state.about)} over the systems, and how far best and worst lie apart.` : `${titleOf(state.about)} of every track.`,
-    el("div", { class: "bar" }, sorting, el("label", { class: "choice" }, el("span", {}, "Find"), search)), holder);
+    el("div", { class: "bar" }, sorting, el("label", { class: "choice" }, el("span", {}, "Find"), search), way), holder);
 }
 
 function extremes(state, numbers, track, worst) {
@@ -39,34 +77,29 @@ function extremes(state, numbers, track, worst) {
   return { low: at(least), high: at(most), different: least < most };
 }
 
-function table(state, rows, worst, open, redraw) {
+function table(state, matching, open, redraw) {
   const { systems, tracks, trackCoords } = state.now;
   const write = formatter(state.about, state.percent);
-  const wanted = shown.search.toLowerCase();
-  const matching = rows.filter((row) => !wanted || row.name.toLowerCase().includes(wanted) ||
-    trackCoords.some(([, values]) => String(values[row.track] ?? "").toLowerCase().includes(wanted)));
-  matching.sort((a, b) => ({ name: () => byName(a.name, b.name), mean: () => byNumber(a.mean, b.mean, worst),
-    spread: () => byNumber(a.spread, b.spread, -1) })[shown.by]() || byName(a.name, b.name));
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
   const side = (row, tied) => (!tied.length ? "–" : row.different ? tell(tied.map((system) => systems[system])) : "all the same");
   const several = systems.length > 1;
-  const head = el("tr", {}, el("th", { scope: "col" }, "Track"),
+  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, "Track"),
     (several ? ["Mean", "Spread"] : ["Score"]).map((text) => el("th", { scope: "col", class: "number" }, text)),
     (several ? ["Best", "Worst"] : []).map((text) => el("th", { scope: "col" }, text)), coords.map(([name]) => el("th", { scope: "col" }, name)));
-  const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track) },
-    el("th", { scope: "row" }, el("button", { type: "button", class: "link", "data-track": row.track,
-      onclick: (event) => { event.stopPropagation(); open(row.track); },
+  const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
+    el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
+      onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
       onkeydown: (event) => walk(event) }, row.name)),
     el("td", { class: "number" }, write(row.mean)), several ? [el("td", { class: "number" }, write(row.spread)),
       el("td", {}, side(row, row.high)), el("td", {}, row.different ? side(row, row.low) : "–")] : null, coords.map(([, values]) => el("td", {}, values[row.track] ?? ""))));
   const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
     onclick: () => { shown.most += 50; redraw(); } }, `Show more (${drawn.length} of ${matching.length})`) :
     el("p", { class: "note" }, `${count(matching.length, "track")} of ${tracks.length}`);
-  const tied = shown.by === "name" || !drawn.length ? 0 :
-    matching.filter((row) => row[shown.by] === drawn[drawn.length - 1][shown.by]).length;
+  const tied = state.listing.by === "name" || !drawn.length ? 0 :
+    matching.filter((row) => row[state.listing.by] === drawn[drawn.length - 1][state.listing.by]).length;
   const ties = tied < 2 ? null : el("p", { class: "note" },
-    `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][shown.by])}: they are in the order of their names.`);
+    `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][state.listing.by])}: they are in the order of their names.`);
   return el("div", {}, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))), ties, more);
 }
 

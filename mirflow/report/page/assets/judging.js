@@ -1,0 +1,54 @@
+/** What judges the estimates of a track, as it was chosen, and how that is told. */
+
+import { el } from "./dom.js";
+import { titleOf } from "./format.js";
+
+/** Which reference, rule and system are meant, as chosen or by themselves. */
+export function chosenOf(state, found, { order }) {
+  const { timeline, now } = state;
+  return {
+    get reference() { return Math.max(0, Math.min(timeline.reference, found.references.length - 1)); },
+    get rule() { return timeline.rule < 0 ? Math.max(0, now.timeline.rules.indexOf(state.metric < 0 ? "" : state.about.name)) : timeline.rule; },
+    get ear() { return timeline.ear < 0 ? order[0] : timeline.ear; },
+  };
+}
+
+/** What a rule is called: as the metric that it belongs to. */
+export function ruleTitle({ now }, rule) {
+  const metric = now.metrics.find(({ name }) => name === now.timeline.rules[rule]);
+  return metric ? titleOf(metric) : now.timeline.rules[rule];
+}
+
+/** What is scored and what judges, which need not be the same, and why not. */
+export function explainMarks({ state, found, chosen }) {
+  const { rules, able } = state.now.timeline;
+  const scored = state.metric < 0 ? "" : titleOf(state.about);
+  const scores = scored ? `Scores: ${scored}` : "";
+  if (!found.references.length) return [scores, "nothing is judged, as this page was written without references."].filter(Boolean).join("; ");
+  if (!rules.length) return [scores, "no metric here has evidence of single items."].filter(Boolean).join("; ");
+  const judged = `judged by ${ruleTitle(state, chosen.rule)}`;
+  if (!scored) return `Items are ${judged}.`;
+  if (rules[chosen.rule] === state.about.name) return `Scores and items are ${judged}.`;
+  if (rules.includes(state.about.name)) return `${scores}. Items are ${judged}.`;
+  const lacking = able.includes(state.about.name) ? `write the page with -m ${state.about.name} to see them judged by it` :
+    `${scored} has no evidence of single items`;
+  return `${scores}. Items are ${judged}: ${lacking}.`;
+}
+
+export function legendOf(found) {
+  const evidence = found.estimates.flatMap((one) => one.evidence.flat()).find((one) => one);
+  if (!evidence || evidence.rows || !evidence.verdict) return null;
+  const says = (...words) => evidence.verdict.some((one) => words.includes(one));
+  const marks = evidence.start ? [["good", "▮ right"], ["bad", "▖ wrong"], ["none", "▁ not judged"]] :
+    evidence.notes || evidence.points ? [["good", "▬ hit"], ["bad", "─ too many"], ["none", "▬ the reference"]] :
+      says("aligned", "misaligned") ? [["good", "| aligned"], ["bad", "○ missed"], ["bad", "× misaligned or of no note"]] :
+      says("hit", "missed", "extra") ? [["good", "| hit"], ["bad", "○ missed"], ["bad", "× too many"]] :
+        [["good", "| right"], ["bad", "× wrong"]];
+  return el("span", { class: "legend" }, marks.map(([kind, text]) => el("span", { class: kind }, text)));
+}
+
+/** What the chosen reference and rule say of an estimate. */
+export function judgedBy({ reference, rule }, evidence) {
+  const own = evidence[Math.min(reference, evidence.length - 1)] || [];
+  return own[Math.min(rule, own.length - 1)] || null;
+}
