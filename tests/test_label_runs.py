@@ -361,7 +361,8 @@ def test_figures_of_classes_have_intervals_and_are_compared(classified: tuple[Pa
     assert (refused.exit_code, "--across is about classes and tags" in refused.output) == (2, True)
     figure = folder / "ranks.svg"
     drawn = ["plot", store, "critical-difference", *recall, "--unit", "class", "-o", str(figure)]
-    assert CliRunner().invoke(cli, drawn).exit_code == 0
+    assert "and for ranks (test friedman, --friedman)" in CliRunner().invoke(cli, drawn).output
+    assert CliRunner().invoke(cli, [*drawn, "--test", "friedman"]).exit_code == 0
     assert figure.stat().st_size > 1000
 
 

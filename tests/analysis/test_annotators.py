@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.inference import compare, friedman, intervals
+from mirflow.analysis.inference import compare, friedman, intervals, resampling
 from mirflow.analysis.query import aggregate, answers
 from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
@@ -85,7 +85,8 @@ def test_a_coordinate_of_the_tracks_with_that_name_comes_first(group):
     assert answer["annotator"].values.tolist() == ["x", "y"]
 
 
-def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group):
+def test_what_several_have_of_a_track_is_drawn_and_swapped_together(group, monkeypatch):
+    monkeypatch.setattr(resampling, "least_units", lambda level: 2)
     board = from_dataset(group.isel(track=[0, 1]))
     both, question = ["A1", "A2"], Question("majmin", "mean")
     found = intervals(board, replace(question, annotator=both), replicates=500)

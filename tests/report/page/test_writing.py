@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from mirflow.analysis.inference import compare
+from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
@@ -22,6 +24,7 @@ from mirflow.report.page.bundle import order_modules, read_asset, script
 from mirflow.report.page.contents import main_metrics
 from mirflow.report.page.encoding import ITEMS, TIMELESS, encode, encode_evidence
 from mirflow.report.page.ordering import order_tracks
+from mirflow.report.page.standing import standings
 from mirflow.report.page.vocabulary import Vocabulary
 from mirflow.running import run
 from tests.datasets import write_dataset, write_lab
@@ -337,6 +340,26 @@ class TestOrder:
         board = from_dataset(random_group(2, 2, 3, metrics=["root", "f_measure@0.5", "majmin"]))
         assert board.metrics[main_metrics(board)[0]] == "majmin"
         assert board.metrics[main_metrics(board, ["root"])[0]] == "root"
+
+
+class TestStanding:
+    @pytest.mark.parametrize("systems", [3, 12])
+    def test_letters_come_from_the_same_test_however_many_systems_there_are(self, systems):
+        board = from_dataset(random_group(systems, 20, 1))
+        found = standings(board, [0])[0]
+        compared = compare(board, Question("majmin", exact=True), replicates=2000, sizes=False)
+        assert list(found.letters) == compared.letters[:, 0].tolist()
+        assert "not told apart at 0.05 (permutation test, max-T, n = 20)" in found.how
+        assert np.isfinite([found.low, found.high]).all()
+
+    def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
+        found = standings(from_dataset(random_group(3, 5, 1)), [0])[0]
+        assert found.letters == ()
+        assert np.isnan([found.low, found.high]).all()
+        assert found.how == (
+            "No interval: at 95 % it takes 6 tracks or more. "
+            "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
+        )
 
 
 class TestScript:
