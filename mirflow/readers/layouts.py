@@ -67,6 +67,10 @@ _LOWEST = 20.0
 """Hz, of pitches, and beats a minute, of tempi."""
 
 
+_LARGEST = 1e9
+"""Of numbers by which a task is told: others are no times and no pitches."""
+
+
 def is_number(text: str) -> bool:
     """Whether a text is a number."""
     try:
@@ -115,6 +119,20 @@ like chord (start, end, label): ...
     guess = guess_task([fields for _, fields in rows[:SAMPLE]])
     if _contradicts(guess, kind) or (task in _ON_BEATS and _have_names(rows)):
         raise InvalidAnnotationError(_refused(kind, task, fields, guess), path=name, line=line)
+
+
+def demand_numbers(
+    table: Float, kind: str, task: str | None, first: Sequence[str], line: int, name: str | Path
+) -> None:
+    """As `demand_columns`, for rows of numbers alone: all of them, and the fields of the first and its line.
+
+    Raises
+    ------
+    InvalidAnnotationError
+    """
+    guess = _of_numbers(table[:SAMPLE])
+    if _contradicts(guess, kind) or _is_odd(kind, task, first, table.shape[1]):
+        raise InvalidAnnotationError(_refused(kind, task, first, guess), path=name, line=line)
 
 
 def demand_width(
@@ -254,7 +272,8 @@ def guess_task(rows: Sequence[Sequence[str]]) -> str:
     if any(texts) or not width:
         return ""
     if len(set(map(len, numbers))) > 1:
-        return "multipitch" if _are_frames(np.array([head[0] for head in numbers])) else ""
+        times = np.array([head[0] for head in numbers])
+        return "multipitch" if (np.abs(times) <= _LARGEST).all() and _are_frames(times) else ""
     return _of_numbers(np.array(numbers, dtype=np.float64))
 
 
@@ -272,7 +291,7 @@ def _of_labels(width: int, labels: Collection[str], rows: int) -> str:
 def _of_numbers(table: Float) -> str:
     """The task of rows of numbers."""
     rows, width = table.shape
-    if not np.isfinite(table).all():
+    if not (np.abs(table) <= _LARGEST).all():
         return ""
     if rows == 1:
         tempi = width == 3 and (table[0, :2] >= _LOWEST).all() and 0 < table[0, 2] < 1

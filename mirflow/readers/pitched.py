@@ -19,7 +19,7 @@ from .content import decode
 from .fields import Layout, find_layout, find_separator, in_units, is_header, parse_rows, sniff, without_rows
 from .headings import demand_frames
 from .hertz import to_hertz
-from .layouts import SAMPLE, demand_columns, guess_task, look
+from .layouts import SAMPLE, demand_numbers, guess_task, look
 from .options import DelimitedOptions
 
 _SNIFFED = DelimitedOptions()
@@ -111,10 +111,9 @@ def _parse_plain(
         places = list(range(len(places)))
     elif table.shape[1] < len(places):
         return None
-    else:  # rows are alike, so that some of them tell what all hold
-        split = Layout({}, layout.separator, -1).split
-        some = [(line, split(row)) for line, row in enumerate(lines[start : start + SAMPLE], start + 1)]
-        demand_columns(some, kind, task, max(places) + 1, name)
+    else:
+        first = Layout({}, layout.separator, -1).split(lines[start])
+        demand_numbers(table, kind, task, first, start + 1, name)
     if len(table) != len(lines) - start:  # blank lines, so that rows are not lines
         return None
     columns: dict[str, Column] = {
@@ -185,9 +184,11 @@ def parse_multipitch(
         numbers = np.array([float(field) for row in rows for field in row], dtype=np.float64)
     except ValueError:
         raise _not_a_number(rows, start, name) from None
-    if not has_header:
-        demand_columns(list(enumerate(rows[:SAMPLE], start + 1)), "multipitch", "multipitch", 0, name)
     filled = np.flatnonzero(counts)
+    some = counts[filled[:SAMPLE]]
+    if not has_header and len(some) and (some == some[0]).all():  # else they are no rows of another task
+        table, first = numbers[: int(some.sum())].reshape(len(some), -1), int(filled[0])
+        demand_numbers(table, "multipitch", "multipitch", rows[first], start + first + 1, name)
     return _frames(numbers, counts[filled], (filled + start + 1).tolist(), options, attrs)
 
 

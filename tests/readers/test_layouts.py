@@ -213,6 +213,8 @@ def test_groups_have_two_columns_unless_more_is_said(tmp_path: Path) -> None:
         (["x y z"], ""),
         ([""], ""),
         (["nan nan", "inf 1"], ""),
+        (["1.7e308 1", "-1.7e308 2"], ""),
+        (["1.7e308 1", "-1.7e308"], ""),
     ],
 )
 def test_what_rows_look_like(rows: list[str], task: str) -> None:
