@@ -124,7 +124,7 @@ def _places(board: Scoreboard, name: str, known: Mapping[str, int], exact: bool 
     measure = _measure(convention, name)
     if _MARKS.isdisjoint(name):
         bare = name if measure is None else measure.metric.name
-        family = [place for label, place in known.items() if label == name or _bare(label) == bare]
+        family = [place for label, place in known.items() if label == name or bare_name(label) == bare]
         if family:
             return family
     identity = name if name in known else str(measure)
@@ -136,7 +136,7 @@ def _places(board: Scoreboard, name: str, known: Mapping[str, int], exact: bool 
     raise UnknownNameError("metric", name, [*known, *find_tables(board).values()])
 
 
-def _bare(label: str) -> str:
+def bare_name(label: str) -> str:
     """The name of a metric without its parameters."""
     return label.partition("@")[0].partition("(")[0]
 
@@ -247,7 +247,7 @@ def split_names(board: Scoreboard, names: Names, *, exact: bool = False) -> tupl
         measure = _measure(convention, name)
         same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
         bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None
-        family = [variable for variable, one in tables.items() if bare is not None and _bare(one) == bare]
+        family = [variable for variable, one in tables.items() if bare is not None and bare_name(one) == bare]
         found = [] if name in board.metrics else family or same
         variables += found
         numbers += [] if found else [name]

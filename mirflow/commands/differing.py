@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options
 
+if TYPE_CHECKING:
+    from ..analysis.comparison import Difference
+
 TOLERANCE = "tolerance"
+_APART = "differ by more than {}, or have a score on one side only"
+_PAIR = re.compile(r"=(?![^()]*[)])")
 
 
 def _check_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -20,6 +27,27 @@ def _check_limit(context: click.Context, parameter: click.Parameter, value: str 
     except ValueError:
         pass
     raise click.BadParameter(f"must be a number, 0 or more, or {TOLERANCE}, not {value!r}")
+
+
+def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """``A=B``, where A and B may have parameters, which have equals signs of their own in brackets."""
+    pairs: dict[str, str] = {}
+    for text in given:
+        found = _PAIR.search(text)
+        mine, other = (text[: found.start()].strip(), text[found.end() :].strip()) if found else ("", "")
+        if not mine or not other:
+            raise click.BadParameter(f"write it as A=B, not {text!r}")
+        if mine in pairs:
+            raise click.BadParameter(f"{mine} is paired twice")
+        pairs[mine] = other
+    return pairs
+
+
+def _say_neither(one: Difference) -> None:
+    """Which metrics cannot be worse."""
+    names = [name for name, way in zip(one.metrics, one.orientations, strict=True) if way == "none"]
+    if names:
+        click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
 
 
 @click.command("diff", short_help="Say how far two sets of scores are apart.")
@@ -40,6 +68,15 @@ def _check_limit(context: click.Context, parameter: click.Parameter, value: str 
     metavar="X",
     help=f"Exit code {FAILED} where scores differ by more than X (a number, or tolerance), or only one side has one.",
 )
+@click.option("--worse", is_flag=True, help="For --fail-above: only where B is worse than A, or lacks its score.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    callback=_read_pairs,
+    metavar="A=B",
+    help="Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
+)
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where a mapping's patterns start.")
 @output_options
 @click.pass_context
@@ -53,6 +90,8 @@ def diff_command(
     tolerance: float | None,
     worst: int | None,
     fail_above: str | None,
+    worse: bool,
+    pairs: dict[str, str],
     root: Path | None,
     style: str | None,
     output: Path | None,
@@ -60,14 +99,16 @@ def diff_command(
     """Compare the scores of A and B, track by track.
 
     Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that says what stands
-    in published tables. Evaluations, systems, tracks and metrics are matched by name.
+    in published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
     from ..analysis.comparison import differences
     from ..report.differences import difference_long_table, difference_table, worst_table
 
+    if worse and fail_above is None:
+        raise click.UsageError("--worse is about what fails; add --fail-above")
     style = choose_format(style, output)
     chosen = {"metric": metrics or None, "system": systems or None, "track": tracks or None}
-    found, left = differences(a, b, **chosen, tolerance=tolerance, root=root)
+    found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root)
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
     tables = []
     for place, one in enumerate(found):
@@ -80,8 +121,13 @@ def diff_command(
     if fail_above is None:
         return
     most = None if fail_above == TOLERANCE else float(fail_above)
-    too_far = [f"{one.sides[0].label}: {', '.join(names)}" for one in found if (names := one.exceeds(most))]
+    too_far = [
+        f"{one.sides[0].label}: {', '.join(names)}" for one in found if (names := one.exceeds(most, worse=worse))
+    ]
+    said = "are worse in b by more than {}, or have a score in a only" if worse else _APART
     for line in too_far:
-        click.echo(f"differ by more than {fail_above}, or have a score on one side only: {line}", err=True)
+        click.echo(f"{said.format(fail_above)}: {line}", err=True)
+    for one in found if worse else ():
+        _say_neither(one)
     if too_far:
         context.exit(FAILED)

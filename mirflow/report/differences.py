@@ -110,6 +110,8 @@ def _notes(one: Difference) -> Iterator[str]:
         for side, names in zip("ab", pair, strict=True):
             if names:
                 yield f"{what} only in {side}: {_some(names)}"
+    for mine, other, said in one.akin[:_NAMED]:
+        yield f"not compared: {mine} in a and {other} in b differ in {said}; --pair '{mine}={other}' compares them"
     yield from _missing(one)
     yield from _settings(one)
     if one.inputs is not None and (one.inputs.reference or one.inputs.estimate):

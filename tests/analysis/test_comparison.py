@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
@@ -12,7 +13,9 @@ from hypothesis.extra import numpy as arrays
 import mirflow
 from mirflow.analysis.comparison import compare_sides, differences, sides_of
 from mirflow.analysis.comparison.sides import split_group
+from mirflow.cli import cli
 from mirflow.errors import QueryError, StoreError, UnknownNameError
+from mirflow.report.differences import difference_table
 from mirflow.status import Status
 
 from ..groups import make_group, random_group, write_store
@@ -212,3 +215,88 @@ def test_one_side_against_itself_is_no_difference() -> None:
     assert (found.change == 0).all()
     assert found.n_agreeing.tolist() == found.n.tolist() == [15, 15]
     assert found.settings == []
+
+
+def greedy(**more) -> tuple[xr.Dataset, xr.Dataset]:
+    """The same metric with another parameter in two evaluations; b is worse on one track and better on another."""
+    told = {"f_measure": {"matching": "optimal", "window": 0.05}}
+    a = make_group([[[0.5], [0.5]]], metrics=["f_measure"], parameters=told, **more)
+    other = "f_measure(matching=greedy)"
+    told = {other: {"matching": "greedy", "window": 0.05}}
+    return a, make_group([[[0.4], [0.7]]], metrics=[other], parameters=told, **more)
+
+
+class TestPairs:
+    def test_metrics_that_differ_in_parameters_are_not_compared_without_a_word(self):
+        a, b = greedy()
+        said = (
+            r"no metric in common: .*f_measure\(matching=greedy\) differ in matching \(optimal, greedy\): .*--pair 'f_m"
+        )
+        with pytest.raises(QueryError, match=said):
+            mirflow.diff(a, b)
+
+    def test_beside_others_it_is_told_what_is_not_compared(self):
+        a, b = (
+            make_group([[[0.5, 1.0]]], metrics=[name, "cemgil"], parameters={name: {"matching": way}})
+            for name, way in (("f_measure", "optimal"), ("f_measure(matching=greedy)", "greedy"))
+        )
+        notes = difference_table(only(a, b)).notes
+        told = "not compared: f_measure in a and f_measure(matching=greedy) in b differ in matching (optimal, greedy); "
+        assert any(note.startswith(f"{told}--pair 'f_measure=f_measure(matching=greedy)'") for note in notes)
+
+    def test_metrics_are_paired_by_hand_and_what_differs_is_said(self):
+        a, b = greedy()
+        found = only(a, b, pair={"f_measure": "f_measure(matching=greedy)"})
+        assert found.metrics == ["f_measure=f_measure(matching=greedy)"]
+        np.testing.assert_allclose(found.change[..., 0], [[0.1, -0.2]])
+        assert [(one.name, one.a, one.b) for one in found.settings] == [
+            ("matching of f_measure=f_measure(matching=greedy)", "optimal", "greedy")
+        ]
+        assert found.only["metrics"] == ([], [])
+        with pytest.raises(UnknownNameError, match="f_measur"):
+            only(a, b, pair={"f_measur": "f_measure"})
+
+    def test_metrics_of_other_names_and_units(self):
+        both = make_group([[[0.5, 3.0]]], metrics=["p_score", "deviation"], unit=["", "s"])
+        found = only(both, both, pair={"p_score": "deviation"}, metric="deviation")
+        assert found.metrics == ["p_score=deviation", "deviation"]
+        assert [(one.name, one.a, one.b) for one in found.settings] == [("unit of p_score=deviation", "none", "s")]
+        assert found.largest.tolist() == [2.5, 0.0]
+
+
+PAIR = {"f_measure": "f_measure(matching=greedy)"}
+
+
+class TestWorse:
+    @pytest.mark.parametrize(
+        ("way", "limit", "fails"), [("higher", 0.05, True), ("higher", 0.15, False), ("lower", 0.15, True)]
+    )
+    def test_only_changes_in_the_worse_direction_fail(self, way, limit, fails):
+        found = only(*greedy(orientation=[way]), pair=PAIR)
+        assert found.exceeds(limit) == found.metrics
+        assert found.exceeds(limit, worse=True) == (found.metrics if fails else [])
+
+    def test_what_is_neither_better_nor_worse_never_fails(self):
+        assert only(*greedy(orientation=["none"]), pair=PAIR).exceeds(0.0, worse=True) == []
+
+    def test_a_score_that_got_lost_fails_and_one_that_came_does_not(self):
+        whole, less = make_group([[[0.5], [0.5]]]), make_group([[[0.5], [np.nan]]])
+        assert only(whole, less).exceeds(1.0, worse=True) == ["majmin"]
+        assert only(less, whole).exceeds(1.0, worse=True) == []
+        assert only(less, whole).exceeds(1.0) == ["majmin"]
+
+    def test_on_the_command_line(self, tmp_path):
+        a, b = (write_store(tmp_path / f"{name}.zarr", {"beat": one}) for name, one in zip("ab", greedy(), strict=True))
+        pair = ("--pair", "f_measure=f_measure(matching=greedy)")
+
+        def diff(*arguments: object):
+            return CliRunner().invoke(cli, ["diff", str(a), str(b), *map(str, arguments)])
+
+        assert diff(*pair, "--fail-above", 0.15).exit_code == 3
+        assert diff(*pair, "--fail-above", 0.15, "--worse").exit_code == 0
+        failed = diff(*pair, "--fail-above", 0.05, "--worse")
+        assert failed.exit_code == 3
+        assert "are worse in b by more than 0.05, or have a score in a only: " in failed.stderr
+        assert diff(*pair, "--worse").exit_code == 2
+        assert "write it as A=B, not 'f(x=1)'" in diff("--pair", "f(x=1)").stderr
+        assert diff("--pair", "f_measure=").exit_code == 2

@@ -12,8 +12,8 @@ from ...errors import QueryError
 from ...ragged import Bool, Float, Int
 from ...status import SCORED
 from ..question import Names
-from ..selection import find_labels, find_metrics
-from .settings import Inputs, Setting, differing_inputs, differing_settings
+from ..selection import bare_name, find_labels, find_metrics, find_single
+from .settings import Inputs, Setting, differing_inputs, differing_settings, label_of, of_metrics
 from .sides import Side
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 LEAST_TOLERANCE = 1e-9
 """What two scores may differ by and still agree where no digits were printed: the rounding of another order of sums."""
 _SIDES = ("a", "b")
+Pairs = Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,11 @@ class Difference:
     sides : (Side, Side)
         a and b.
     systems, tracks, metrics : list of str
-        What both have, in a's order.
+        What both have, in a's order; a metric is called ``A=B`` where a's A was paired with b's B.
     units : list of str
         Of the metrics; empty for ratios.
+    orientations : list of str
+        Of the metrics: whether ``higher`` or ``lower`` values are better, or ``none``.
     scores : (float64, float64), each (systems, tracks, metrics)
         NaN where a side has no score.
     tolerance : float64 (metrics,)
@@ -46,6 +49,8 @@ class Difference:
         What the two sides say differently of themselves.
     inputs : Inputs or None
         How many cells were scored from other files; None where a side does not say from which.
+    akin : list of (str, str, str)
+        Metrics of one name that are not compared as their parameters differ: a's, b's, and how they differ.
     """
 
     sides: tuple[Side, Side]
@@ -53,11 +58,13 @@ class Difference:
     tracks: list[str]
     metrics: list[str]
     units: list[str]
+    orientations: list[str]
     scores: tuple[Float, Float]
     tolerance: Float
     only: Mapping[str, tuple[list[str], list[str]]]
     settings: list[Setting]
     inputs: Inputs | None
+    akin: list[tuple[str, str, str]]
 
     @property
     def both(self) -> Bool:
@@ -116,6 +123,15 @@ class Difference:
         whole = np.where(self.both, np.abs(self.change), 0.0).max(axis=(0, 1), initial=0.0)
         return np.where(self.n > 0, whole, np.nan)
 
+    @property
+    def largest_loss(self) -> Float:
+        """By how much b is worse than a at most, 0 where it never is: float64 (metrics,), NaN without a comparison."""
+        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(one, 0.0) for one in self.orientations])
+        with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
+            loss = self.change * signs
+        whole = np.where(self.both & ~np.isnan(loss), loss, 0.0).max(axis=(0, 1), initial=0.0)
+        return np.where(self.n > 0, whole, np.nan)
+
     def worst(self, most: int) -> list[tuple[int, int, int]]:
         """For each metric the cells that do not agree and differ most, at most so many: (system, track, metric)."""
         found: list[tuple[int, int, int]] = []
@@ -128,17 +144,23 @@ class Difference:
             found += [(system, track, metric) for system, track in cells]
         return found
 
-    def exceeds(self, most: float | None = None) -> list[str]:
+    def exceeds(self, most: float | None = None, *, worse: bool = False) -> list[str]:
         """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
 
         Parameters
         ----------
         most : float or None
             In the unit of each metric; None: its tolerance.
+        worse : bool
+            Only where b is worse than a, or has no score where a has one. Metrics of which neither high nor low values
+            are better are never worse.
         """
-        alone = self.missing[0] + self.missing[1] > 0
+        alone = (self.missing[1] if worse else self.missing[0] + self.missing[1]) > 0
+        limit = self.tolerance if most is None else most
         # Written so that NaN, which is no small difference, counts as too large.
-        far = ~(self.largest <= (self.tolerance if most is None else most)) | alone
+        far = ~((self.largest_loss if worse else self.largest) <= limit) | alone
+        if worse:
+            far &= np.array([one != "none" for one in self.orientations], dtype=np.bool_)
         return [name for name, one in zip(self.metrics, far.tolist(), strict=True) if one]
 
     def to_dataset(self) -> xr.Dataset:
@@ -185,8 +207,9 @@ def compare_sides(
     system: Names = None,
     track: Names = None,
     tolerance: float | None = None,
+    pair: Pairs = None,
 ) -> Difference:
-    """Two evaluations side by side; systems, tracks and metrics are matched by name.
+    """Two evaluations side by side; systems and tracks are matched by name, metrics by name and parameters.
 
     Parameters
     ----------
@@ -195,33 +218,74 @@ def compare_sides(
         Only these; None: all that both have.
     tolerance : float or None
         Up to which scores agree; None: half of the last printed digit where a side is a table, at least 1e-9.
+    pair : mapping of str to str or None
+        Metrics of a and the one of b that each is compared with, whatever their names; then no others are compared
+        unless `metric` names some.
 
     Raises
     ------
     QueryError
-        If they have no system, no track or no metric in common.
+        If they have no system, no track or no metric in common, or a name to pair stands for several metrics.
     UnknownNameError
         For a name that one of them does not have, with a suggestion.
     """
-    boards = (a.board, b.board)
     asked = {"system": system, "track": track, "metric": metric}
     chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]
     common: dict[str, list[str]] = {}
     only: dict[str, tuple[list[str], list[str]]] = {}
+    akin: list[tuple[str, str, str]] = []
+    by_hand = [(_single(a, mine), _single(b, other)) for mine, other in (pair or {}).items()]
     for dim in asked:
         mine, others = chosen[0][dim], chosen[1][dim]
         common[dim] = [name for name in mine if name in set(others)]
         only[f"{dim}s"] = ([n for n in mine if n not in set(others)], [n for n in others if n not in set(mine)])
-        if not common[dim]:
-            raise QueryError(f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}")
-    scores = (_scores(a, common), _scores(b, common))
-    places = [boards[0].metrics.index(name) for name in common["metric"]]
-    units = [boards[0].texts("unit")[place] for place in places]
-    limits = np.array([_tolerance(a, b, name, tolerance) for name in common["metric"]])
-    settings = differing_settings(a, b, common["metric"])
-    inputs = differing_inputs(a, b, common["system"], common["track"])
-    names = (common["system"], common["track"], common["metric"])
-    return Difference((a, b), *names, units, scores, limits, only, settings, inputs)
+        if dim == "metric":
+            akin = [] if by_hand else _akin(a, b, only["metrics"])
+        if not common[dim] and not (dim == "metric" and by_hand):
+            raise QueryError(
+                f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}{_hint(akin)}"
+            )
+    same = [] if by_hand and metric is None else [(name, name) for name in common["metric"]]
+    pairs = list(dict.fromkeys([*by_hand, *same]))
+    cells = (common["system"], common["track"])
+    scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
+    places = [a.board.metrics.index(one) for one, _ in pairs]
+    units, ways = ([a.board.texts(name)[place] for place in places] for name in ("unit", "orientation"))
+    limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
+    for place, own in enumerate(zip(*by_hand, strict=True)):
+        only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
+    labels = [label_of(one) for one in pairs]
+    said = differing_settings(a, b, pairs), differing_inputs(a, b, *cells)
+    return Difference((a, b), *cells, labels, units, ways, scores, limits, only, *said, akin)
+
+
+def _single(side: Side, name: str) -> str:
+    """The only metric that a name stands for."""
+    return side.board.metrics[find_single(side.board, name)]
+
+
+def _akin(a: Side, b: Side, only: tuple[list[str], list[str]]) -> list[tuple[str, str, str]]:
+    """Metrics of the same name but for their parameters, of which each side has one that the other has not."""
+    found = []
+    for mine in only[0]:
+        others = [other for other in only[1] if bare_name(other) == bare_name(mine)]
+        found += [(mine, other, said) for other in others if (said := _parameters_apart(a, b, (mine, other)))]
+    return found
+
+
+def _parameters_apart(a: Side, b: Side, pair: tuple[str, str]) -> str:
+    """What differs in the parameters of two metrics: ``matching (optimal, greedy)``."""
+    found = [one for one in of_metrics(a, b, [pair]) if not one.name.startswith(("version of ", "unit of "))]
+    told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not said'}, {one.b or 'not said'})" for one in found)
+    return ", ".join(told)
+
+
+def _hint(akin: Sequence[tuple[str, str, str]]) -> str:
+    """Which metrics could be paired by hand."""
+    if not akin:
+        return ""
+    mine, other, said = akin[0]
+    return f". {mine} and {other} differ in {said}: to compare them all the same, pair them (--pair '{mine}={other}')"
 
 
 def _chosen(side: Side, dim: str, names: Names) -> list[str]:
@@ -230,22 +294,20 @@ def _chosen(side: Side, dim: str, names: Names) -> list[str]:
     return [side.board.names(dim)[place] for place in places]
 
 
-def _scores(side: Side, common: Mapping[str, Sequence[str]]) -> Float:
-    """The scores of what both sides have; NaN where a cell was not scored."""
+def _scores(side: Side, *names: Sequence[str]) -> Float:
+    """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
     board = side.board
-    systems, tracks, metrics = (
-        [place[name] for name in common[dim]]
-        for dim, place in ((dim, {n: i for i, n in enumerate(board.names(dim))}) for dim in common)
-    )
+    known = ({name: place for place, name in enumerate(board.names(dim))} for dim in ("system", "track", "metric"))
+    systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
     score, _, status, _ = board.load(systems)
     scored = np.isin(status, [int(one) for one in SCORED])
     return np.where(scored[:, tracks, np.newaxis], score[:, tracks][..., metrics], np.nan)
 
 
-def _tolerance(a: Side, b: Side, metric: str, tolerance: float | None) -> float:
+def _tolerance(a: Side, b: Side, pair: tuple[str, str], tolerance: float | None) -> float:
     if tolerance is not None:
         return tolerance
-    step = max(a.printed_step.get(metric, 0.0), b.printed_step.get(metric, 0.0))
+    step = max(a.printed_step.get(pair[0], 0.0), b.printed_step.get(pair[1], 0.0))
     # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
     return max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE)
 

@@ -25,6 +25,7 @@ def differences(
     system: Names = None,
     track: Names = None,
     tolerance: float | None = None,
+    pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
 ) -> tuple[list[Difference], tuple[list[str], list[str]]]:
     """The differences of all evaluations that two sides have in common.
@@ -33,7 +34,7 @@ def differences(
     ----------
     a, b : path, xr.DataTree or xr.Dataset
         A store, one evaluation of a store (``path:group``), a mapping file (.yaml), or what is open already.
-    metric, system, track, tolerance
+    metric, system, track, tolerance, pair
         See :func:`compare_sides`.
     root : path or None
         Where the patterns of mapping files start, instead of what these say.
@@ -53,9 +54,9 @@ def differences(
     """
     sides = sides_of(a, root), sides_of(b, root)
     pairs = _pairs(*sides)
-    used = [{pair[place].group for pair in pairs} for place in (0, 1)]
+    used = [{both[place].group for both in pairs} for place in (0, 1)]
     left = tuple([name for name in groups if name not in used[place]] for place, groups in enumerate(sides))
-    return [compare_sides(*pair, metric, system, track, tolerance) for pair in pairs], (left[0], left[1])
+    return [compare_sides(*both, metric, system, track, tolerance, pair) for both in pairs], (left[0], left[1])
 
 
 def _pairs(left: Mapping[str, Side], right: Mapping[str, Side]) -> Pairing:
@@ -79,6 +80,7 @@ def diff(
     system: Names = None,
     track: Names = None,
     tolerance: float | None = None,
+    pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
 ) -> xr.Dataset:
     """How far two evaluations are from each other.
@@ -87,11 +89,14 @@ def diff(
     ----------
     a, b : path, xr.DataTree or xr.Dataset
         A store, one evaluation of a store (``path:group``), a mapping file (.yaml) that describes published tables, or
-        what is open already. Systems, tracks and metrics are matched by name.
+        what is open already. Systems and tracks are matched by name, metrics by name and parameters.
     metric, system, track : str, sequence of str or None
         Only these; None: all that both have.
     tolerance : float or None
         Up to which scores agree; None: half of the last printed digit of a published table, at least 1e-9.
+    pair : mapping of str to str or None
+        Metrics of a and the one of b that each is compared with, ``{"f_measure": "f_measure(matching=greedy)"}``; then
+        no others are compared unless `metric` names some. Such a metric is called ``A=B``.
     root : path or None
         Where the patterns of mapping files start, instead of what these say.
 
@@ -124,7 +129,8 @@ def diff(
     >>> found["relative_change"].item(), found["max_difference"].item(), found["n_agreeing"].item()
     (0.5, 0.5, 1)
     """
-    found, _ = differences(a, b, metric=metric, system=system, track=track, tolerance=tolerance, root=root)
+    chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
+    found, _ = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
     if len(found) > 1:
         names = ", ".join(one.sides[0].group for one in found)
         raise QueryError(f"several evaluations stand on both sides: {names}; name one, as in stores/x.zarr:chord")

@@ -15,6 +15,10 @@ from .sides import IMPORTED, PRINTED_STEP, Side
 _SKIPPED = frozenset({"created", "coordinates", "signatures", "parameters", "root", "mapping", IMPORTED, PRINTED_STEP})
 
 
+Pairing = Sequence[tuple[str, str]]
+"""Metrics of a, each with that of b that it is compared with."""
+
+
 @dataclass(frozen=True)
 class Setting:
     """One thing that differs; a side that does not have it says nothing.
@@ -47,12 +51,31 @@ class Inputs:
     cells: int
 
 
-def differing_settings(a: Side, b: Side, metrics: Sequence[str]) -> list[Setting]:
-    """What differs in the attributes of two evaluations, and in the versions and parameters of metrics that both have.
+def differing_settings(a: Side, b: Side, pairs: Pairing) -> list[Setting]:
+    """What differs in the attributes of two evaluations, and in the versions and parameters of the metrics compared.
 
     A table says little of itself: beside one, only what both sides say can differ.
     """
-    left, right = (dict(_attributes(one.board)) | dict(_of_metrics(one.board, metrics)) for one in (a, b))
+    return [*_differing(a, b, *(dict(_attributes(one.board)) for one in (a, b))), *of_metrics(a, b, pairs)]
+
+
+def of_metrics(a: Side, b: Side, pairs: Pairing) -> list[Setting]:
+    """What differs in the versions, units and parameters of metrics of a and those of b."""
+    return _differing(a, b, *(dict(_of_metrics(side.board, pairs, place)) for place, side in enumerate((a, b))))
+
+
+def label_of(pair: tuple[str, str]) -> str:
+    """What a metric of a and the one of b that it is compared with are called together.
+
+    Examples
+    --------
+    >>> label_of(("f_measure", "f_measure")), label_of(("f_measure", "f_measure@0.05"))
+    ('f_measure', 'f_measure=f_measure@0.05')
+    """
+    return pair[0] if pair[0] == pair[1] else "=".join(pair)
+
+
+def _differing(a: Side, b: Side, left: Mapping[str, str], right: Mapping[str, str]) -> list[Setting]:
     tables = a.is_table or b.is_table
     names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
     pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
@@ -69,16 +92,19 @@ def _attributes(board: Scoreboard) -> Iterator[tuple[str, str]]:
             yield name, _text(value)
 
 
-def _of_metrics(board: Scoreboard, metrics: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Versions and parameters of metrics."""
+def _of_metrics(board: Scoreboard, pairs: Pairing, side: int) -> Iterator[tuple[str, str]]:
+    """Versions and parameters of the metrics of one side, under the names of the pairs; the units of pairs by hand."""
     place = {name: at for at, name in enumerate(board.metrics)}
     version = board.coords["metric"].get("version")
     parameters = board.attrs.get("parameters", {})
-    for metric in metrics:
+    for pair in pairs:
+        metric, label = pair[side], label_of(pair)
         if version is not None:
-            yield f"version of {metric}", _text(version[place[metric]])
+            yield f"version of {label}", _text(version[place[metric]])
+        if pair[0] != pair[1]:
+            yield f"unit of {label}", board.texts("unit")[place[metric]] or "none"
         for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
-            yield f"{name} of {metric}", _text(value)
+            yield f"{name} of {label}", _text(value)
 
 
 def _text(value: Any) -> str:
