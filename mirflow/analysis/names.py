@@ -40,12 +40,15 @@ CLASS_AGGREGATES = {**RATIO_AGGREGATES, **ORDER_AGGREGATES}
 def table_aggregates(orientation: str, dims: Sequence[str] = ()) -> dict[str, str]:
     """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts.
 
-    Counts by class of both sides, counts by outcome, and affinities also have figures of each class or tag.
+    Counts by class of both sides, counts by outcome, and affinities also have figures of each class or tag. Numbers of
+    what was matched, and of what either side has, say nothing of what was rightly left out.
     """
     if orientation != "none":
         return SCORE_AGGREGATES
     if "side" in dims:
         return ORDER_AGGREGATES
+    if "count" in dims:
+        return {**TABLE_AGGREGATES, **{name: RATIO_AGGREGATES[name] for name in ("precision", "recall", "f_measure")}}
     rated = "outcome" in dims or tuple(dims) == ("ref_class", "est_class")
     return {**TABLE_AGGREGATES, **RATIO_AGGREGATES} if rated else TABLE_AGGREGATES
 

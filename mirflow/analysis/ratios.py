@@ -12,7 +12,7 @@ from ..kernels.outcomes import COUNTED, NONE, RATIOS, Outcomes
 from ..ragged import Float, Int
 
 CONFUSED = ("ref_class", "est_class")
-OUTCOME, SIDE, CLASS = "outcome", "side", "class"
+OUTCOME, SIDE, CLASS, COUNT = "outcome", "side", "class", "count"
 
 Labels = Mapping[str, tuple[str, ...]]
 
@@ -70,6 +70,8 @@ def tell_outcomes(
         counts = np.take(counts, [place.index(one) for one in COUNTED], axis=1 + axis)
         kept = {dim: one for dim, one in labels.items() if own.get(dim, dim) != OUTCOME}
         return np.moveaxis(counts, 1 + axis, -1), kept
+    if COUNT in names:
+        return _of_matches(counts, labels, names.index(COUNT))
     if names != list(CONFUSED):
         raise QueryError(f"aggregate {kind!r} is read off all of {metric}: reduce none of its classes or outcomes")
     classes, square = _square(counts, *labels.values())
@@ -77,6 +79,17 @@ def tell_outcomes(
     named = [place for place, name in enumerate(classes) if name != NONE]
     told = np.stack([found.hit, found.false_alarm, found.miss, found.rejection], axis=-1)[:, named]
     return told, {CLASS: tuple(classes[place] for place in named)}
+
+
+def _of_matches(counts: Float, labels: Labels, axis: int) -> tuple[Float, Labels]:
+    """Outcomes of events or notes: what was matched, and what each side has; nothing is rightly left out."""
+    dim = list(labels)[axis]
+    matched, reference, estimate = (
+        np.take(counts, labels[dim].index(name), axis=1 + axis) for name in ("matched", "reference", "estimate")
+    )
+    found = {"hit": matched, "false_alarm": estimate - matched, "miss": reference - matched}
+    outcomes = [found.get(name, np.zeros_like(matched)) for name in COUNTED]
+    return np.stack(outcomes, axis=-1), {name: one for name, one in labels.items() if name != dim}
 
 
 def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) -> tuple[list[str], Float]:

@@ -26,6 +26,16 @@ KINDS = {
 _COMMON = ("group", "system", "tracks", "missing", "undefined", "over", "width", "height", "caption")
 
 
+def _one_metric(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
+    """The only metric: a figure of two would have to leave one out."""
+    if len(value) > 1:
+        hint = (
+            "; scatter shows two systems by one metric (-s A -s B)" if context.params.get("kind") == "scatter" else ""
+        )
+        raise click.UsageError(f"a figure shows one metric, not {len(value)} ({', '.join(value)}){hint}")
+    return value[0] if value else None
+
+
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
     """``column``, ``page`` or a number of inches."""
     try:
@@ -40,7 +50,9 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@click.option("--metric", "-m", help="Default: the headline of the evaluation.")
+@click.option(
+    "--metric", "-m", multiple=True, callback=_one_metric, help="One. Default: the headline of the evaluation."
+)
 @aggregate_option
 @click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")

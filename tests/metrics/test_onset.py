@@ -8,6 +8,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import mir_eval
 import numpy as np
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.errors import MetricError, MirflowWarning
+from mirflow.errors import MetricError, MirflowWarning, QueryError
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import io, onset
 from mirflow.metrics.base import Scores, get_task
@@ -235,6 +236,23 @@ class TestClassesOfFiles:
         lazy = mirflow.open_pipeline(pipeline)["onset"]["by_class_0.05"]
         assert lazy["class"].values.tolist() == ["bass", "cymbal", "snare"]
         np.testing.assert_array_equal(lazy.compute(), stored)
+
+    def test_counts_by_class_give_precision_recall_and_f_measure(self, pipeline: Path) -> None:
+        (pipeline.parent / "est/one/b.txt").write_text("1.0 cymbal\n2.0 snare\n")
+        mirflow.run(pipeline)
+        tree = mirflow.open_store(pipeline.with_name("drums.zarr"))
+
+        def asked(kind: str, **more: Any) -> list[float]:
+            return [float(one) for one in tree.mirflow.query("by_class", kind, **more)["value"].values.ravel()]
+
+        assert list(tree.mirflow.query("by_class", "f_measure")["class"].values) == ["bass", "cymbal", "snare"]
+        assert asked("precision") == pytest.approx([1, 1, 1 / 2])
+        assert asked("recall") == pytest.approx([1 / 2, 1, 1])
+        assert asked("f_measure") == pytest.approx([2 / 3, 1, 2 / 3])
+        assert asked("f_measure", across={"class": "mean"}) == pytest.approx([7 / 9])
+        assert asked("f_measure", over={"class": "sum"}) == pytest.approx([2 * 3 / (4 + 4)])
+        with pytest.raises(QueryError, match="it has: sum, mean, precision, recall, f_measure$"):
+            asked("accuracy")
 
 
 def test_evidence_shows_hits_misses_and_extra_onsets() -> None:
