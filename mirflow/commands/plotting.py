@@ -23,17 +23,8 @@ KINDS = {
     "confusion": "confusion",
     "timeline": "timeline",
 }
-_COMMON = ("group", "system", "tracks", "missing", "undefined", "over", "width", "height", "caption")
-
-
-def _one_metric(context: click.Context, parameter: click.Parameter, value: tuple[str, ...]) -> str | None:
-    """The only metric: a figure of two would have to leave one out."""
-    if len(value) > 1:
-        hint = (
-            "; scatter shows two systems by one metric (-s A -s B)" if context.params.get("kind") == "scatter" else ""
-        )
-        raise click.UsageError(f"a figure shows one metric, not {len(value)} ({', '.join(value)}){hint}")
-    return value[0] if value else None
+VENUES = ("ieee", "ismir", "tismir")
+_COMMON = ("group", "system", "tracks", "where", "missing", "undefined", "over", "width", "venue", "height", "caption")
 
 
 def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
@@ -50,12 +41,11 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@click.option(
-    "--metric", "-m", multiple=True, callback=_one_metric, help="One. Default: the headline of the evaluation."
-)
+@click.option("--metric", "-m", "metrics", multiple=True, help="One. Default: the headline of the evaluation.")
 @aggregate_option
 @click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
+@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
 @click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
 @click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
 @click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
@@ -82,9 +72,14 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
 )
+@click.option("--for", "venue", type=click.Choice(VENUES), help="Whose columns and pages --width means. Default: ieee.")
 @click.option("--height", type=float, help="Inches, without the lines above. Default: what the content needs.")
-@click.option("--caption/--no-caption", default=None, help="Title and explanation above the figure. Default: with.")
-def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
+@click.option(
+    "--caption/--no-caption",
+    default=None,
+    help="Title and explanation above the figure. Default: with; of pdf in a text file beside it.",
+)
+def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...], **options: Any) -> None:
     """Draw a figure of the scores in STORE.
 
     \b
@@ -103,21 +98,32 @@ def plot_command(store: Path, kind: str, output: Path, **options: Any) -> None:
 
     check_figure(output)
     draw = getattr(figures, KINDS[kind])
+    if len(metrics) > 1:
+        hint = "; scatter shows two systems by one metric (-s A -s B)" if kind == "scatter" else ""
+        raise click.UsageError(f"a figure shows one metric, not {len(metrics)} ({', '.join(metrics)}){hint}")
+    options["metric"] = next(iter(metrics), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)
+    if kind == "timeline" and "where" in given:
+        raise click.UsageError("a timeline shows one track: name it with --track instead of --where")
+    beside = output.suffix.lower() == ".pdf" and options["caption"] is None
+    if beside:
+        given["caption"] = False
     if kind == "timeline" and "tracks" in given:
         tracks = given.pop("tracks")
         if len(tracks) > 1:
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
         given["track"] = tracks[0]
-    click.echo(f"{figures.save(draw(store, **given), output)} written", err=True)
+    ax = draw(store, **given)
+    told = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
+    click.echo(f"{figures.save(ax, output)} written{told}", err=True)
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
     """Refuse options that the figure would not look at."""
     known = {*inspect.signature(draw).parameters, *_COMMON}
     context = click.get_current_context()
-    flags = {one.name: one.opts[0] for one in context.command.params}
+    flags = {{"metrics": "metric"}.get(str(one.name), one.name): one.opts[0] for one in context.command.params}
     for name in given:
         if name not in known:
             allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))

@@ -1,6 +1,6 @@
 """Figures for papers, of result stores and judgements; matplotlib (extra ``report``) is imported when one is drawn."""
 
-from .canvas import save
+from .canvas import save, save_caption
 from .confusion import confusion
 from .distributions import distributions
 from .graders import graders
@@ -19,6 +19,7 @@ __all__ = [
     "groups",
     "heatmap",
     "save",
+    "save_caption",
     "scatter",
     "timeline",
     "tolerance",

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning
 
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
 
 WIDTHS = {"column": 3.5, "page": 7.16}
 """Inches: a column and the whole width of a paper in two columns."""
+VENUES = {
+    "ieee": WIDTHS,
+    "ismir": {"column": 82 / 25.4, "page": 172 / 25.4},
+    "tismir": {"column": 82 / 25.4, "page": 172 / 25.4},
+}
+"""The same for conferences and journals: ISMIR's has two columns of 82 mm, as TISMIR's A4 pages have room for."""
+MOST_HIGH = 8.5
+"""Inches: what a page has room for beside a caption."""
 FORMATS = ("pdf", "png", "svg")
 Width = str | float
 _TITLE, _CAPTION = 8.5, 6.5
@@ -65,22 +74,27 @@ class Frame:
         Of a new figure, in inches, without the lines above; None: as much as its content needs.
     caption : bool
         Whether the title and the line that says what is shown stand above.
+    venue : {"ieee", "ismir", "tismir"}
+        Whose columns and pages a new figure is made for.
     """
 
     ax: Axes | None = None
     width: Width = "column"
     height: float | None = None
     caption: bool = True
+    venue: str = "ieee"
 
     @property
     def inches(self) -> float:
         """The width of a new figure; of given axes their own."""
         if self.ax is not None:
             return float(self.ax.get_window_extent().width / figure_of(self.ax).dpi)
+        if self.venue not in VENUES:
+            raise FigureError(f"not a venue: {self.venue!r}; say {', '.join(VENUES)}")
         if isinstance(self.width, str):
             if self.width not in WIDTHS:
                 raise FigureError(f"not a width: {self.width!r}; say {', '.join(WIDTHS)}, or a number of inches")
-            return WIDTHS[self.width]
+            return VENUES[self.venue][self.width]
         if not 1 <= self.width <= 100:
             raise FigureError(f"a figure cannot be {self.width:g} inches wide; say 1 to 100")
         return float(self.width)
@@ -93,12 +107,16 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
+_SAID: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+"""What stands above each figure, or would."""
+
+
 class Sheet:
     """Axes to draw on, with room above for what has to be said about them."""
 
     def __init__(self, frame: Frame, height: float) -> None:
         self.frame, self.inches = frame, frame.inches
-        self._height = frame.height if frame.height is not None else height
+        self._height = frame.height if frame.height is not None else min(height, MOST_HIGH)
         if not 0.3 <= self._height <= 200:
             raise FigureError(f"a figure cannot be {self._height:g} inches high; say 0.3 to 200")
         if frame.ax is None:
@@ -114,8 +132,13 @@ class Sheet:
         """The figure of the axes."""
         return figure_of(self.ax)
 
+    def type_size(self, rows: int, most: float = 7) -> float:
+        """Points of type at which the names of so many rows do not touch."""
+        return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))
+
     def head(self, title: str, caption: str) -> None:
         """Say above the axes what they show."""
+        _SAID[self.figure] = f"{title}\n{caption}\n".replace("\\$", "$")
         if not self.frame.caption:
             return
         lines = wrapped(caption, self.inches, _CAPTION)
@@ -227,6 +250,25 @@ def save(ax: Axes, path: str | Path) -> Path:
     if any("missing from font" in str(one.message) for one in caught):
         warnings.warn(f"{path}: no font here has all characters of the text", MirflowWarning, stacklevel=2)
     return path
+
+
+def save_caption(ax: Axes, path: str | Path) -> Path:
+    """Write what stands above a figure, or would without ``caption=False``, as text beside the figure's file.
+
+    Parameters
+    ----------
+    ax : Axes
+    path : path
+        Of the figure: ``a.pdf`` has its caption in ``a.txt``.
+
+    Returns
+    -------
+    Path
+        Of the caption.
+    """
+    beside = Path(path).with_suffix(".txt")
+    beside.write_text(_SAID.get(figure_of(ax), ""), encoding="utf-8")
+    return beside
 
 
 def format_of(path: Path) -> str:

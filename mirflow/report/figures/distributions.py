@@ -19,6 +19,8 @@ _SHAPES = {
     "violin": "shape: density; bar and tick: quartiles and median",
     "box": "box: quartiles and median, whiskers to 1.5 of its length",
 }
+_ROWS = 60
+"""Systems that a page has room for."""
 _MANY = 3000
 """Points of one figure beyond which they become a picture in pdf and svg, which would be slow to open otherwise."""
 
@@ -45,8 +47,9 @@ def distributions(
         The shape above the points: the estimated density, or a box from the first to the third quartile with whiskers
         to the last score within 1.5 times its length. Both mark the quartiles and the median.
     **options
-        ``group``, ``system``, ``tracks``, ``missing``, ``undefined`` as in a query; ``ax``, ``width``, ``height``,
-        ``caption`` of the figure.
+        ``group``, ``system``, ``tracks``, ``where``, ``missing``, ``undefined`` as in a query; ``ax``, ``width``,
+        ``height``, ``caption``, ``venue`` (whose columns: ieee, ismir, tismir) of the figure. Of more than 60 systems
+        the best are shown.
 
     Returns
     -------
@@ -62,12 +65,14 @@ def distributions(
     if style not in _SHAPES:
         raise FigureError(f"not a style of distributions: {style!r}; say violin or box")
     shown = scores_of(scores, metric, aggregate, options)
-    order = shown.best_first()
+    every = shown.best_first()
+    order = every[:_ROWS]
+    cut = [f"the best {_ROWS} of {len(every)} systems"] if len(every) > _ROWS else []
     row = 0.32 if len(order) <= 15 else 0.18
     with sheet(frame_of(options), 0.45 + row * len(order)) as page:
         for place, system in enumerate(order):
             _draw_row(page, shown, system, place, style)
-        _finish(page, shown, order, style)
+        _finish(page, shown, order, style, cut)
     return page.ax
 
 
@@ -117,19 +122,19 @@ def _spread(score: Float) -> Float:
     return np.asarray((place * 0.6180339887498949) % 1.0)
 
 
-def _finish(page: Sheet, shown: Shown, order: list[int], style: str) -> None:
+def _finish(page: Sheet, shown: Shown, order: list[int], style: str, cut: list[str]) -> None:
     ax, n = page.ax, shown.answer.counts["n"][:, 0, 0]
     told = len(set(n.tolist())) > 1
     names = [label(shown.systems[place]) + (f" ({n[place]})" if told else "") for place in order]
-    ax.set_yticks(range(len(order)), names)
+    ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(order) - 0.5, -0.55)
-    ax.set_xlabel(label(shown.name, 60))
+    ax.set_xlabel(label(shown.axis, 60))
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
     shape = _SHAPES[style]
     page.head(
         f"{label(shown.name, 60)} of each track",
-        f"{describe(shown.answer, notes=infinite(shown.score))}. "
+        f"{describe(shown.answer, notes=[*cut, *infinite(shown.score)])}. "
         f"Points: tracks; {shape}; diamond: {shown.answer.aggregates[0]}",
     )

@@ -21,6 +21,7 @@ from .palette import CYCLE
 from .scores import (
     Options,
     Stored,
+    axis_name,
     best_first,
     board_of,
     describe,
@@ -156,13 +157,12 @@ def _draw(page: Sheet, answer: Answer) -> None:
     for group in answer.filled:
         text = " / ".join(group_labels(answer, group)) or "all tracks"
         names.append(f"{label(text)} ({int(answer.n_tracks[group])})")
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names, fontsize=page.type_size(len(names)))
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="x")
-    unit = answer.units[0]
-    ax.set_xlabel(label(f"{answer.aggregates[0]} of {answer.metrics[0]}" + (f" [{unit}]" if unit else ""), 60))
-    if not unit and np.nanmax(answer.value, initial=0) <= 1 and np.nanmin(answer.value, initial=0) >= 0:
+    ax.set_xlabel(label(f"{axis_name(answer)}, {answer.aggregates[0]}", 60))
+    if not answer.units[0] and np.nanmax(answer.value, initial=0) <= 1 and np.nanmin(answer.value, initial=0) >= 0:
         ax.set_xlim(0, 1)
     if systems > 1:
         columns = _columns(answer, page.inches)

@@ -114,4 +114,4 @@ def _draw(page: Sheet, shown: Shown, score: Float) -> None:
     ax.spines[:].set_visible(False)
     bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18)
     bar.outline.set_visible(False)
-    bar.set_label(label(shown.name, 40))
+    bar.set_label(label(shown.axis, 40))

@@ -104,8 +104,8 @@ def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
     for mark in legend.legend_handles:
         if mark is not None:
             mark.set_alpha(1)
-    ax.set_xlabel(f"{names[0]}: {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
+    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
 
 
 def _points(page: Sheet, x: Float, y: Float, name: str, colour: str, marker: str, count: int) -> None:

@@ -16,7 +16,7 @@ from ...analysis.part import select
 from ...analysis.query import boards_of, choose_one, headline_metric
 from ...analysis.question import Names, Question, Reductions
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
-from ...analysis.selection import find_single, find_tables, split_names
+from ...analysis.selection import bare_name, find_single, find_tables, split_names
 from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..layouts import title_of
@@ -39,15 +39,18 @@ class Options(TypedDict, total=False):
     missing: str | None
     undefined: str
     over: Reductions
+    where: str | None
     ax: Axes | None
     width: Width
     height: float | None
     caption: bool
+    venue: str
 
 
 def frame_of(options: Options, width: Width = "column") -> Frame:
     """Where a figure is drawn, out of what was said by keyword."""
-    return Frame(options.get("ax"), options.get("width", width), options.get("height"), options.get("caption", True))
+    size = options.get("width", width), options.get("height")
+    return Frame(options.get("ax"), *size, options.get("caption", True), options.get("venue", "ieee"))
 
 
 def question_of(options: Options, metric: Names, aggregate: str | None = None, by: Names = None) -> Question:
@@ -60,6 +63,7 @@ def question_of(options: Options, metric: Names, aggregate: str | None = None, b
         options.get("tracks"),
         options.get("missing"),
         options.get("undefined", "keep"),
+        where=options.get("where"),
         over=options.get("over"),
         exact=True,
     )
@@ -164,8 +168,13 @@ class Shown:
 
     @property
     def name(self) -> str:
-        """The metric with its unit, for an axis."""
+        """The metric's identity with its unit."""
         return named(self.answer)
+
+    @property
+    def axis(self) -> str:
+        """The metric as the literature calls it, for an axis."""
+        return axis_name(self.answer)
 
     def best_first(self) -> list[int]:
         """The systems by their aggregates; those without one last."""
@@ -193,9 +202,17 @@ def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options
 
 
 def named(answer: Answer, metric: int = 0) -> str:
-    """A metric with its unit, for an axis."""
+    """A metric's identity with its unit, by which it can be asked for."""
     unit = answer.units[metric]
     return f"{answer.metrics[metric]} [{unit}]" if unit else answer.metrics[metric]
+
+
+def axis_name(answer: Answer, metric: int = 0) -> str:
+    """A metric as the literature calls it, with its parameters and its unit."""
+    unit, name = answer.units[metric], answer.metrics[metric]
+    title = str(answer.metric_coords["title"][metric]) if "title" in answer.metric_coords else ""
+    called = title + name.removeprefix(bare_name(name)) if title else name
+    return f"{called} [{unit}]" if unit else called
 
 
 def lower_is_better(answer: Answer, metric: int = 0) -> bool:

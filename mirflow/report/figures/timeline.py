@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 _LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
 """Inches of a lane, of one in which pitches have to be told apart, and of one with several pitches at a time."""
 _POLYPHONIC = ("notes", "multipitch")
+_MOST = 60
+"""Systems that a page has room for."""
 _PAGE = 9.0
 """Inches up to which lanes of several pitches are so high."""
 _HEIGHTS = {
@@ -109,13 +111,14 @@ def timeline(
     rule = _Rule.of(board, plan, place, named=metric is not None)
     order = best_first(values[:, board.tracks.index(track)], board.texts("orientation")[place] == "lower")
     own = values[:, board.tracks.index(track)]
-    lanes = _read(plan, track, [(board.systems[systems[row]], float(own[row])) for row in order], rule)
+    cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
+    lanes = _read(plan, track, [(board.systems[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
     origin = title_of(origin_of(board, group))
     said = f"{origin}; one track, nothing is aggregated; numbers on the right: {board.metrics[place]}"
     lane = _height(kind_of(plan.task).name, len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
-        page.head(label(track, 80), "; ".join([said, *rule.legend(lanes)]))
+        page.head(label(track, 80), "; ".join([said, *cut, *rule.legend(lanes)]))
     return page.ax
 
 

@@ -75,7 +75,7 @@ def tolerance(
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, answer, np.array([values[identity] for identity in ordered]))
         page.ax.set_xlabel(f"{swept} [{unit}]" if unit else swept)
-        page.ax.set_ylabel(label(name.name + (f" [{name.unit}]" if name.unit else ""), 40))
+        page.ax.set_ylabel(label((name.title or name.name) + (f" [{name.unit}]" if name.unit else ""), 40))
         grey = [f"grey: the other {len(answer.systems) - len(CYCLE)} systems"] if len(answer.systems) > _ALL else []
         page.head(f"{name.name} by {swept}", describe(answer, notes=grey))
     return page.ax

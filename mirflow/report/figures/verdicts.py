@@ -111,32 +111,37 @@ def _marks(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
 
 
 def _notes(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """Notes over those of the estimate, and the missed ones where the reference has them."""
-    for names, side, colour, style in (
-        (MISSED, "reference", GREY, (0, (1, 0.7))),
-        (TOO_MUCH, "estimate", RED, "-"),
-        (GOOD, "estimate", BLUE, "-"),
+    """Notes over those of the estimate, and the missed ones where the reference has them.
+
+    In grey a hit is thick and whole, what is too much thin and dashed, what is missed dotted.
+    """
+    for names, side, colour, style, width in (
+        (MISSED, "reference", GREY, (0, (1, 0.7)), 1.3),
+        (TOO_MUCH, "estimate", RED, (0, (2.2, 0.8)), 0.9),
+        (GOOD, "estimate", BLUE, "-", 1.7),
     ):
         start, end = evidence[side], evidence[f"{side}_end"]
         chosen = [place for place in lanes.visible(start, end) if evidence["verdict"][place] in names]
         y = lanes.height(np.log2(evidence[f"{side}_pitch"][chosen]), at)
         left, right = np.maximum(start[chosen], lanes.start), np.minimum(end[chosen], lanes.end)
-        lanes.ax.hlines(y, left, right, color=colour, linestyle=style, linewidth=1.3)
+        lanes.ax.hlines(y, left, right, color=colour, linestyle=style, linewidth=width)
 
 
 def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """Pitches of frames over those of the estimate, and the missed ones where the reference has them."""
     time = evidence["start"]
-    for names, side, colour in (
-        (MISSED, "reference", GREY),
-        (TOO_MUCH, "estimate", RED),
-        (GOOD, "estimate", BLUE),
+    for names, side, colour, marker in (
+        (MISSED, "reference", GREY, "."),
+        (TOO_MUCH, "estimate", RED, "x"),
+        (GOOD, "estimate", BLUE, "s"),
     ):
         frequency = evidence[f"{side}_frequency"]
         chosen = _is(evidence, names) & lanes.inside(time) & (frequency > 0)
         y = lanes.height(np.log2(frequency[chosen]), at)
         many = int(chosen.sum()) > 3000
-        lanes.ax.scatter(time[chosen], y, s=0.8, color=colour, linewidths=0, rasterized=many)
+        width = 0.4 if marker == "x" else 0
+        size = 2.5 if marker == "x" else 0.8
+        lanes.ax.scatter(time[chosen], y, s=size, color=colour, marker=marker, linewidths=width, rasterized=many)
 
 
 def _words(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:

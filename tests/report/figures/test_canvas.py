@@ -128,3 +128,25 @@ def test_numbers_do_not_depend_on_the_figure() -> None:
     before = ds.copy(deep=True)
     figures.heatmap(ds)
     np.testing.assert_array_equal(ds.score, before.score)
+
+
+@pytest.mark.parametrize("kind", ["distributions", "heatmap", "critical_difference"])
+def test_figures_of_hundreds_of_systems_fit_a_page(kind: str) -> None:
+    from matplotlib import pyplot
+
+    ds = random_group(200, 12, 1)
+    ax = getattr(figures, kind)(ds, caption=False)
+    assert figure_of(ax).get_size_inches()[1] <= 9
+    if kind == "distributions":
+        assert len(ax.get_yticklabels()) == 60
+        assert "the best 60 of 200 systems" in words(figures.distributions(ds))
+    pyplot.close("all")
+
+
+def test_axes_have_the_names_of_the_literature() -> None:
+    from matplotlib import pyplot
+
+    ds = random_group(2, 9, 1, metrics=["f_measure@0.05"]).assign_coords(title=("metric", ["F-measure"]))
+    assert figures.distributions(ds).get_xlabel() == "F-measure@0.05"
+    assert figures.groups(ds, by=[]).get_xlabel() == "F-measure@0.05, wcsr"
+    pyplot.close("all")

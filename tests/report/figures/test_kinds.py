@@ -135,7 +135,7 @@ class TestDistributions:
         ds = make_group([[[1.0]], [[3.0]], [[2.0]]], orientation=["lower"], unit=["s"], standard=["mean"])
         ax = figures.distributions(ds)
         assert [one.get_text() for one in ax.get_yticklabels()] == ["S0", "S2", "S1"]
-        assert ax.get_xlabel() == "majmin [s]"
+        assert ax.get_xlabel() == "Majmin [s]"
 
     def test_systems_with_different_tracks_say_how_many(self) -> None:
         ds = make_group([[[1.0], [0.5]], [[NAN], [0.25]]], status=[[1, 1], [2, 1]])

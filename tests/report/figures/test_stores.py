@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -235,6 +236,18 @@ class TestVerdicts:
         draw_verdicts(Lanes(ax, 0.0, 500.0, 300.0, (5.0, 10.0), {}, False), kind, columns, 0.0)
         assert (len(ax.get_children()) > before) == (form != "nothing")
 
+    def test_hits_misses_and_extra_notes_differ_without_colour(self) -> None:
+        from matplotlib import pyplot
+
+        numbers = np.array([1.0, 2.0, 3.0])
+        names = ("reference", "estimate", "reference_end", "estimate_end", "reference_pitch", "estimate_pitch")
+        columns = dict.fromkeys(names, numbers) | {"reference_end": numbers + 1, "estimate_end": numbers + 1}
+        evidence = columns | {"verdict": np.array(["hit", "missed", "extra"])}
+        ax = pyplot.figure().add_subplot()
+        draw_verdicts(Lanes(ax, 0.0, 9.0, 9.0, (0.0, 10.0), {}, False), "notes", evidence, 0.0)
+        styles = {(str(one.get_linestyle()), float(one.get_linewidth()[0])) for one in ax.collections}
+        assert len({style for style, _ in styles}) == len({width for _, width in styles}) == 3
+
     def test_marks_tell_aligned_from_misaligned_and_leave_out_what_nobody_knows(self) -> None:
         from matplotlib import pyplot
 
@@ -263,7 +276,9 @@ class TestVerdicts:
 
 class TestAccessor:
     def test_every_figure_hangs_on_trees_nodes_and_datasets(self, tree: xr.DataTree) -> None:
-        every = {name for name in figures.__all__ if name not in ("save", "graders")}  # which is about no store
+        every = {
+            name for name in figures.__all__ if name not in ("save", "save_caption", "graders")
+        }  # which is about no store
         assert every <= set(vars(Plots))
         for scores in (tree, tree.chord, tree["chord"].to_dataset()):
             assert isinstance(scores.mirflow.plot, Plots)
@@ -296,9 +311,39 @@ class TestCommand:
         assert found.stderr == f"{tmp_path / 'a.svg'} written\n"
         assert (tmp_path / "a.svg").read_text().startswith("<?xml")
 
+    def test_the_caption_of_a_pdf_stands_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
+        found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
+        assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.txt'}\n"
+        title, caption = (tmp_path / "a.txt").read_text().splitlines()
+        assert title == "majmin of each track"
+        assert "points: tracks" in caption.lower()
+        for name, option in (("b.pdf", "--caption"), ("c.pdf", "--no-caption"), ("d.png", "--caption")):
+            self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / name, option)
+        assert not list(tmp_path.glob("[bcd].txt"))
+
+    def test_only_tracks_for_which_an_expression_holds(self, store: Path, tmp_path: Path) -> None:
+        found = self.plot(store, "distributions", "-o", tmp_path / "a.pdf", "--where", "track == 't00'")
+        assert found.exit_code == 0, found.output
+        said = (tmp_path / "a.txt").read_text()
+        assert "where track == 't00'" in said
+        assert "over 1 track;" in said
+
+    @pytest.mark.parametrize(("venue", "width"), [("ieee", 3.5), ("ismir", 82 / 25.4), ("tismir", 82 / 25.4)])
+    def test_columns_are_those_of_the_venue(self, venue: str, width: float, store: Path, tmp_path: Path) -> None:
+        assert self.plot(store, "distributions", "-o", tmp_path / "a.svg", "--for", venue).exit_code == 0
+        points = re.search(r'<svg [^>]*?width="([\d.]+)pt"', (tmp_path / "a.svg").read_text())
+        assert points is not None
+        assert float(points[1]) == pytest.approx(72 * width, abs=0.1)
+
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
+            (
+                "scatter -o a.pdf -m majmin -m root",
+                "a figure shows one metric, not 2 (majmin, root); scatter shows two",
+            ),
+            ("heatmap -o a.pdf -m majmin -m root", "a figure shows one metric, not 2 (majmin, root)"),
+            ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: name it with --track"),
             ("scatter -o a.pdf --by genre", "scatter has no option --by; beside the common ones it has: --metric"),
             ("heatmap -o a.jpg", "a.jpg: cannot write .jpg; known: .pdf, .png, .svg"),
             ("timeline -o a.pdf -t t00 -t t01", "a timeline shows one track, not 2"),
