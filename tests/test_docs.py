@@ -265,3 +265,31 @@ def test_the_build_gives_no_warning(tmp_path: Path) -> None:
     printed, code = run(command)
     assert (code, printed) == (0, "")
     assert (tmp_path / "html/reference/onset.html").read_text().count("f_measure") > 10
+    too_wide = [(name, width) for width in (400, 1366, 1440, 1487) for name in wider_than(width, tmp_path / "html")]
+    assert too_wide == []
+
+
+def wider_than(width: int, folder: Path) -> list[str]:
+    """The pages that a window of some width shows with a horizontal scroll bar."""
+    api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = shutil.which("chromium") or pytest.skip("no browser")
+    with api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": width, "height": 800})
+        wide = []
+        for path in sorted(folder.glob("*.html")):
+            page.goto(path.as_uri())
+            if page.evaluate("document.scrollingElement.scrollWidth > document.scrollingElement.clientWidth"):
+                wide.append(path.name)
+        browser.close()
+    return wide
+
+
+def test_pages_link_to_what_a_checkout_shows() -> None:
+    """The pages of `reference` are filled when the docs are built, and all but empty before."""
+    linked = {
+        page.name: re.findall(r"\]\((reference/[^)#]+)", page.read_text()) for page in (ROOT / "docs").glob("*.md")
+    }
+    assert {name: links for name, links in linked.items() if links} == {}
+    for page in ("README.md", "docs/index.md", "docs/tutorial.md", "docs/report.md"):
+        assert re.search(r"!\[[^\]]+\]\((docs/)?_static/report\.png\)", (ROOT / page).read_text())
