@@ -171,6 +171,32 @@ class StoreError(MirflowError):
     """A result store or a pack cannot be opened, read or written."""
 
 
+class DamagedError(StoreError):
+    """Files of a result store or a pack are not as they were written.
+
+    Parameters
+    ----------
+    path : path
+        The store, or the pack.
+    what : str
+        What is wrong with it.
+    remedy : str
+        What to do.
+
+    Examples
+    --------
+    >>> str(DamagedError("x.zarr", "a chunk of 'chord/score' is lost"))
+    "x.zarr: is damaged: a chunk of 'chord/score' is lost; remove it and make it again"
+    """
+
+    def __init__(self, path: str | Path, what: str, remedy: str = "remove it and make it again") -> None:
+        self.path, self.what, self.remedy = str(path), what, remedy
+        super().__init__(f"{path}: is damaged: {what}; {remedy}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self), (self.path, self.what, self.remedy)
+
+
 class StoreLockedError(StoreError):
     """Another process is writing the store."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.cli import cli
+from mirflow.commands import exits
 from mirflow.status import Status
 from tests.datasets import write_dataset, write_pipeline
 
@@ -251,3 +253,38 @@ def test_an_unknown_store_or_name_is_one_line(folder: Path) -> None:
     senseless = ask.invoke(cli, ["query", str(folder / "store.zarr"), "--metric", "seg", "--aggregate", "wcsr"])
     assert senseless.exit_code == 2
     assert "wcsr" in senseless.output
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["query", "STORE"],
+        ["query", "STORE", "--metric", "confusion"],
+        ["compare", "STORE", "--metric", "root"],
+        ["show", "STORE", "--problems"],
+        ["report", "STORE", "-o", "page.html"],
+        ["diff", "STORE", "STORE"],
+        ["run", "PIPELINE"],
+        ["run", "PIPELINE", "--force"],
+        ["run", "PIPELINE", "--dry-run"],
+    ],
+    ids=" ".join,
+)
+def test_a_damaged_store_is_told_by_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    write_dataset(tmp_path)
+    pipeline = write_pipeline(tmp_path, metrics="[root, 'confusion@majmin']")
+    mirflow.run(pipeline)
+    chance = random.Random(4)
+    for chunk in (tmp_path / "store.zarr").rglob("c/**/*"):
+        if chunk.is_file():
+            data = bytearray(chunk.read_bytes())
+            data[chance.randrange(8, len(data))] ^= 0x55
+            chunk.write_bytes(data)
+    monkeypatch.chdir(tmp_path)
+    places = {"STORE": str(tmp_path / "store.zarr"), "PIPELINE": str(pipeline)}
+    result = CliRunner().invoke(cli, [places.get(word, word) for word in command])
+    assert result.exit_code == exits.STORE, result.output
+    assert "is damaged" in result.stderr
+    assert len(result.stderr.splitlines()) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -44,6 +45,17 @@ def sync_tree(path: Path) -> None:
     """Wait until the disk has the names in a folder and in all folders below it."""
     for folder, _, _ in os.walk(path):
         sync_folder(Path(folder))
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is there: a file, a link, or a folder with all that is in it; perhaps it is already gone."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except FileNotFoundError:
+        pass
 
 
 @contextmanager

@@ -14,13 +14,12 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 from ..errors import StoreError
-from .files import sync_folder, sync_tree
+from .files import remove, sync_folder, sync_tree
 
 T = TypeVar("T")
 _GENERATION = re.compile(r"generation-(\d{6,})")
@@ -135,14 +134,14 @@ class Generations:
 
     def _discard(self, entry: Path) -> None:
         """Remove a folder so that its readers find all of it or, from one moment on, nothing."""
-        if entry.is_symlink():
-            entry.unlink()
-        elif entry.exists():
-            away = entry if entry.name.startswith("discarded-") else entry.with_name(f"discarded-{entry.name}")
-            if away != entry:
-                shutil.rmtree(away, ignore_errors=True)
-                entry.rename(away)
-            shutil.rmtree(away)
+        if entry.is_symlink() or not entry.is_dir():
+            remove(entry)
+            return
+        away = entry if entry.name.startswith("discarded-") else entry.with_name(f"discarded-{entry.name}")
+        if away != entry:
+            remove(away)
+            entry.rename(away)
+        remove(away)
 
 
 def resolve(path: str | Path) -> Path:

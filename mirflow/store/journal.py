@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from ..cells import Cells
 from ..metrics.base.task import Sparse
-from .files import storing, write_atomically
+from .files import remove, storing, write_atomically
 
 _MAGIC = b"MIRFLOWJ\x00\x01"
 _CHECKSUM = 16
@@ -109,12 +109,13 @@ class Journal:
     def read(self, evaluation: str, signature: str) -> list[Cells]:
         """The blocks of an evaluation, in the order in which they were appended.
 
-        Damaged files and those of another signature are passed over and counted: their cells are computed again.
+        Damaged files and those of another signature are passed over and counted: their cells are computed again. So
+        is whatever cannot be read, such as a folder that bears the name of a block.
         """
         self.torn = self.foreign = 0
         blocks: list[Cells] = []
         for path in sorted(self.folder.glob(f"*-{evaluation}.cells")):
-            decoded = _decode(path.read_bytes())
+            decoded = _decode(path)
             if decoded is None:
                 self.torn += 1
             elif decoded[:2] != (evaluation, signature):
@@ -125,8 +126,9 @@ class Journal:
 
     def clear(self) -> None:
         """Forget everything."""
-        for path in [*self.folder.glob("*.cells"), *self.folder.glob(".*.tmp")]:
-            path.unlink(missing_ok=True)
+        with storing(self.folder):
+            for path in [*self.folder.glob("*.cells"), *self.folder.glob(".*.tmp")]:
+                remove(path)
 
 
 def _number(path: Path) -> int:
@@ -159,8 +161,12 @@ def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
     return _MAGIC + _checksum(payload) + payload
 
 
-def _decode(data: bytes) -> tuple[str, str, Cells] | None:
-    """What a file holds; None where it is damaged or of another version."""
+def _decode(path: Path) -> tuple[str, str, Cells] | None:
+    """What a file holds; None where it cannot be read, is damaged or of another version."""
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
     head = len(_MAGIC) + _CHECKSUM
     payload = data[head:]
     if len(data) < head or data[:head] != _MAGIC + _checksum(payload):

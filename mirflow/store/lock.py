@@ -50,7 +50,8 @@ class WriterLock:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self._note.unlink(missing_ok=True)
+        with suppress(OSError):
+            self._note.unlink()
         self._lock.release()
 
     def _holder(self) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..annotations.collection import VOCABULARY
 from ..annotations.schema import KINDS
-from ..errors import StoreError
+from ..errors import DamagedError, StoreError
 from ..ragged import Ragged
 from .columns import Array, entries
 from .content import Entry
@@ -20,6 +20,8 @@ from .reading import reading
 if TYPE_CHECKING:
     import zarr
 
+_REMEDY = "pack the annotations again"
+
 
 def read_pack_attrs(path: str | Path) -> dict[str, Any]:
     """The attributes of a pack's root, its kind among them.
@@ -29,7 +31,7 @@ def read_pack_attrs(path: str | Path) -> dict[str, Any]:
     StoreError
         If there is no pack, or one of another version.
     """
-    with reading(path, "pack the annotations again"):
+    with reading(path, _REMEDY):
         return _attrs_of(_open(path), path)
 
 
@@ -61,26 +63,27 @@ def read_pack(path: str | Path) -> Pack:
     StoreError
         If there is no pack, or its arrays do not fit together.
     """
-    with reading(path, "pack the annotations again"):
+    with reading(path, _REMEDY):
         root = _open(path)
         attrs = _attrs_of(root, path)
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
         counts = tuple(_whole(root, size_name(kind, depth)) for depth in range(len(kind.dims)))
         if any((level < 0).any() for level in counts):
-            raise StoreError(f"{path}: is damaged: a count is negative")
+            raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()
         columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
         if "label" in columns:
             labels = tuple(_whole(root, _vocabulary_of(root)).tolist())
             codes = columns["label"]
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
-                raise StoreError(f"{path}: is damaged: a label's code is outside the vocabulary")
+                raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
         depths = {name: depth for name, depth in kind.depths.items() if name in columns}
         rows = Ragged(columns, counts, labels, depths)
         tracks, digests = (tuple(_whole(root, name).tolist()) for name in ("track", DIGEST))
         if {len(tracks), len(digests)} != {len(rows)}:
-            raise StoreError(f"{path}: is damaged: {len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows")
+            what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
+            raise DamagedError(path, what, _REMEDY)
         return Pack(kind.name, tracks, rows, attrs, _track_attrs(root, len(rows)), digests)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..cells import Cells
-from ..errors import StoreError, UnknownNameError
+from ..errors import DamagedError, StoreError, UnknownNameError
 from .columns import Array, entries
 from .content import Entry, GroupContent
 from .generations import from_current
@@ -64,12 +64,14 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
     """Turn whatever damaged data makes zarr raise into one StoreError that names the store."""
     try:
         yield
+    except DamagedError as error:
+        raise DamagedError(path, error.what, remedy) from error
     except (OSError, ValueError, KeyError, TypeError, RuntimeError) as error:
         # Codecs, JSON and metadata of damaged files fail in many ways; our own errors pass as they are.
         if isinstance(error, UnknownNameError):
             raise
         kind = "" if isinstance(error, ValueError) else f"{type(error).__name__}: "
-        raise StoreError(f"{path}: is damaged: {kind}{error}; {remedy}") from error
+        raise DamagedError(path, f"{kind}{error}", remedy) from error
 
 
 def open_checked(folder: Path, path: str | Path) -> zarr.Group:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 
 from ..errors import StoreError
 from .content import GroupContent
-from .files import storing
+from .files import remove, storing
 from .generations import Generations
 from .journal import Journal
 from .layout import check, write_group
@@ -82,7 +81,7 @@ class StoreWriter:
         mine = self._generations.folder / f"journal-{self._generations.current_number:06d}"
         for other in self._generations.folder.glob("journal-*"):
             if other != mine:
-                shutil.rmtree(other)
+                remove(other)
         return Journal(mine)
 
     def groups(self) -> tuple[str, ...]:

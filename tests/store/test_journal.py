@@ -91,6 +91,27 @@ def test_an_appended_file_with_more_behind_it_is_torn(journal):
     assert journal.read("chord", "v1") == []
 
 
+def test_a_folder_in_the_place_of_a_block_is_passed_over_counted_and_cleared(journal):
+    journal.append("chord", "v1", block(0))
+    (journal.folder / "00000002-chord.cells" / "inside").mkdir(parents=True)
+    assert len(journal.read("chord", "v1")) == 1
+    assert journal.torn == 1
+    later = Journal(journal.folder)
+    later.append("chord", "v1", block(1))
+    assert len(later.read("chord", "v1")) == 2
+    later.clear()
+    assert list(journal.folder.iterdir()) == []
+
+
+def test_a_block_that_vanishes_before_it_is_read_is_passed_over_and_counted(journal):
+    journal.append("chord", "v1", block(0))
+    (journal.folder / "00000002-chord.cells").symlink_to("gone")  # listed, and not there
+    assert len(journal.read("chord", "v1")) == 1
+    assert journal.torn == 1
+    journal.clear()
+    assert list(journal.folder.iterdir()) == []
+
+
 def test_names_with_bytes_that_are_not_utf8_are_kept_as_escapes(journal):
     journal.append("chord", "v1", make_cells([("KO1", "caf\udce9")]))
     assert journal.read("chord", "v1")[0].track == ("caf\\udce9",)
