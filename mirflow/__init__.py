@@ -10,7 +10,6 @@ Three doors lead to the same kernels:
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from .analysis.extensions import extend as _extend
@@ -78,6 +77,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
+        from importlib.metadata import version
+
         return version("mirflow")
     if name in _PACKAGES:
         return import_module(f".{name}", __name__)

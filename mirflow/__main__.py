@@ -1,8 +1,24 @@
-"""``python -m mirflow``."""
+"""The command ``mirflow``, and ``python -m mirflow``."""
 
 from __future__ import annotations
 
-from .cli import main
+import sys
+
+from .interruption import Interrupted, answer_signals, stop_answering
+
+
+def main() -> None:
+    """The entry point of the command."""
+    try:
+        answer_signals()
+        from .cli import main as run
+
+        run()
+    except Interrupted as stop:  # while the commands were imported; later on they say more
+        stop_answering()
+        print(stop, file=sys.stderr)
+        sys.exit(stop.code)
+
 
 if __name__ == "__main__":
     main()

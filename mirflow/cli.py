@@ -7,7 +7,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, TextIO
 
 import click
@@ -24,9 +24,11 @@ from .commands.plotting import plot_command
 from .commands.records import metrics_command, schema_command
 from .commands.reporting import report_command
 from .commands.running import evaluate_command, pack_command, run_command
-from .errors import MirflowError, MirflowWarning, RunError, SchedulerError, StoreError
+from .errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError
+from .interruption import Interrupted, stop_answering
 from .report.messages import shorten
 
+_STOPPED = (exits.HUNG_UP, exits.INTERRUPTED, exits.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in exits.MEANINGS.items())
 
 
@@ -47,8 +49,15 @@ class Commands(click.Group):
         self.debug = bool(os.environ.get("MIRFLOW_DEBUG"))
         if os.environ.get("NO_COLOR"):
             extra["color"] = False
-        with _plain_warnings():
-            code = self._guard(start, *args, **extra)
+        try:
+            with _plain_warnings():
+                code = self._guard(start, *args, **extra)
+        except Interrupted as stop:  # between the end of the command and this
+            code = _say(str(stop), stop.code)
+        # The code is known: a signal while the interpreter cleans up would only show where it was; and after a signal
+        # it complains of what was under way.
+        if stop_answering() and code in _STOPPED:
+            _forget(sys.stderr)
         sys.exit(code)
 
     def invoke(self, context: click.Context) -> Any:
@@ -56,7 +65,7 @@ class Commands(click.Group):
         try:
             return super().invoke(context)
         except BrokenPipeError:
-            _forget_output()
+            _forget(sys.stdout)
             return context.exit(exits.BROKEN_PIPE)
 
     def _guard(self, start: Callable[..., Any], *args: Any, **extra: Any) -> int:
@@ -67,8 +76,10 @@ class Commands(click.Group):
             sys.stdout.flush()
             return code if isinstance(code, int) else exits.OK
         except BrokenPipeError:
-            _forget_output()
+            _forget(sys.stdout)
             return exits.BROKEN_PIPE
+        except Interrupted as stop:
+            return _say(str(stop), stop.code)
         except (click.exceptions.Abort, KeyboardInterrupt):
             return _say("interrupted", exits.INTERRUPTED)
         except click.ClickException as error:
@@ -91,7 +102,7 @@ class Commands(click.Group):
 def _code_of(error: MirflowError | OSError) -> int:
     if isinstance(error, StoreError):
         return exits.STORE
-    computed = isinstance(error, RunError) and not isinstance(error, SchedulerError)
+    computed = isinstance(error, RunError) and not isinstance(error, PruneError | SchedulerError)
     return exits.FAILED if computed else exits.BAD_INPUT
 
 
@@ -102,14 +113,15 @@ def _message(error: MirflowError | OSError) -> str:
 
 
 def _say(message: str, code: int) -> int:
-    red = code != exits.INTERRUPTED and shows_styles(sys.stderr)
-    click.secho(message, err=True, color=red, fg="red" if red else None)
+    red = code not in _STOPPED and shows_styles(sys.stderr)
+    with suppress(OSError):  # the terminal may be what went away
+        click.secho(message, err=True, color=red, fg="red" if red else None)
     return code
 
 
-def _forget_output() -> None:
+def _forget(stream: TextIO) -> None:
     """Give what is left to nobody, so that the interpreter does not complain when it flushes at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 @contextmanager

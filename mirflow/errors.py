@@ -213,5 +213,9 @@ class RunError(MirflowError):
     """A run could not go on: a track failed under ``on_error: raise``, or its workers died again and again."""
 
 
+class PruneError(RunError):
+    """A run would remove many of a store's cells, and nobody said that they may go; nothing was computed."""
+
+
 class SchedulerError(RunError):
     """A run could not start: its scheduler cannot be reached, or a package that it needs is not installed."""

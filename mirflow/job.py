@@ -14,17 +14,18 @@ import numpy as np
 from .analysis.cautions import kept_cautions
 from .analysis.classes import kept_classes
 from .cells import WARNING, Cells, concatenate_cells
-from .errors import MirflowWarning, UnknownNameError
+from .errors import MirflowWarning, counted
 from .flow.combine import EACH
 from .metrics.base import Sparse, describe, get_task
 from .plan import EvaluationPlan, Previous, Stale, stale_cells
 from .ragged import Bool, Int
 from .status import FAILED, SCORED, Status
 from .store.content import GroupContent
-from .store.reading import read_group
+from .store.reading import group_names, read_group
 from .store.writer import StoreWriter
 
 SIGNATURES = "signatures"
+_NAMED = 5
 
 
 @dataclass
@@ -56,7 +57,8 @@ class Job:
         """Compare a plan with what the store and the journal hold."""
         before = writer.previous(plan.name)
         stale = stale_cells(plan, None if before is None else previous_of(before), force)
-        journaled = [_chosen(cells, plan) for cells in writer.journal.read(plan.name, plan.signature)]
+        written = [] if force else writer.journal.read(plan.name, plan.signature)
+        journaled = [_chosen(cells, plan) for cells in written]
         if writer.journal.torn:
             message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
             warnings.warn(message, MirflowWarning, stacklevel=2)
@@ -100,6 +102,69 @@ class Job:
         if self.before is None or _heading(self.before) != _heading(content):
             return False
         return not self.done or _same(_latest(self.plan, self.before.cells), content.cells)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The cells of a store that its pipeline no longer names.
+
+    Parameters
+    ----------
+    cells, stored : int
+        How many they are, of how many that the store has.
+    what : str
+        The systems, tracks and evaluations that they are of.
+    """
+
+    cells: int
+    stored: int
+    what: str
+
+    @property
+    def large(self) -> bool:
+        """Whether they are more than a tenth of the store."""
+        return 10 * self.cells > self.stored
+
+    def __str__(self) -> str:
+        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
+        return f"removes {of}, which the pipeline no longer names: {self.what}"
+
+
+def removal(befores: Mapping[str, GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
+    """What a run removes from a store.
+
+    Parameters
+    ----------
+    befores : mapping of str to GroupContent
+        What the store has.
+    plans : sequence of EvaluationPlan
+        What it shall have.
+    """
+    planned = {plan.name: plan for plan in plans}
+    cells = 0
+    told: list[str] = []
+    for name, before in befores.items():
+        size = len(before.systems) * len(before.tracks)
+        if name not in planned:
+            cells, told = cells + size, [*told, f"the evaluation {name}"]
+            continue
+        plan = planned[name]
+        gone = [
+            [one for one in names if one not in kept]
+            for names, kept in ((before.systems, set(plan.systems)), (before.tracks, set(plan.tracks)))
+        ]
+        left = (len(before.systems) - len(gone[0])) * (len(before.tracks) - len(gone[1]))
+        if size > left:
+            lists = [f"{noun}s {_few(names)}" for noun, names in zip(("system", "track"), gone, strict=True) if names]
+            cells, told = cells + size - left, [*told, f"{name}: {', '.join(lists)}"]
+    stored = sum(len(before.systems) * len(before.tracks) for before in befores.values())
+    return Removal(cells, stored, "; ".join(told))
+
+
+def _few(names: Sequence[str]) -> str:
+    """Some of the names, and how many there are if there are more."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(map(repr, names[:_NAMED])) + more
 
 
 def status_counts(content: GroupContent) -> dict[Status, int]:
@@ -147,14 +212,9 @@ def _plain(value: Any) -> Any:
     return None if value is None or value == "" or value != value else value
 
 
-def stored_group(path: Path, name: str) -> GroupContent | None:
-    """What a store has of an evaluation; None where there is no such store or group."""
-    if not path.exists():
-        return None
-    try:
-        return read_group(path, name)
-    except UnknownNameError:
-        return None
+def stored_groups(path: Path) -> dict[str, GroupContent]:
+    """What a store has, by evaluation; nothing where there is no store yet."""
+    return {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
 
 
 def previous_of(content: GroupContent) -> Previous:

@@ -17,7 +17,7 @@ from .metrics.base import Grid, get_task
 from .plan import Reference
 from .readers.content import dangling, is_listed_file
 from .readers.levels import LevelsSource, has_levels, levels_at
-from .readers.meeting import call_tracks
+from .readers.meeting import call_tracks, nearest_names
 from .readers.options import SUFFIXES, Reading
 from .readers.read import make_reading
 from .readers.sources import FileSource, Source, as_asked
@@ -199,6 +199,11 @@ def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], e
             f"holds no file that is called as one in {reference}, but the folders {some}: is it a folder of systems? "
             f"give one of them, {estimate / names[0]}, or write a pipeline with {{system}} in its path",
             path=estimate,
+        )
+    if wanted and wanted.isdisjoint(estimates):
+        found = nearest_names(references, estimates)
+        raise AnnotationError(
+            f"{found}; call the files alike, or write a pipeline with {{track}} in its paths", path=estimate
         )
 
 

@@ -1,24 +1,30 @@
-"""How far a run is: a bar where there is a terminal, plain lines where there is none."""
+"""How far a run or a report is: a bar where there is a terminal, plain lines where there is none."""
 
 from __future__ import annotations
 
 import sys
 import time
+from threading import Lock, Timer
 from types import TracebackType
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+    from rich.status import Status
 
 LINE_SECONDS = 10.0
 SLOW_SECONDS = 0.5
 
 
 class Progress:
-    """Told how many tracks a run has and when some of them are done; this one says nothing."""
+    """Told how many tracks there are to do and when some of them are done; this one says nothing."""
+
+    stage_seconds = 0.0
+    """After how long a stage is told; 0: never."""
 
     def __init__(self) -> None:
+        self._timer: Timer | None = None
         self.total = self.done = 0
         self.began = time.monotonic()
 
@@ -28,9 +34,25 @@ class Progress:
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
         self.stop()
 
+    def stage(self, what: str) -> None:
+        """What goes on now, of which nothing is counted, such as looking for files; empty: nothing that takes time."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = Timer(self.stage_seconds, self.tell, [what]) if what and self.stage_seconds else None
+        if self._timer is not None:
+            self._timer.daemon = True
+            self._timer.start()
+
+    def tell(self, what: str) -> None:
+        """A stage turns out not to be over at once."""
+
+    def say(self, text: str) -> None:
+        """Tell something that the user should know."""
+
     def start(self, tracks: int) -> None:
         """There are so many tracks to do."""
-        self.total = tracks
+        self.stage("")
+        self.total, self.done = tracks, 0
         self.began = time.monotonic()
 
     def advance(self, tracks: int) -> None:
@@ -43,15 +65,26 @@ class Progress:
 
     def stop(self) -> None:
         """Leave nothing behind."""
+        self.stage("")
 
 
 class Lines(Progress):
     """A line every ten seconds, for logs."""
 
+    stage_seconds = LINE_SECONDS / 2
+
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
         self._said = 0.0
+
+    def tell(self, what: str) -> None:
+        """A stage turns out not to be over at once."""
+        self.say(f"{what} ...")
+
+    def say(self, text: str) -> None:
+        """Tell something that the user should know."""
+        print(text, file=self._stream, flush=True)
 
     def show(self, seconds: float) -> None:
         """Tell the state after so many seconds."""
@@ -59,17 +92,50 @@ class Lines(Progress):
             self._said = seconds
             rate = self.done / seconds
             left = (self.total - self.done) / rate
-            print(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left", file=self._stream, flush=True)
+            self.say(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
 
 
 class Bar(Progress):
-    """A bar with tracks done, rate and time left; it appears when the work turns out not to be over at once."""
+    """A bar with tracks done, rate and time left; it appears when the work turns out not to be over at once.
+
+    A stage that takes time stands there with a mark that moves.
+    """
+
+    stage_seconds = SLOW_SECONDS
 
     def __init__(self, stream: TextIO) -> None:
         super().__init__()
         self._stream = stream
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
+        self._lock = Lock()
+        self._current = ""
+        self._status: Status | None = None
+
+    def stage(self, what: str) -> None:
+        """What goes on now, of which nothing is counted, such as looking for files; empty: nothing that takes time."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+        with self._lock:  # the timer of the stage before may be about to tell it
+            self._current = what
+            if self._status is not None:
+                self._status.stop()
+                self._status = None
+        super().stage(what)
+
+    def tell(self, what: str) -> None:
+        """A stage turns out not to be over at once."""
+        from rich.console import Console
+
+        with self._lock:
+            if what == self._current:
+                self._status = Console(file=self._stream).status(f"{what} ...")
+                self._status.start()
+
+    def say(self, text: str) -> None:
+        """Tell something that the user should know."""
+        print(text, file=self._stream, flush=True)
 
     def show(self, seconds: float) -> None:
         """Tell the state after so many seconds."""
@@ -79,11 +145,6 @@ class Bar(Progress):
             self._bar.start()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done, rate=f"{self.done / seconds:.0f}/s")
-
-    def stop(self) -> None:
-        """Take the bar away."""
-        if self._bar is not None:
-            self._bar.stop()
 
 
 def _rich_bar(stream: TextIO) -> RichProgress:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import platform
 import time
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -15,10 +16,19 @@ import numpy as np
 from .analysis.cautions import kept_cautions
 from .analysis.comparison.sides import IMPORTED
 from .cells import Cells
-from .errors import PipelineError, Problem, RunError, StoreError
+from .errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError
 from .flow.execute import choose_scheduler, execute
 from .flow.work import BlockWork, works_of
-from .job import Job, failures, incomplete_counts, previous_of, status_counts, stored_group, warned_count
+from .job import (
+    Job,
+    failures,
+    incomplete_counts,
+    previous_of,
+    removal,
+    status_counts,
+    stored_groups,
+    warned_count,
+)
 from .metrics.base import describe
 from .pipeline import PlannedPipeline, plan_pipeline
 from .plan import EvaluationPlan, Stale, stale_cells
@@ -32,6 +42,7 @@ from .store.writer import StoreWriter
 if TYPE_CHECKING:
     import xarray as xr
 
+Prune = bool | Callable[[str], bool]
 _VERSIONED = ("mirflow", "numpy", "zarr")
 
 
@@ -139,6 +150,7 @@ def run(
     workers: int | None = None,
     force: bool = False,
     on_error: str | None = None,
+    prune: Prune = False,
     progress: Progress | None = None,
     guarded: bool = False,
 ) -> RunReport:
@@ -157,6 +169,9 @@ def run(
         Compute everything again.
     on_error : {"record", "ignore", "raise"} or None
         Instead of that of the evaluations.
+    prune : bool or callable
+        Whether cells of the store that the pipeline no longer names may go, also where they are more than a tenth of
+        the store; or who answers that when told how many and which they are.
     progress : Progress or None
     guarded : bool
         Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.
@@ -171,32 +186,59 @@ def run(
         If the file is wrong; nothing is run.
     StoreError
         If the store cannot be written.
+    PruneError
+        If more than a tenth of the store would go, and may not; nothing is run.
     RunError
         If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
     """
     began = time.perf_counter()
-    planned = plan(pipeline, root=root, on_error=on_error)
-    asked = planned.pipeline
-    with StoreWriter(asked.store if store is None else store) as writer:
-        if IMPORTED in writer.attrs():
-            raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
-        if force:
-            writer.journal.clear()
-        jobs = [Job.start(one, writer, force) for one in planned.plans]
-        for job in jobs:
-            _raise_known_failure(job)
-        works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
-        chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
-        with progress or Progress() as shown:
+    with progress or Progress() as shown:
+        shown.stage("looking for files")
+        planned = plan(pipeline, root=root, on_error=on_error)
+        asked = planned.pipeline
+        with StoreWriter(asked.store if store is None else store) as writer:
+            shown.stage("comparing with the store")
+            if IMPORTED in writer.attrs():
+                raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
+            jobs = [Job.start(one, writer, force) for one in planned.plans]
+            _demand_leave(jobs, writer, prune, shown)
+            if force:
+                writer.journal.clear()
+            for job in jobs:
+                _raise_known_failure(job)
+            works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
+            chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
             _compute(works, writer, chosen, workers, shown)
-        reports, published = _publish(jobs, writer, planned)
-        return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+            shown.stage("writing the store")
+            reports, published = _publish(jobs, writer, planned)
+    return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+
+
+def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
+    """Say what leaves the store before it does; much of it needs somebody's leave."""
+    befores = {job.plan.name: job.before for job in jobs if job.before is not None}
+    others = {name: writer.previous(name) for name in writer.groups() if name not in befores}
+    befores |= {name: before for name, before in others.items() if before is not None}
+    removed = removal(befores, [job.plan for job in jobs])
+    if not removed.cells:
+        return
+    said = f"{writer.path}: the run {removed}"
+    shown.stage("")
+    if prune is True:
+        shown.say(said)
+    elif not removed.large:
+        warnings.warn(said, MirflowWarning, stacklevel=3)
+    elif prune is False or not prune(said):
+        remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"
+        raise PruneError(f"{said}; {remedy}")
 
 
 def _compute(
     works: Sequence[tuple[Job, BlockWork]], writer: StoreWriter, scheduler: Any, workers: int | None, progress: Progress
 ) -> None:
     """Score all blocks; each is in the journal before it counts as done."""
+    if not works:
+        return
     progress.start(sum(len(work.tracks) for _, work in works))
 
     def done(number: int, cells: Cells) -> None:
@@ -319,9 +361,12 @@ def preview(
     """What `run` would do, for people; nothing is computed or written."""
     planned = plan(pipeline, root=root, on_error=on_error)
     path = Path(planned.pipeline.store if store is None else store)
+    befores = stored_groups(path)
     described = []
     for one in planned.plans:
-        before = stored_group(path, one.name)
+        before = befores.get(one.name)
         stale = stale_cells(one, None if before is None else previous_of(before), force)
         described.append(describe_plan(one, stale))
-    return "\n".join([*described, f"store: {path}"])
+    removed = removal(befores, planned.plans)
+    leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
+    return "\n".join([*described, *leave, f"store: {path}"])

@@ -75,6 +75,41 @@ def test_a_file_that_was_put_back_keeps_its_stored_score(folder: Path, monkeypat
     assert_as_fresh(folder)
 
 
+@pytest.mark.parametrize("seconds", [0.0, 0.9, 1.9])
+def test_a_file_rewritten_within_the_clock_s_second_is_read_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    second = 1_600_000_000_000_000_000
+    files = [*folder.glob("ref/*.lab"), *folder.glob("est/*/*.lab")]
+    for path in files:
+        os.utime(path, ns=(second, second))
+    # The file system counts whole seconds, and the run falls into the one in which the files were written.
+    monkeypatch.setattr("mirflow.readers.content.time_ns", lambda: second + int(seconds * 1e9))
+    mirflow.run(folder / "pipeline.yaml")
+    path = folder / "est" / "ada" / "t00.lab"
+    text = path.read_text()
+    path.write_text(text.replace("maj", "min"))
+    assert path.read_text() != text
+    os.utime(path, ns=(second, second))
+    assert path.stat().st_size == len(text)
+    monkeypatch.setattr("mirflow.readers.content.time_ns", lambda: second + 60 * 10**9)
+    assert mirflow.run(folder / "pipeline.yaml").evaluations[0].counts["changed"] == 12
+    assert_as_fresh(folder)
+    assert mirflow.run(folder / "pipeline.yaml").evaluations[0].counts["reused"] == 12
+
+
+def test_a_file_of_a_fine_clock_is_read_once_its_tick_is_over(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "est" / "ada" / "t00.lab"
+    now = 1_600_000_000_123_456_789
+    waited: list[float] = []
+    os.utime(path, ns=(now, now))
+    monkeypatch.setattr("mirflow.readers.content.time_ns", lambda: now + 4_000_000)
+    monkeypatch.setattr("mirflow.readers.content.sleep", waited.append)
+    mirflow.run(folder / "pipeline.yaml")
+    assert waited == [pytest.approx(0.006)]
+    assert mirflow.run(folder / "pipeline.yaml").evaluations[0].counts["reused"] == 12
+
+
 def test_an_interrupted_force_does_not_count_cells_twice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mirflow.run(folder / "pipeline.yaml")
     interrupt(folder, monkeypatch, 2, force=True)
@@ -145,7 +180,7 @@ def test_each_annotator_follows_the_pipeline(folder: Path) -> None:
     annotator_pipeline(folder, "[root, majmin]")
     for path in sorted((folder / "by" / "d").iterdir()):
         path.unlink()
-    mirflow.run(folder / "pipeline.yaml")
+    mirflow.run(folder / "pipeline.yaml", prune=True)
     assert group(folder / "store.zarr").annotator.values.tolist() == ["a", "b", "c"]
     assert_as_fresh(folder)
 

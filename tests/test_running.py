@@ -13,7 +13,15 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cells import Cells
 from mirflow.cli import cli
-from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError, RunError, StoreLockedError
+from mirflow.errors import (
+    AnnotationError,
+    InvalidAnnotationError,
+    MirflowWarning,
+    PipelineError,
+    PruneError,
+    RunError,
+    StoreLockedError,
+)
 from mirflow.flow import chunks
 from mirflow.flow import execute as execution
 from mirflow.flow.block import score_block
@@ -109,7 +117,7 @@ def test_what_left_the_folder_leaves_the_store(folder: Path) -> None:
     run(folder)
     for path in [folder / "ref" / "t05.lab", *folder.glob("est/*/t05.lab")]:
         path.unlink()
-    report = run(folder)
+    report = run(folder, prune=True)
     assert counts(report) == {"reused": 10, "removed": 2}
     assert report.published
     assert scores(folder).track.values.tolist() == ["t00", "t01", "t02", "t03", "t04"]
@@ -367,3 +375,110 @@ def test_a_pack_stands_where_a_pattern_may_stand(folder: Path) -> None:
     packed = mirflow.open_store(folder / "packed.zarr")["chord"].to_dataset().load()
     np.testing.assert_array_equal(packed.score, files.score)
     np.testing.assert_array_equal(packed.weight, files.weight)
+
+
+def test_a_run_that_would_remove_much_of_the_store_does_not_begin_without_leave(folder: Path) -> None:
+    run(folder)
+    before = (folder / "store.zarr").resolve()
+    write_pipeline(folder, systems="[bob]")
+    message = r"the run removes 6 of 12 stored cells, which the pipeline no longer names: chord: systems 'ada'; --prune"
+    for force in (False, True):
+        with pytest.raises(PruneError, match=message):
+            run(folder, force=force)
+    assert (folder / "store.zarr").resolve() == before
+    asked: list[str] = []
+    with pytest.raises(PruneError):
+        run(folder, prune=lambda said: bool(asked.append(said)))
+    assert len(asked) == 1
+    assert "6 of 12 stored cells" in asked[0]
+    assert "it needs --prune" in preview(folder / "pipeline.yaml")
+    assert counts(run(folder, prune=lambda said: True)) == {"reused": 6, "removed": 6}
+    assert scores(folder).system.values.tolist() == ["bob"]
+
+
+def test_an_evaluation_that_left_the_file_does_not_leave_the_store_without_leave(folder: Path) -> None:
+    run(folder)
+    write_pipeline(folder, name="other")
+    with pytest.raises(PruneError, match=r"removes 12 of 12 stored cells, .*: the evaluation chord; --prune"):
+        run(folder)
+    run(folder, prune=True)
+    assert list(mirflow.open_store(folder / "store.zarr").children) == ["other"]
+
+
+def test_a_run_says_what_little_leaves_the_store_before_it_does(tmp_path: Path) -> None:
+    write_dataset(tmp_path, tracks=12)
+    run(tmp_path)
+    for path in [tmp_path / "ref" / "t05.lab", *tmp_path.glob("est/*/t05.lab")]:
+        path.unlink()
+    with pytest.warns(MirflowWarning, match="removes 2 of 24 stored cells, .*: chord: tracks 't05'$"):
+        assert counts(run(tmp_path)) == {"reused": 22, "removed": 2}
+
+
+def test_the_command_asks_for_prune_and_says_what_leaves(folder: Path) -> None:
+    run(folder)
+    write_pipeline(folder, systems="[bob]")
+    command = ["run", str(folder / "pipeline.yaml")]
+    refused = CliRunner().invoke(cli, command)
+    assert refused.exit_code == 2
+    assert "6 of 12 stored cells" in refused.stderr
+    done = CliRunner().invoke(cli, [*command, "--prune"])
+    assert done.exit_code == 0
+    assert done.stderr.splitlines()[0].endswith("which the pipeline no longer names: chord: systems 'ada'")
+
+
+def test_nothing_to_do_is_one_line(folder: Path) -> None:
+    command = ["run", str(folder / "pipeline.yaml")]
+    (folder / "est" / "ada" / "t01.lab").write_text("0 1 nonsense\n")
+    first, again = (CliRunner().invoke(cli, command) for _ in range(2))
+    assert (first.exit_code, again.exit_code) == (3, 3)
+    assert len(first.output.splitlines()) > 5
+    (line,) = again.output.splitlines()
+    assert line.startswith("nothing to do: ")
+    assert "store.zarr has all 12 cells (1 without a score: mirflow show " in line
+
+
+def test_folders_of_systems_without_estimates_are_named(folder: Path) -> None:
+    (folder / "est" / "cy").mkdir()
+    (folder / "est" / "dan").mkdir()
+    (folder / "est" / "dan" / "t00.txt").write_text("0 1 C\n")
+    (folder / "est" / ".hidden").mkdir()
+    with pytest.warns(MirflowWarning, match="chord: left out, as nothing in their folders fits .*: 'cy', 'dan'; under"):
+        run(folder)
+    assert scores(folder).system.values.tolist() == ["ada", "bob"]
+    write_pipeline(folder, systems="[ada, bob, cy]")
+    assert run(folder).evaluations[0].status[Status.missing_estimate] == 6
+
+
+@pytest.mark.parametrize(
+    ("rename", "remedy"),
+    [
+        (lambda name: f"{name}_estimate", r"write estimates: est/\{system\}/\{track\}_estimate\.lab"),
+        (lambda name: f"x-{name}.2", r"write estimates: est/\{system\}/x-\{track\}\.2\.lab"),
+        (lambda name: f"{name[1:]}", r"write reference: ref/t\{track\}\.lab"),
+        (lambda name: f"song{name[1:]}", "write reference: ref/t.track.*lab and estimates: est/.system./song.track"),
+        (str.upper, "write reference: ref/t.track.*lab and estimates: est/.system./T.track"),
+    ],
+    ids=["behind", "around", "reference", "both", "case"],
+)
+def test_names_that_do_not_meet_are_told_with_what_to_write(folder: Path, rename: Any, remedy: str) -> None:
+    for path in folder.glob("est/*/*.lab"):
+        path.rename(path.with_name(f"{rename(path.stem)}.lab"))
+    message = f"no track in common: nearest are 't00' of the reference and '{rename('t00')}'; {remedy}"
+    with pytest.raises(PipelineError, match=message):
+        run(folder)
+
+
+def test_a_system_whose_names_do_not_meet_is_warned_of(folder: Path) -> None:
+    for path in folder.glob("est/ada/*.lab"):
+        path.rename(path.with_name(f"{path.stem}_estimate.lab"))
+    with pytest.warns(MirflowWarning, match="system 'ada' has no track in common: nearest are 't00' of the reference"):
+        run(folder)
+
+
+def test_folders_without_a_track_in_common_are_told_by_evaluate(folder: Path) -> None:
+    (folder / "ref").rename(folder / "other")
+    for path in folder.glob("other/*.lab"):
+        path.rename(path.with_name(f"{path.stem}_ref.lab"))
+    message = "no track in common: nearest are 't00_ref' of the reference and 't00'; call the files alike"
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.evaluate_paths(folder / "other", folder / "est" / "ada", "chord")

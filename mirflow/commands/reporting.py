@@ -58,6 +58,7 @@ def report_command(
     Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
     that can be listened to.
     """
+    from ..progress import progress_for
     from ..report.page import write_page
 
     begun = time.perf_counter()
@@ -70,6 +71,7 @@ def report_command(
         root=roots or None,
         title=title,
         references=not without_references,
+        progress=progress_for(),
     )
     for note in page.notes:
         click.echo(note, err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import counted
-from .exits import FAILED, INTERRUPTED
+from ..interruption import Interrupted
+from .exits import FAILED
 from .output import choose_format, emit, for_people, output_options, tables_of
 from .reading import check_existing, chosen_annotator, reading_options, typed
 
@@ -48,6 +50,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="What a failed cell means.")
 @click.option("--dry-run", is_flag=True, help="Say what would be computed, and compute nothing.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
+@click.option("--prune", is_flag=True, help="Cells that PIPELINE no longer names may leave the store.")
 @click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
 @click.pass_context
@@ -61,6 +64,7 @@ def run_command(
     on_error: str | None,
     dry_run: bool,
     force: bool,
+    prune: bool,
     primary: bool,
     quiet: bool,
 ) -> None:
@@ -86,15 +90,24 @@ def run_command(
             workers=workers,
             force=force,
             on_error=on_error,
+            prune=prune or (_ask if sys.stdin.isatty() and sys.stderr.isatty() else False),
             progress=progress_for(quiet=quiet),
             guarded=True,
         )
-    except KeyboardInterrupt:
-        click.echo("interrupted; what was computed is kept: run the same command to go on", err=True)
-        context.exit(INTERRUPTED)
+    except (Interrupted, KeyboardInterrupt) as stop:
+        stop = stop if isinstance(stop, Interrupted) else Interrupted()
+        click.echo(f"{stop}; what was computed is kept: run the same command to go on", err=True)
+        context.exit(stop.code)
     _print_report(report, quiet, primary)
     if report.failed:
         context.exit(FAILED)
+
+
+def _ask(said: str) -> bool:
+    """Whether what would leave the store may go."""
+    if click.confirm(f"{said}. Go on", err=True):
+        return True
+    raise click.ClickException("nothing was run, and the store is as it was")
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
@@ -104,19 +117,39 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     from ..report.problems import problem_lines
 
     boards = read_store(report.store)
-    shown = {} if quiet else _print_results(report.store, boards, primary)
+    idle = not report.published and not any(map(_has_computed, report.evaluations))
+    shown = _print_results(report.store, boards, primary) if not quiet and (primary or not idle) else {}
     for evaluation in report.evaluations:
-        if not quiet:
+        if not quiet and not idle:
             _print_summary(evaluation, shown.get(evaluation.plan.name))
-        if _worth_telling(evaluation):
+        if _worth_telling(evaluation) and not idle:
             name = evaluation.plan.name
             for line in problem_lines(name, find_problems(boards[name])):
                 click.echo(f"  {line}", err=True)
+    if idle:
+        if not quiet or report.failed:
+            click.echo(_idle_line(report), err=True)
+        return
     if any(map(_worth_telling, report.evaluations)):
         click.echo(f"  all of them: mirflow show {_quoted(report.store)} --problems", err=True)
     if not quiet:
         state = "written" if report.published else "unchanged"
         click.echo(f"{_below(report.store)} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+
+
+def _has_computed(evaluation: EvaluationReport) -> bool:
+    """Whether anything was scored, or had been by an interrupted run."""
+    return any(count for name, count in evaluation.counts.items() if name not in ("reused", "removed"))
+
+
+def _idle_line(report: RunReport) -> str:
+    """What there is where nothing had to be done."""
+    cells = sum(sum(evaluation.status.values()) for evaluation in report.evaluations)
+    failed = sum(evaluation.failed for evaluation in report.evaluations)
+    store = _quoted(report.store)
+    lacking = f" ({failed} without a score: mirflow show {store} --problems)" if failed else ""
+    held = f"{_below(report.store)} has all {counted(cells, 'cell')}{lacking}"
+    return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
 def _worth_telling(evaluation: EvaluationReport) -> bool:

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import contextlib
+import multiprocessing
 import os
 import signal
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver, resource_tracker
+from multiprocessing.connection import Connection
 from typing import Any
 
 from ..annotations.schema import kind_of
 from ..cells import Cells
 from ..errors import RunError, SchedulerError, UnreadableError
+from ..interruption import deferred
 from ..readers.sources import Source
 from .block import score_block
 from .work import BlockWork
@@ -123,11 +129,16 @@ def _execute_locally(works: Sequence[BlockWork], todo: Sequence[int], scheduler:
         dask.compute(*blocks, scheduler=scheduler, optimize_graph=False, **how)
 
 
-def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) -> None:
-    import multiprocessing
-    from concurrent.futures import ProcessPoolExecutor
-    from concurrent.futures.process import BrokenProcessPool
+class _Pool(ProcessPoolExecutor):
+    """Worker processes, which are started when blocks are submitted: none may be left half started."""
 
+    def submit(self, *args: Any, **keywords: Any) -> Any:
+        """Give a task to a worker."""
+        with deferred():
+            return super().submit(*args, **keywords)
+
+
+def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) -> None:
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(_PRELOAD))
     _start_forkserver()
@@ -141,14 +152,19 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
     while fruitless < FRUITLESS_TRIES and len(finished) < len(works):
         todo = [number for number in range(len(works)) if number not in finished]
         before = len(finished)
-        pool = ProcessPoolExecutor(min(workers, len(todo)), mp_context=context, initializer=_ignore_interrupt)
+        # The workers live as long as this end of the pipe is open, however this process ends.
+        theirs, ours = context.Pipe(duplex=False)
+        pool = _Pool(min(workers, len(todo)), context, _work_as_long_as, (theirs,))
         try:
             _execute_locally(works, todo, "processes", note, pool=pool, chunksize=1)
         except BrokenProcessPool:
             # A killed worker breaks the whole pool; what had come back is kept, the rest is tried in a new one.
             fruitless = fruitless + 1 if len(finished) == before else 0
         finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            with deferred():
+                ours.close()
+                pool.shutdown(cancel_futures=True)
+                theirs.close()
     if len(finished) < len(works):
         left = len(works) - len(finished)
         raise RunError(
@@ -157,19 +173,34 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
         )
 
 
-def _start_forkserver() -> None:
-    """Ctrl-C reaches every process of the terminal; it must not hit the server of workers while it starts."""
-    from multiprocessing import forkserver
+def _work_as_long_as(theirs: Connection) -> None:
+    """What a worker does first: leave Ctrl-C to the process that was started, and end when that one is gone."""
+    # It reaches every process of the terminal; only the one that was started answers to it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
 
-    with _single_threaded():
-        if threading.current_thread() is not threading.main_thread():
-            forkserver.ensure_running()
-            return
-        usual = signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+def _end_with(theirs: Connection) -> None:
+    """Wait for the end of a pipe that nobody writes to, and end this process with it, whatever it is doing."""
+    with contextlib.suppress(EOFError, OSError):
+        theirs.recv_bytes()
+    os._exit(0)
+
+
+def _start_forkserver() -> None:
+    """Start the server of workers so that no signal that reaches every process of the terminal hits it.
+
+    They are blocked, which processes inherit, and not ignored: this process answers to them afterwards. Starting the
+    tracker of resources unblocks Ctrl-C, to which the tracker itself does not answer.
+    """
+    with _single_threaded(), deferred():
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
         try:
+            resource_tracker.ensure_running()
+            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
             forkserver.ensure_running()
         finally:
-            signal.signal(signal.SIGINT, usual)
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextlib.contextmanager
@@ -185,11 +216,6 @@ def _single_threaded() -> Iterator[None]:
     finally:
         for name in added:
             del os.environ[name]
-
-
-def _ignore_interrupt() -> None:
-    """Ctrl-C reaches every process of the terminal; only the one that was started answers to it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) -> None:

@@ -12,7 +12,7 @@ from ..errors import AnnotationError, MirflowError, MirflowWarning
 from ..plan import Caution, Reference
 from ..readers.jams import annotators_of
 from ..readers.levels import gather_levels, has_levels
-from ..readers.meeting import NAMED, Truths
+from ..readers.meeting import NAMED, Apart, Truths, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern
 from ..readers.sources import FileSource, Source, as_asked
@@ -32,6 +32,7 @@ Gather = Callable[[Sequence[Match], str, Sequence[str], Reading], Sequence[tuple
 
 LONE_SYSTEM = "estimate"
 LONE_TRACK = "track"
+_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +92,8 @@ def discover(
     _place_references(discovery, references, troubles)
     _place_estimates(discovery, estimates, shared, troubles)
     discovery.systems = _chosen(evaluation, discovery, entrants, troubles)
+    if not troubles:
+        _meet_tracks(evaluation, discovery, troubles)
     if not troubles:
         _meet_names(evaluation, resolved, discovery)
     discovery.tracks = sorted({*discovery.references, *(track for _, track in discovery.estimates)})
@@ -335,6 +338,11 @@ def _chosen(evaluation: Evaluation, discovery: Discovery, entrants: Entrants, tr
     if evaluation.systems is None:
         if not found and entrants.reference_systems:
             troubles.append((("estimates", "path"), f"finds the reference only: {evaluation.estimates.path!r}"))
+        empty = entrants.empty_folders(found) if found else []
+        if empty:
+            some = ", ".join(map(repr, empty[:_SHOWN])) + (", ..." if len(empty) > _SHOWN else "")
+            message = f"left out, as nothing in their folders fits {evaluation.estimates.path!r}: {some}"
+            discovery.warn(evaluation.name, Caution(f"{message}; under systems: they would count as missing"))
         return list(found)
     named = SYSTEM in Pattern(evaluation.estimates.path).names
     if found == [LONE_SYSTEM] and len(evaluation.systems) == 1 and not named:
@@ -343,6 +351,42 @@ def _chosen(evaluation: Evaluation, discovery: Discovery, entrants: Entrants, tr
     listed = evaluation.systems
     discovery.estimates = {key: source for key, source in discovery.estimates.items() if key[0] in listed}
     return list(listed)
+
+
+def _meet_tracks(evaluation: Evaluation, discovery: Discovery, troubles: list[Trouble]) -> None:
+    """Refuse an evaluation none of whose estimates has a reference; say which systems have none of these."""
+    own: dict[str, list[str]] = {}
+    for system, track in discovery.estimates:
+        own.setdefault(system, []).append(track)
+    apart = {name: tracks for name, tracks in own.items() if discovery.references.keys().isdisjoint(tracks)}
+    if not discovery.references or not apart:
+        return
+    for system, tracks in apart.items():
+        found = nearest_names(discovery.references, tracks)
+        message = f"{found}; {_remedy(evaluation, found)}"
+        if len(apart) == len(own):
+            troubles.append((("estimates", "path"), message))
+            return
+        discovery.warn(evaluation.name, Caution(f"system {system!r} has {message}", system))
+
+
+def _remedy(evaluation: Evaluation, apart: Apart) -> str:
+    """What to write in the pipeline, so that names meet."""
+    written = []
+    for key, side, around in (
+        ("reference", evaluation.reference, apart.around_reference),
+        ("estimates", evaluation.estimates, apart.around_estimate),
+    ):
+        if around is None or "/" in "".join((*around, apart.reference)):
+            return "call the files alike, or write what stands around the names into the pattern, as in {track}_x.lab"
+        filled = side.path
+        for place in ("{track}", "{track:path}"):
+            filled = filled.replace(place, f"{around[0]}{place}{around[1]}")
+        if any(around):
+            if filled == side.path:
+                return "call the tracks alike on both sides"
+            written.append(f"{key}: {filled}")
+    return f"write {' and '.join(written)}" if written else "call the tracks alike on both sides"
 
 
 def _meet_names(evaluation: Evaluation, resolved: Resolved, discovery: Discovery) -> None:

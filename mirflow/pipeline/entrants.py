@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -102,15 +102,47 @@ class Entrants:
 
     def _stands(self, system: str) -> bool:
         """Whether the folder or file is there that has the system's name in the pattern of the estimates."""
+        return next(self._places(system), None) is not None
+
+    def empty_folders(self, found: Sequence[str]) -> list[str]:
+        """Names in the place of a system of which nothing was `found`: the folders are empty, or hold other files.
+
+        Where that place is the root itself, anything may be beside the systems: there only what is empty is meant.
+        """
         steps = self.evaluation.estimates.path.split("/")
-        last = next((place for place, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
+        last = _place_of_system(steps)
+        if last is None or last == len(steps) - 1 or ":path}" in "/".join(steps[: last + 1]):
+            return []
+        pattern = Pattern("/".join(steps[: last + 1]))
+        taken = {*found, *(name.partition("/")[0] for name in found), *self.known, *self.reference_systems}
+        references = {parent for path in self.references for parent in Path(path).parents}
+        names: dict[str, None] = {}
+        for path in sorted(self._places("*")):
+            hidden = path.name.startswith(".") and not steps[last].startswith(".")
+            if hidden or not path.is_dir() or path in references or (last == 0 and any(path.iterdir())):
+                continue
+            base = Path("/") if pattern.text.startswith("/") else Path(self.root)
+            values = pattern.match(path.relative_to(base).as_posix())
+            if values is not None and values[SYSTEM] not in taken:
+                names[values[SYSTEM]] = None
+        return list(names)
+
+    def _places(self, system: str) -> Iterator[Path]:
+        """What stands in the place of a system in the pattern of the estimates; ``*``: of any."""
+        steps = self.evaluation.estimates.path.split("/")
+        last = _place_of_system(steps)
         if last is None:
-            return False
+            return iter(())
         parts = _PLACEHOLDER.split("/".join(steps[: last + 1]))
         text = "".join(_wild(part, system) for part in parts)
         # A path under the root, or an absolute one.
         base = Path("/") if text.startswith("/") else Path(self.root)
-        return next(base.glob(text.lstrip("/")), None) is not None
+        return base.glob(text.lstrip("/"))
+
+
+def _place_of_system(steps: Sequence[str]) -> int | None:
+    """The first step of a path with the placeholder of the system."""
+    return next((place for place, step in enumerate(steps) if f"{{{SYSTEM}" in step), None)
 
 
 def _wild(part: str, system: str) -> str:
@@ -118,7 +150,7 @@ def _wild(part: str, system: str) -> str:
     if not part.startswith("{"):
         return glob.escape(part)
     filled = fill(part, {SYSTEM: system})
-    return "*" if filled == part else glob.escape(filled)
+    return "*" if filled == part or system == "*" else glob.escape(filled)
 
 
 def _plain(path: str) -> str:

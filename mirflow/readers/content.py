@@ -8,11 +8,14 @@ import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
+from time import sleep, time_ns
 
 from ..errors import UnreadableError
 
 _ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
 _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
+_COARSE = 2_000_000_000
+_TICK = 10_000_000
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
 
 
@@ -87,6 +90,21 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
     except OSError as error:
         raise unreadable(path, error, name) from None
     return status.st_size, status.st_mtime_ns
+
+
+def modified_of(status: os.stat_result) -> int:
+    """Time of modification in ns; of a file that is too new for it to tell a later change, minus the time now.
+
+    A file system that counts whole seconds (FAT: two) gives a file that is written twice within one the same time
+    both times. Until its clock has moved on, no time is told that could come again, and the file is read again next
+    time. Others count the ticks of the kernel, which take at most `_TICK`; that is waited for.
+    """
+    modified, now = status.st_mtime_ns, time_ns()
+    if modified % 1_000_000_000 == 0:
+        return -now if abs(now - modified) < _COARSE else modified
+    if 0 <= now - modified < _TICK:
+        sleep((modified + _TICK - now) * 1e-9)
+    return modified
 
 
 def unreadable(path: str | Path, error: OSError, name: str | None = None) -> UnreadableError:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher, get_close_matches
 from itertools import chain
 from types import MappingProxyType
 
@@ -25,6 +26,8 @@ NAMED = ("ranking", "judgements", "labels")
 """Kinds whose two sides meet by names."""
 _FILES = ("ranking", "judgements")
 """Those whose names may be of files."""
+_LOOKED_AT, _COMPARED = 20, 500
+"""Names that others are sought for, and others that each is compared with where none holds it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
 """What a name is of, and what an estimate does with it; candidates that nobody judged are told query by query."""
 
@@ -251,6 +254,74 @@ def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> di
         message = f"{both}, when folders and suffixes are left out: call tracks alike on both sides"
         raise AnnotationError(message, path=path or None)
     return called
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Names of tracks of two sides that have none in common.
+
+    Parameters
+    ----------
+    reference, estimate : str
+        Two that are nearly the same.
+    around_reference, around_estimate : (str, str) or None
+        What stands before and behind the name on each side, if most names would meet without it.
+    """
+
+    reference: str
+    estimate: str
+    around_reference: tuple[str, str] | None = None
+    around_estimate: tuple[str, str] | None = None
+
+    def __str__(self) -> str:
+        return f"no track in common: nearest are {self.reference!r} of the reference and {self.estimate!r}"
+
+
+def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
+    """Why names of tracks do not meet; neither side is empty.
+
+    Examples
+    --------
+    >>> nearest_names(["one", "two"], ["one_estimate", "two_estimate"]).around_estimate
+    ('', '_estimate')
+    """
+    own, others = list(references), list(estimates)
+    known = set(others)
+    best, most = Apart(own[0], others[0]), -1.0
+    for name in own[:_LOOKED_AT]:
+        near = _nearest(name, others)
+        core, one, other = _common(name, near)
+        met = sum(
+            name.startswith(one[0]) and name.endswith(one[1]) and _exchange(name, one, other) in known for name in own
+        )
+        # One name in common may be chance, if it is a short part of both.
+        sure = bool(core) and 2 * met >= min(len(own), len(others)) and (met > 1 or 2 * len(core) >= len(name))
+        likeness = met + SequenceMatcher(None, name, near, autojunk=False).ratio()
+        if likeness > most:
+            best, most = (Apart(name, near, one, other) if sure else Apart(name, near)), likeness
+    return best
+
+
+def _nearest(name: str, others: Sequence[str]) -> str:
+    """The name that is nearly this one: that holds it or is held by it, or is most like it."""
+    held = [other for other in others if name in other or other in name]
+    if held:
+        return min(held, key=lambda other: abs(len(other) - len(name)))
+    folded = [other for other in others if other.casefold() == name.casefold()]
+    return (folded or get_close_matches(name, others[:_COMPARED], n=1, cutoff=0.0) or [others[0]])[0]
+
+
+def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
+    """The part that two names have in common, and what stands around it in each."""
+    found = SequenceMatcher(None, name, other, autojunk=False).find_longest_match()
+    core = name[found.a : found.a + found.size].strip("_-. ")
+    one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))
+    return core, (one[0], one[2]), (other_one[0], other_one[2])
+
+
+def _exchange(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
+    """A name with what stands around others in the place of what stands around its own."""
+    return other[0] + name[len(one[0]) : len(name) - len(one[1])] + other[1]
 
 
 def _renamed(labels: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:

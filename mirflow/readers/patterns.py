@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from ..errors import AnnotationError
+from .content import modified_of
 
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _NAME = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<path>:path)?")
@@ -28,7 +29,7 @@ class Match:
     values : tuple of str
         Of the pattern's placeholders, in the order of :attr:`Pattern.names`.
     size, modified : int
-        In bytes and ns; -1 and 0 for a link that leads nowhere.
+        In bytes and ns (`content.modified_of`); -1 and 0 for a link that leads nowhere.
     """
 
     path: str
@@ -218,7 +219,7 @@ def _stat(entry: os.DirEntry[str] | Path) -> tuple[int, int]:
         status = entry.stat()
     except OSError:
         return -1, 0
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, modified_of(status)
 
 
 def _regex(text: str, bound: Mapping[str, str]) -> re.Pattern[str]:

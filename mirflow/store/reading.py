@@ -50,6 +50,22 @@ def read_group(path: str | Path, name: str) -> GroupContent:
     return from_current(path, lambda folder: _read(folder, path, name))
 
 
+def group_names(path: str | Path) -> tuple[str, ...]:
+    """Names of the evaluations of a store.
+
+    Raises
+    ------
+    StoreError
+        If there is no such store, or it cannot be read.
+    """
+
+    def names(folder: Path) -> tuple[str, ...]:
+        with reading(path):
+            return tuple(sorted(open_checked(folder, path).group_keys()))
+
+    return from_current(path, names)
+
+
 def _read(folder: Path, path: str | Path, name: str) -> GroupContent:
     with reading(path):
         root = open_checked(folder, path)

@@ -10,6 +10,7 @@ from ...analysis.scoreboard import Scoreboard
 from ...annotations.schema import kind_of
 from ...metrics.base import Convention, get_task
 from ...plan import EvaluationPlan
+from ...progress import Progress
 from .comparing import Comparer, Track
 from .files import Files
 from .judging import Judge
@@ -74,6 +75,7 @@ def add_evaluation(
     lost: Collection[str] = (),
     *,
     references: bool = True,
+    progress: Progress | None = None,
 ) -> Drawn:
     """Read and explain some tracks of an evaluation.
 
@@ -95,6 +97,8 @@ def add_evaluation(
         Systems of stores whose files cannot be found.
     references : bool
         Whether references are shown, and what follows from them.
+    progress : Progress or None
+        Told of each track.
     """
     number = len(timelines.evaluations)
     drawn = Drawn()
@@ -103,11 +107,12 @@ def add_evaluation(
     judge = Judge(conventions, kind_of(files[0].plan.task).name, asked, others, timelines.verdicts)
     comparer = Comparer(board.systems, files, judge, rules, shelf, timelines.vocabulary, lost, references)
     for name in tracks:
-        if not comparer.has(name):
-            continue
-        track = timelines.tracks.setdefault(name, Track())
-        track.evaluations[number] = comparer.compare(name, track)
-        drawn.tracks += 1
+        if comparer.has(name):
+            track = timelines.tracks.setdefault(name, Track())
+            track.evaluations[number] = comparer.compare(name, track)
+            drawn.tracks += 1
+        if progress is not None:
+            progress.advance(1)
     drawn.rules, drawn.able = judge.rules, judge.able
     return drawn
 

@@ -15,6 +15,7 @@ from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import find_metrics
 from ...annotations.schema import TASK_KINDS
 from ...errors import QueryError, UnknownNameError
+from ...progress import Progress
 from .blocks import Blocks, to_json
 from .bundle import assemble
 from .contents import describe_evaluation, describe_stores, main_metrics
@@ -57,6 +58,7 @@ def write_page(
     root: Roots = None,
     title: str | None = None,
     references: bool = True,
+    progress: Progress | None = None,
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
 
@@ -79,6 +81,8 @@ def write_page(
     references : bool
         Whether the annotations that the page holds include the references. Without them timelines show the estimates
         alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
+    progress : Progress or None
+        Told of the stages, and of each track whose timeline is drawn.
 
     Returns
     -------
@@ -96,31 +100,34 @@ def write_page(
     """
     wanted = _wanted(timelines)
     check_output(Path(output))
-    boards, origins = read_origins(store, root)
-    # As in the pipeline files, where they are known; what these no longer name comes last.
-    planned = [name for one in origins for name in one.found.plans]
-    boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
-    asked = _asked(boards, metrics)
-    first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
-    drawn = _draw(boards, asked, first, wanted, origins, references)
-    blocks = Blocks()
-    evaluations = _evaluations(boards, first, drawn, blocks, origins, references)
-    places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
-    name = store_names(store)
-    heading = title or page_title(boards)
-    contents = {
-        "title": heading,
-        "name": name,
-        "mirflow": version("mirflow"),
-        "stores": [one.as_json() for one in origins],
-        "evaluations": evaluations,
-        "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
-        "verdicts": list(drawn.verdicts),
-        "timelines": places,
-    }
-    tab = title or f"{heading} ({name})"
-    data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
-    write_output(Path(output), data)
+    with progress or Progress() as shown:
+        shown.stage("reading the scores")
+        boards, origins = read_origins(store, root)
+        # As in the pipeline files, where they are known; what these no longer name comes last.
+        planned = [name for one in origins for name in one.found.plans]
+        boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
+        asked = _asked(boards, metrics)
+        first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
+        drawn = _draw(boards, asked, first, wanted, origins, references, shown)
+        shown.stage("writing the page")
+        blocks = Blocks()
+        evaluations = _evaluations(boards, first, drawn, blocks, origins, references)
+        places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
+        name = store_names(store)
+        heading = title or page_title(boards)
+        contents = {
+            "title": heading,
+            "name": name,
+            "mirflow": version("mirflow"),
+            "stores": [one.as_json() for one in origins],
+            "evaluations": evaluations,
+            "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
+            "verdicts": list(drawn.verdicts),
+            "timelines": places,
+        }
+        tab = title or f"{heading} ({name})"
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
+        write_output(Path(output), data)
     notes = tuple(dict.fromkeys(one.note for one in drawn.evaluations if one.note))
     if dropped:
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
@@ -188,6 +195,7 @@ def _draw(
     wanted: str,
     origins: Sequence[Origin],
     references: bool,
+    progress: Progress,
 ) -> Timelines:
     """Timelines of all evaluations whose annotations are still there."""
     timelines, shelf = Timelines(), Shelf()
@@ -205,7 +213,12 @@ def _draw(
         tracks = tracks_wanted(board, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
         others = [board.metrics[place] for place in dict.fromkeys([*shown, *range(len(board.metrics))])]
         gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
-        drawn = add_evaluation(timelines, board, files, tracks, asked[name], others, shelf, gone, references=references)
+        progress.start(len(tracks))
+        drawn = add_evaluation(
+            *(timelines, board, files, tracks, asked[name], others, shelf, gone),
+            references=references,
+            progress=progress,
+        )
         drawn.note = lost
         if len(tracks) < len(board.tracks):
             some = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."
