@@ -66,7 +66,7 @@ class Answer:
     low, high : float64 (systems, metrics, groups) or None
         The ends of confidence intervals, where they were asked for.
     like_best : bool (systems, metrics, groups) or None
-        Whether a system does not differ significantly from the best one, where that was asked for.
+        Whether a system is not told apart from the best one, where that was asked for.
     """
 
     systems: list[str]

@@ -57,7 +57,7 @@ class ExtraAnswer:
     low, high : float64 (systems, groups, extra dims) or None
         Ends of confidence intervals, NaN where there is none.
     like_best : bool (systems, groups, extra dims) or None
-        Whether a system does not differ significantly from the best one.
+        Whether a system is not told apart from the best one.
     """
 
     metric: str

@@ -93,7 +93,7 @@ def compare_command(
     """Compare every two systems in STORE; several stores are asked as one.
 
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
-    common; systems that share a letter do not differ.
+    common; systems that share a letter are not told apart.
     """
     from ..analysis.query import choose, headline_metric
     from ..analysis.question import Question

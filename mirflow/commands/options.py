@@ -166,7 +166,7 @@ def showing_options(command: Command) -> Command:
             is_flag=False,
             flag_value=0.95,
             metavar="[LEVEL]",
-            help="Mark the systems that do not differ significantly from the best. Default level: 0.95.",
+            help="Mark the systems that are not told apart from the best. Default level: 0.95.",
         ),
         click.option(
             "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."

@@ -29,7 +29,7 @@ class Figure(str):
     best : bool
         Whether it is the best of those that it is compared with.
     marked : bool
-        Whether it does not differ significantly from the best.
+        Whether it is not told apart from the best one.
 
     Examples
     --------

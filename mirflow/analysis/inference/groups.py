@@ -1,4 +1,4 @@
-"""Groups of systems that do not differ: the bars of a critical-difference diagram, the letters of a table."""
+"""Groups of systems that are not told apart: the bars of a critical-difference diagram, the letters of a table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def significance_groups(different: Bool, order: Sequence[int] | None = None) -> 
     Returns
     -------
     list of list of int
-        Every two systems that do not differ share a set, and every system has one. The best system's set comes first.
+        Every two systems that are not told apart share a set, and every system has one. The best system's comes first.
         Where systems differ from some rank distance on, as after a test on mean ranks, these are all such sets;
         in general only as many as are needed, since there can be exponentially many.
 
@@ -65,7 +65,7 @@ def _extend(alike: Bool, seeds: list[int]) -> list[int]:
 
 
 def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
-    """The letters of each system: two systems that share one do not differ (Piepho 2004).
+    """The letters of each system: two systems that share one are not told apart (Piepho 2004).
 
     Parameters
     ----------
