@@ -44,6 +44,7 @@ _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
+    "too_late": "error",
     "negative": "error",
     "reversed": "error",
     "overlap": "error",

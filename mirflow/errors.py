@@ -39,6 +39,24 @@ def place_of(path: str, line: int | None) -> str:
     return f"{path}:{line}" if found is None else f"{found[1]}:{line} {found[2]}"
 
 
+_LONGEST = 1000
+"""Characters of a line of a message."""
+
+
+def _shortened(line: str) -> str:
+    """A line of a message; of one that is too long both ends.
+
+    Examples
+    --------
+    >>> _shortened("x" * 5000).count("x"), len(_shortened("x" * 5000))
+    (800, 830)
+    """
+    if len(line) <= _LONGEST:
+        return line
+    kept = _LONGEST * 2 // 5
+    return f"{line[:kept]} ... {len(line) - 2 * kept} more characters ... {line[-kept:]}"
+
+
 class AnnotationError(MirflowError, ValueError):
     """An annotation cannot be used.
 
@@ -64,6 +82,8 @@ class AnnotationError(MirflowError, ValueError):
         super().__init__(self._located())
 
     def _located(self) -> str:
+        # A message is for people, in one line of a terminal or a cell of a store, whatever a file holds.
+        self.message = "\n".join(map(_shortened, self.message.split("\n")))
         if self.path is None:
             return self.message if self.line is None else f"line {self.line}: {self.message}"
         return f"{place_of(self.path, self.line)}: {self.message}"

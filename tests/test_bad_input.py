@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import random
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -10,8 +12,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
+from mirflow.check import check_paths
 from mirflow.cli import cli
 from mirflow.commands import exits
+from mirflow.errors import AnnotationError, UnreadableError
+from mirflow.readers.content import read_bytes
 from mirflow.status import Status
 from tests.datasets import write_dataset, write_pipeline
 
@@ -288,3 +293,114 @@ def test_a_damaged_store_is_told_by_every_command(
     assert result.exit_code == exits.STORE, result.output
     assert "is damaged" in result.stderr
     assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_pipe_in_the_place_of_a_file_does_not_hang_a_run(folder: Path) -> None:
+    path = folder / "est" / "ada" / "t01.lab"
+    path.unlink()
+    os.mkfifo(path)
+    assert run(folder).exit_code == 3
+    status, message, _, _ = cell(folder)
+    assert status in (Status.unreadable, Status.missing_estimate)
+    assert "est/ada/t01.lab" in message or "no estimate" in message
+
+
+@pytest.mark.parametrize("what", ["a pipe", "a device"])
+@pytest.mark.parametrize("suffix", [".lab", ".jams", ".mid", ".wav", ".matrix", ".run", ".npy"])
+def test_only_files_are_read(tmp_path: Path, suffix: str, what: str) -> None:
+    path = tmp_path / f"a{suffix}"
+    if what == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    task = {".mid": "transcription", ".wav": "separation", ".lab": "chord", ".jams": "chord"}.get(suffix, "retrieval")
+    read = mirflow.load if task != "retrieval" else mirflow.load_collection
+    with pytest.raises(AnnotationError, match=rf"a\{suffix}: cannot be read: is {what}, not a file"):
+        read(str(path), task=task)
+
+
+def test_what_a_file_gives_counts_and_not_what_it_is_said_to_hold() -> None:
+    status = Path("/proc/self/status")  # said to hold nothing
+    assert b"Name:" in read_bytes(status, 2**20)
+    with pytest.raises(UnreadableError, match="too large"):
+        read_bytes(status, 100)
+
+
+@pytest.mark.parametrize(
+    ("task", "convention", "line"),
+    [
+        ("chord", "mir_eval", "4 1e300 G"),
+        ("chord", "mirex2013", "4 1e300 G"),
+        ("chord", "decibel", "4 1e300 G"),
+        ("segment", "mir_eval", "4 1e300 B"),
+        ("segment", "mirex", "4 1e300 B"),
+        ("hierarchy", "mir_eval", "4 1e300 B"),
+        ("beat", "mir_eval", "-1e300"),
+        ("onset", "mirex", "-1e300"),
+        ("alignment", "mir_eval", "1e300"),
+        ("transcription", "mir_eval", "4 1e300 440"),
+        ("melody", "mirex", "1e300 440"),
+        ("multipitch", "mir_eval", "-1e300 440"),
+    ],
+)
+def test_what_is_no_time_is_refused_before_it_is_computed_with(
+    tmp_path: Path, task: str, convention: str, line: str
+) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text(f"{line}\n")
+    with pytest.raises(AnnotationError, match=r"a\.txt:1: .*not in seconds, as it is beyond 1e\+09"):
+        mirflow.evaluate(str(path), str(path), task, convention=convention)
+    (checked,) = check_paths([path], task, convention=convention)
+    assert ("error", "too_late") in [(found.severity, found.rule) for found in checked.problems]
+
+
+def test_one_late_row_of_a_melody_does_not_fill_the_memory(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("0,440\n100000,440\n")
+    with pytest.raises(AnnotationError, match=r"10000001 frames of 2 samples, more than 2097152: are the times in s"):
+        mirflow.evaluate(str(path), str(path), "melody", convention="mirex")
+    melody = mirflow.load(str(path), task="melody")
+    with pytest.raises(AnnotationError, match=r"10000000 frames of 0\.01 s are more than 4194304; choose a longer hop"):
+        mirflow.align([melody, melody], grid={"hop": 0.01})
+
+
+def test_thousands_of_labels_take_no_gigabytes(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{row / 10:.1f} {(row + 1) / 10:.1f} s{row}\n" for row in range(20_000)))
+    tracemalloc.start()
+    try:
+        scores = mirflow.evaluate(str(path), str(path), "segment")
+        assert tracemalloc.get_traced_memory()[1] < 100 * 2**20
+    finally:
+        tracemalloc.stop()
+    assert scores.score.sel(metric="adjusted_mutual_information").item() == 1.0
+
+
+def test_a_hierarchy_of_too_many_segments_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("".join(f"{row} {row + 1} s{row}\n" for row in range(10_000)))
+    with pytest.raises(
+        AnnotationError, match="10000 segments in the reference and 10000 in the estimate are more than"
+    ):
+        mirflow.evaluate(str(path), str(path), "hierarchy")
+
+
+def test_messages_stay_short_whatever_a_file_holds(folder: Path) -> None:
+    estimate(folder, "0 5 " + "x" * 1_000_000 + "\n")
+    assert run(folder).exit_code == 3
+    status, message, _, _ = cell(folder)
+    assert status == Status.invalid
+    assert "not a chord" in message
+    assert len(message) < 2000
+
+
+def test_columns_that_leave_out_what_is_needed_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("0,1,440\n")
+    for task, columns, message in (
+        ("transcription", {"start": 0, "end": 1}, "no column holds 'pitch'; declare it in columns"),
+        ("transcription", {"start": 0, "pitch": 2}, "no column holds '(end|duration)'"),
+        ("melody", {"time": 0}, "no column holds 'frequency'"),
+    ):
+        with pytest.raises(AnnotationError, match=rf"a\.csv:1: {message}"):
+            mirflow.load(str(path), task=task, columns=columns)

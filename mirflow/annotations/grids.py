@@ -9,9 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.frames import frame_times, frames_before, sample
+from ..kernels.frames import frame_times, grid_frames, sample
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .annotation import Annotation, to_ragged
+from .schema import LATEST
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -144,7 +145,7 @@ def _interval_grid(rows: Ragged, grid: GridSpec, hop: float | None) -> tuple[Flo
 
 def _frames(end: float, hop: float) -> Float:
     zero = np.zeros(1)
-    return frame_times(zero, hop, frames_before(zero, hop, np.array([end])))
+    return frame_times(zero, hop, np.array([grid_frames(end, hop)]))
 
 
 def _event_grid(rows: Ragged, grid: GridSpec, hop: float | None) -> Float:
@@ -153,8 +154,11 @@ def _event_grid(rows: Ragged, grid: GridSpec, hop: float | None) -> Float:
         raise AnnotationError(
             "events meet on the grid union or {hop: seconds}; the reference's times hold only its own"
         )
+    if hop is None:
+        return np.unique(time)
     # The last event needs a frame of its own, hence the nudge past it.
-    return np.unique(time) if hop is None else _frames(float(np.nextafter(time.max(initial=0.0), np.inf)), hop)
+    last = min(float(time.max(initial=0.0)), 2 * LATEST)
+    return _frames(float(np.nextafter(last, np.inf)), hop)
 
 
 def _counts(rows: Ragged, times: Float) -> Int:

@@ -9,7 +9,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ..ragged import Bool, Float, Ragged, rows_of
-from .schema import TIMES, Kind
+from .schema import LATEST, TIMES, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +73,11 @@ def _not_finite(rows: Ragged) -> Bool:
     return _any([~np.isfinite(time) for time in times], len(times[0]))
 
 
+def _too_late(rows: Ragged) -> Bool:
+    times = _times(rows)
+    return _any([np.isfinite(time) & (np.abs(time) > LATEST) for time in times], len(times[0]))
+
+
 def _negative(rows: Ragged) -> Bool:
     times = _times(rows)
     return _any([time < 0 for time in times], len(times[0]))
@@ -106,6 +111,12 @@ _INTERVAL = "{start} to {end} s"
 _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = MappingProxyType(
     {
         "finite": ("not_finite", _not_finite, f"time is not finite: {_INTERVAL}", "time is not finite: {time}"),
+        "in_seconds": (
+            "too_late",
+            _too_late,
+            f"time is not in seconds, as it is beyond {LATEST:g}: {{start}} to {{end}}",
+            f"time is not in seconds, as it is beyond {LATEST:g}: {{time}}",
+        ),
         "not_negative": ("negative", _negative, f"time is negative: {_INTERVAL}", "time is negative: {time} s"),
         "not_reversed": ("reversed", _reversed, f"interval ends before it starts: {_INTERVAL}", ""),
         "positive": ("zero_length", _zero_length, "interval has no length: {start} s", ""),
@@ -133,8 +144,8 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     Returns
     -------
     dict of str to Finding
-        Only what was found: ``not_finite``, ``negative``, ``reversed``, ``zero_length``, ``unsorted``, ``duplicate``,
-        ``overlap``, ``gap``.
+        Only what was found: ``not_finite``, ``too_late``, ``negative``, ``reversed``, ``zero_length``, ``unsorted``,
+        ``duplicate``, ``overlap``, ``gap``.
 
     Examples
     --------

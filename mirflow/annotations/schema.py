@@ -87,21 +87,21 @@ KINDS = MappingProxyType(
                 ("event",),
                 (Variable("time", "float64", "time of the event", "s"), _LABEL),
                 ("beat", "downbeat", "onset", "alignment"),
-                ("finite", "not_negative", "sorted", "distinct"),
+                ("finite", "in_seconds", "not_negative", "sorted", "distinct"),
             ),
             Kind(
                 "intervals",
                 ("segment",),
                 (_START, _END, Variable("label", "str", "label")),
                 ("chord", "segment"),
-                ("finite", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
+                ("finite", "in_seconds", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
             ),
             Kind(
                 "hierarchy",
                 ("level", "segment"),
                 (_START, _END, Variable("label", "str", "label")),
                 ("hierarchy",),
-                ("finite", "not_negative", "not_reversed", "positive"),
+                ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
             ),
             Kind(
                 "notes",
@@ -114,7 +114,7 @@ KINDS = MappingProxyType(
                     _LABEL,
                 ),
                 ("transcription",),
-                ("finite", "not_negative", "not_reversed", "positive"),
+                ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
             ),
             Kind(
                 "series",
@@ -125,7 +125,7 @@ KINDS = MappingProxyType(
                     Variable("voicing", "float64", "degree of voicing", optional=True),
                 ),
                 ("melody",),
-                ("finite", "not_negative", "sorted"),
+                ("finite", "in_seconds", "not_negative", "sorted"),
             ),
             Kind(
                 "multipitch",
@@ -135,7 +135,7 @@ KINDS = MappingProxyType(
                     Variable("frequency", "float64", "fundamental frequency", "Hz"),
                 ),
                 ("multipitch",),
-                ("finite", "not_negative"),
+                ("finite", "in_seconds", "not_negative"),
             ),
             Kind(
                 "patterns",
@@ -199,7 +199,7 @@ KINDS = MappingProxyType(
                     Variable("pitch", "float64", "pitch", "MIDI", optional=True),
                 ),
                 ("score_following",),
-                ("finite", "not_negative"),
+                ("finite", "in_seconds", "not_negative"),
             ),
             Kind(
                 "audio",
@@ -214,6 +214,9 @@ KINDS = MappingProxyType(
 
 TASK_KINDS = MappingProxyType({task: kind.name for kind in KINDS.values() for task in kind.tasks})
 TIMES = ("time", "start", "end")
+LATEST = 1e9
+"""Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
+nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
 
 
 def kind_of(task: str) -> Kind:

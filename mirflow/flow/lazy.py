@@ -13,7 +13,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..errors import AnnotationError, UnknownNameError
-from ..kernels.frames import frames_before
+from ..kernels.frames import grid_frames
 from ..ragged import Column, Float, Int, concatenate
 from ..readers.sources import Source
 from ..readers.stems import StemsSource
@@ -142,7 +142,7 @@ def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.
     if hop is None or collection.kind != "intervals":
         raise AnnotationError("a collection of intervals is aligned on frames: grid={'hop': seconds}")
     blocks, sizes, ends, vocabulary = _extents(collection)
-    frames = int(frames_before(np.zeros(1), hop, np.array([ends.max(initial=0.0)]))[0])
+    frames = grid_frames(float(ends.max(initial=0.0)), hop)
     parts = [_delayed_codes(block, hop, frames, vocabulary) for block in blocks]
     arrays = {
         name: da.concatenate(

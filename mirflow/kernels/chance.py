@@ -8,6 +8,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from ..ragged import Float, Int
 from .contingency import Table, cross
 from .sums import sum_by
+from .timeline import batches
 
 _NEGLIGIBLE = 37.0
 """Terms are left out where all of them together have a probability below ``exp(-37)``, or 1e-16."""
@@ -16,6 +17,12 @@ _AT_ONCE = 1 << 15
 """How many terms are worked on at once: what stays in the cache."""
 
 _CELLS_AT_ONCE = 1 << 20
+
+_MANY_CELLS = 1 << 22
+"""Of a larger table cells are grouped by their two sums: 2,000 classes against as many."""
+
+_TABULATED = 1 << 20
+"""Counts whose ``n * log(n)`` is looked up."""
 
 
 def expected_mutual_information(table: Table) -> Float:
@@ -46,13 +53,39 @@ def expected_mutual_information(table: Table) -> Float:
     >>> bool(np.isclose(expected_mutual_information(tabulate(side, side))[0], np.log(2)))
     True
     """
-    pair, row, column = cross(table)
-    result = np.zeros(len(pair))
-    for start in range(0, len(pair), _CELLS_AT_ONCE):
+    cells = table.left.counts * table.right.counts
+    found = np.zeros(len(cells))
+    for part in batches(cells, _CELLS_AT_ONCE):
+        if cells[part].max(initial=0) > _MANY_CELLS:  # and then it is a pair alone
+            left, right = (side.frames[side.pair == part.start] for side in (table.left, table.right))
+            found[part] = _of_many(left, right, float(table.frames[part.start]))
+        else:
+            pair, row, column = cross(table, part)
+            expected = _of_parts(table.left.frames[row], table.right.frames[column], table.frames[pair])
+            found[part] = sum_by(pair - part.start, expected, part.stop - part.start)
+    return found
+
+
+def _of_parts(left: Float, right: Float, frames: Float) -> Float:
+    """The expectations of many cells."""
+    result = np.zeros(len(frames))
+    for start in range(0, len(frames), _CELLS_AT_ONCE):
         part = slice(start, start + _CELLS_AT_ONCE)
-        left, right = table.left.frames[row[part]], table.right.frames[column[part]]
-        result[part] = _of_cells(left, right, table.frames[pair[part]])
-    return sum_by(pair, result, len(table.frames))
+        result[part] = _of_cells(left[part], right[part], frames[part])
+    return result
+
+
+def _of_many(left: Float, right: Float, frames: float) -> float:
+    """The expectation of one table with millions of cells, from the distinct pairs of a row's and a column's sum.
+
+    Classes of different sizes take frames: among N of them there are at most ``2 * N`` such pairs.
+    """
+    (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in (left, right))
+    every, found = np.full(len(columns), frames), 0.0
+    for row, times in zip(rows.tolist(), row_times.tolist(), strict=True):
+        expected = _of_parts(np.full(len(columns), row), columns, every)
+        found += times * float((column_times * expected).sum())
+    return found
 
 
 def _of_cells(left: Float, right: Float, frames: Float) -> Float:
@@ -64,12 +97,16 @@ def _of_cells(left: Float, right: Float, frames: Float) -> Float:
     expected = np.zeros(len(mean))
     # Cells of about equal width at once, padded to a size that each cell has by itself: so each sum's order is its own.
     sizes = _padded(width)
-    information = _information(int((least + sizes).max(initial=1)))
+    most = int((least + sizes).max(initial=1))
+    information = _information(np.arange(most if most <= _TABULATED else 0))
     for size in np.unique(sizes).tolist():
         members = np.flatnonzero(sizes == size)
         for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
             part = members[start : start + step]
-            known = sliding_window_view(information, size)[least[part]]
+            if most <= _TABULATED:
+                known = sliding_window_view(information, size)[least[part]]
+            else:
+                known = _information(least[part][:, None] + np.arange(size))
             expected[part] = _expected(small[part], large[part], frames[part], least[part], known)
     result: Float = (mean * logarithm + expected) / frames
     return result
@@ -92,10 +129,10 @@ def _padded(width: Int) -> Int:
     return padded
 
 
-def _information(size: int) -> Float:
-    """``n * log(n)`` for all n below `size`."""
-    count = np.arange(size, dtype=np.float64)
-    return count * np.log(np.maximum(count, 1.0))
+def _information(count: Int) -> Float:
+    """``n * log(n)``."""
+    number = count.astype(np.float64)
+    return number * np.log(np.maximum(number, 1.0))
 
 
 def _expected(small: Float, large: Float, frames: Float, least: Int, information: Float) -> Float:

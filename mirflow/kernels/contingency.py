@@ -119,19 +119,21 @@ def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[Clas
     return Classes(owner, key - owner * size, sum_by(place, count.astype(np.float64), len(key)), of_pair), place
 
 
-def cross(table: Table) -> tuple[Int, Int, Int]:
-    """All cells of the tables, empty ones too.
+def cross(table: Table, pairs: slice) -> tuple[Int, Int, Int]:
+    """All cells of the tables of some neighbouring pairs, empty ones too.
 
     Returns
     -------
     pair, row, column : int64 (cells,)
     """
-    columns = table.right.counts[table.left.pair]
+    first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
+    pair = table.left.pair[first:last]
+    columns = table.right.counts[pair]
     row = rows_of(columns)
-    start = (np.cumsum(table.right.counts) - table.right.counts)[table.left.pair]
+    start = (np.cumsum(table.right.counts) - table.right.counts)[pair]
     offset = np.cumsum(columns) - columns
     column = np.arange(len(row)) - np.repeat(offset - start, columns)
-    return table.left.pair[row], row, column
+    return pair[row], row + first, column
 
 
 def restrict(table: Table, kept: Bool) -> Table:

@@ -4,8 +4,31 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import AnnotationError
 from ..ragged import Float, Int, offsets_of, ranges, rows_of
 from .timeline import rank
+
+MOST_FRAMES = 2**22
+"""Of a grid that is laid out in memory: more than eleven hours of 10 ms."""
+
+
+def grid_frames(end: float, hop: float) -> int:
+    """How many frames from 0 s on lie before an end.
+
+    Raises
+    ------
+    AnnotationError
+        If there are more than `MOST_FRAMES`: a single late time would fill the memory.
+
+    Examples
+    --------
+    >>> grid_frames(0.3, 0.1)
+    3
+    """
+    if not end <= MOST_FRAMES * hop:
+        message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
+        raise AnnotationError(f"{message}; choose a longer hop, or see whether {end:g} is a time in seconds")
+    return int(frames_before(np.zeros(1), hop, np.array([end]))[0])
 
 
 def frames_before(start: Float, hop: float, time: Float) -> Int:

@@ -7,7 +7,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ..annotations.schema import LATEST
+
 Array = npt.NDArray[Any]
+
+BOUNDED = f"must be finite, and not beyond {LATEST:g}"
+
+
+def are_times(times: npt.ArrayLike) -> bool:
+    """Whether all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
+
+    Examples
+    --------
+    >>> are_times([0.0, 12.5]), are_times([0.0, 1e300]), are_times([np.nan])
+    (True, False, False)
+    """
+    return bool((np.abs(times) <= LATEST).all())
 
 
 def validate_intervals(intervals: Array) -> None:

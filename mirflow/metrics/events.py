@@ -14,9 +14,9 @@ from ..errors import MirflowWarning
 from ..kernels.greedy import match_nearest_first
 from ..kernels.matching import match, match_greedily
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base.flaws import Problem, set_aside
+from .base.flaws import Problem, impossible_times, set_aside
 from .base.task import Cleaned
-from .checks import Array, validate_events
+from .checks import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0
 """Later events, in seconds, are taken for a wrong unit."""
@@ -55,8 +55,7 @@ def clean(rows: Ragged) -> Cleaned:
             lambda item: f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds: {times[item]}",
         )
     ]
-    if "not_finite" in findings:
-        problems.insert(0, (findings["not_finite"].items, lambda item: findings["not_finite"].describe(rows, item)))
+    problems = impossible_times(findings, rows) + problems
     irregular = np.zeros(len(times), dtype=np.bool_)
     for name in _ACCEPTABLE:
         if name in findings:
@@ -183,5 +182,5 @@ def validate_pair(reference: Array, estimate: Array, what: str, stacklevel: int)
             warnings.warn(f"{name} {what} are empty.", MirflowWarning, stacklevel=stacklevel + 1)
     for side in (reference, estimate):
         validate_events(side, MAX_TIME)
-        if not np.isfinite(side).all():
-            raise ValueError("Event times must be finite")
+        if not are_times(side):
+            raise ValueError(f"Event times {BOUNDED}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError, UnreadableError
-from .content import decode, digest_of, read_bytes
+from .content import decode, digest_of, open_file, read_bytes
 from .options import Reading
 from .ranker import Ranker
 from .tables import Key, demand, name_files
@@ -65,6 +65,7 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     InvalidAnnotationError
         If it is not square, or there are not as many names.
     """
+    open_file(path, name).close()
     try:
         distances = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from pathlib import Path
+from io import BufferedReader
 from typing import Any
 
 import numpy as np
 
 from ..errors import InvalidAnnotationError, UnreadableError
 from ..ragged import Float
-from .content import file_stat, unreadable
+from .content import file_stat, open_file, unreadable
 
 # What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
 _PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<told>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
@@ -142,6 +142,7 @@ class FileSignal:
     def _open(self) -> Any:
         from soundfile import SoundFile, SoundFileError
 
+        open_file(self.path, self.name).close()  # libsndfile waits for whoever writes a pipe
         try:
             return SoundFile(self.path)
         except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and nobody says how it is coded
@@ -198,7 +199,7 @@ def digest_file(path: str, name: str = "") -> str:
         If it cannot be read.
     """
     try:
-        with Path(path).open("rb") as file:
+        with BufferedReader(open_file(path, name or path)) as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
     except OSError as error:
         raise unreadable(path, error, name) from None

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import codecs
+import errno
 import hashlib
 import os
 import re
+import stat
 from collections.abc import Sequence
+from io import FileIO
 from pathlib import Path
 from time import sleep, time_ns
 
@@ -17,6 +20,32 @@ _JSON = re.compile(rb'(\xef\xbb\xbf)?\s*\{\s*"')
 _COARSE = 2_000_000_000
 _TICK = 10_000_000
 _WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE, codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)
+
+
+def open_file(path: str | Path, name: str | None = None) -> FileIO:
+    """A regular file, opened for reading without a buffer.
+
+    A pipe may never end and a device may never stop: either would hang a run or fill the memory.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there, not permitted, or no regular file.
+    """
+    try:
+        # A pipe that nobody writes would block already when it is opened.
+        number = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        mode = os.fstat(number).st_mode
+        if stat.S_ISREG(mode):
+            return FileIO(number)
+        os.close(number)
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    what = "a pipe" if stat.S_ISFIFO(mode) else "a device"
+    message = f"cannot be read: is {what}, not a file; write what comes from it to a file first"
+    raise UnreadableError(message, path=name or path)
 
 
 def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> bytes:
@@ -35,17 +64,31 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
     UnreadableError
         If it is not there, not a file, not permitted or too large.
     """
-    try:
-        with Path(path).open("rb", buffering=0) as file:
-            size = os.fstat(file.fileno()).st_size
-            if size > max_bytes:
-                limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
-                raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
-            data = file.readall()
-    except OSError as error:
-        raise unreadable(path, error, name) from None
+    with open_file(path, name) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            # What a file is said to hold and what it gives differ while somebody writes it, and under /proc.
+            data = b"" if size > max_bytes else _read_up_to(file, max(size, 4096), max_bytes + 1)
+        except OSError as error:
+            raise unreadable(path, error, name) from None
+    size = max(size, len(data))
+    if size > max_bytes:
+        limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
+        raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
     _demand_unpacked(data, name or path)
     return data
+
+
+def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:
+    """The bytes of a file, at most so many of them."""
+    data = file.read(min(expected + 1, most))
+    parts = [data]
+    read = len(data)
+    while data and read < most:
+        data = file.read(min(2**20, most - read))
+        parts.append(data)
+        read += len(data)
+    return b"".join(parts)
 
 
 def _demand_unpacked(data: bytes, name: str | Path) -> None:

@@ -14,7 +14,7 @@ from ..annotations.annotation import Annotation, Attribute
 from ..annotations.schema import KINDS
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
-from .headings import demand_read, is_known, named_columns
+from .headings import WAYS, demand_read, is_known, named_columns
 from .hertz import to_hertz
 from .layouts import NEEDED, demand_columns, guess_task, is_number, look
 from .options import COLUMNS, KEYS, DelimitedOptions, Last
@@ -250,10 +250,21 @@ def _places(
     for column in places:
         if column not in known:
             raise InvalidAnnotationError(f"{kind} have no column {column!r}; {suggest(column, known)}", path=name)
-    needed = COLUMNS[kind][0]
-    if needed not in places and not (kind == "series" and options.hop):
-        raise InvalidAnnotationError(f"no column holds {needed!r}; declare it in columns", path=name, line=line)
+    _demand_declared(kind, places, options, name, line)
     return places
+
+
+def _demand_declared(
+    kind: str, places: Mapping[str, int], options: DelimitedOptions, name: str | Path, line: int
+) -> None:
+    """Raise unless the columns are there that rows of the kind cannot do without."""
+    counted = {"time"} if kind == "series" and options.hop else set()  # frames that are counted need no times
+    ways = (("start",),) if kind in ("intervals", "hierarchy") else WAYS[kind]  # a list of boundaries has no ends
+    wanted = [set(names) - counted for names in ways]
+    if not any(names <= places.keys() for names in wanted):
+        missing = min((sorted(names - places.keys()) for names in wanted), key=len)
+        message = f"no column holds {' and '.join(map(repr, missing))}; declare it in columns"
+        raise InvalidAnnotationError(message, path=name, line=line)
 
 
 def _demand_clear(kind: str, first: Sequence[str], name: str | Path, line: int, *, keyed: bool) -> None:

@@ -90,7 +90,7 @@ _WITHOUT_NUMBERS: Mapping[str, tuple[Collection[str], str]] = {
 }
 """Kind -> columns of which any says how the names of a row are meant, and what its numbers would be."""
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*")
-_NEEDED: Mapping[str, tuple[Collection[str], ...]] = {
+WAYS: Mapping[str, tuple[Collection[str], ...]] = {
     "notes": (("start", "end", "pitch"), ("start", "duration", "pitch")),
     "intervals": (("start", "end"), ("start", "duration")),
     "hierarchy": (("start", "end"), ("start", "duration")),
@@ -176,7 +176,7 @@ def named_columns(
 looks like melody (time, frequency): say task melody; or declare columns: {time: time}
     """
     places = find_columns(kind, ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind], header)
-    needed = [("track",) * keyed + tuple(way) for way in _NEEDED[kind]]
+    needed = [("track",) * keyed + tuple(way) for way in WAYS[kind]]
     if not any(set(way) <= set(places) for way in needed):
         raise InvalidAnnotationError(_unnamed(kind, header, needed[0], places), path=name, line=line)
     if "end" in places:
@@ -262,7 +262,7 @@ def _kind_of(header: Sequence[str]) -> str:
     found = {}
     for kind in ("intervals", "notes", "series", "events", "labels"):
         places = find_columns(kind, COLUMNS[kind], header)
-        if any(set(way) <= set(places) for way in _NEEDED[kind]):
+        if any(set(way) <= set(places) for way in WAYS[kind]):
             found[kind] = len(places)
     return max(found, key=lambda kind: found[kind]) if found else ""
 

@@ -7,6 +7,7 @@ decoded, so that several annotators of one file cost one read.
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +21,7 @@ from ..annotations.annotation import Annotation, Attribute
 from ..errors import InvalidAnnotationError, UnreadableError
 from .content import digest_of, file_stat, read_bytes
 from .namespaces import NAMESPACES
-from .observations import Observations
+from .observations import Observations, number_or_nan
 from .options import Reading
 from .positions import select_beats
 from .selection import Choice, annotator_names, choose, list_choices
@@ -85,6 +86,7 @@ class _Columns(msgspec.Struct):
     confidence: list[Any] = msgspec.field(default_factory=list)
 
 
+_MOST_DIGITS = 308  # of a double
 _FILES = msgspec.json.Decoder(_File)
 _TEXTS = msgspec.json.Decoder(list[_TextObservation])
 _NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
@@ -119,7 +121,10 @@ class JamsFile:
         where = f"annotations[{place}].data"
         choice = self.choices[place]
         attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
-        held = self._observations(self.headers[place], where)
+        try:
+            held = self._observations(self.headers[place], where)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:  # what is skipped over is not looked into
+            raise UnreadableError(f"{where}: is not JSON: {error}", path=self.name) from None
         annotation = held.annotation(reading.kind, choice.namespace, attrs, self.name, where)
         return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
 
@@ -239,21 +244,27 @@ def _decode_file(data: bytes, name: str) -> _File:
     except msgspec.ValidationError as error:
         raise UnreadableError(f"is not a JAMS file: {error}", path=name) from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        if b"NaN" in data or b"Infinity" in data:
-            return _FILES.decode(_without_constants(data, name))
-        raise _broken(str(error), data, name) from None
+        plain = _without_constants(data, name) if b"NaN" in data or b"Infinity" in data else data
+        if plain == data:
+            raise _broken(str(error), data, name) from None
+        return _decode_file(plain, name)
 
 
 def _without_constants(data: bytes, name: str) -> bytes:
     """JSON with null for NaN and infinities, which Python's own encoder writes although JSON has none."""
     try:
-        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None))
+        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    except UnicodeDecodeError as error:
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # encoding meets halves of surrogate pairs
         raise _broken(str(error), data, name) from None
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
+
+
+def _whole(digits: str) -> int | float:
+    """A number without a fraction; one that is larger than any double is infinite, as with one."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
 
 def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
@@ -271,9 +282,9 @@ def file_attrs(metadata: Any) -> dict[str, Attribute]:
     attrs: dict[str, Attribute] = {}
     if not isinstance(metadata, Mapping):
         return attrs
-    duration = metadata.get("duration")
-    if isinstance(duration, (int, float)) and not isinstance(duration, bool):
-        attrs["duration"] = float(duration)
+    duration = number_or_nan(metadata.get("duration"))
+    if math.isfinite(duration):
+        attrs["duration"] = duration
     for key in ("title", "artist"):
         if isinstance(metadata.get(key), str) and metadata[key]:
             attrs[key] = metadata[key]

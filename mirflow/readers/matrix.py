@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from pathlib import Path
+from io import BufferedReader
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
-from .content import decode, digest_of, unreadable
+from .content import decode, digest_of, open_file, unreadable
 from .matrixhead import Head, split_row
 from .options import Reading
 from .ranker import Ranker
@@ -122,7 +122,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> Table:
 
         return open_array(path, reading, name)
     try:
-        with Path(path).open("rb") as file:
+        with BufferedReader(open_file(path, name)) as file:
             head = Head(file, reading, name)
             columns, rows = head.read()
     except OSError as error:

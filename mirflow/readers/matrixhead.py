@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BufferedReader
+from io import BufferedIOBase
 
 from ..errors import InvalidAnnotationError
 from .content import decode
@@ -20,7 +20,7 @@ _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv
 class Head:
     """Everything above the rows of a matrix."""
 
-    file: BufferedReader
+    file: BufferedIOBase
     reading: Reading
     name: str
     separator: str = "\t"
@@ -36,7 +36,7 @@ class Head:
         title = True
         while (text := self._next()) is not None:
             self.separator = self.reading.delimited.separator or next((c for c in "\t,;" if c in text), "whitespace")
-            fields = split_row(text, self.separator)
+            fields = split_row(text, self.separator) or [""]
             if fields[0].lower() == _CORNER and files:
                 return self._columns(fields[1:], files)
             if title and len(fields) > 2:

@@ -6,6 +6,7 @@ pretty_midi reads them, and with it most of the field. A note that nothing ends 
 
 from __future__ import annotations
 
+import re
 import struct
 from collections import defaultdict
 from collections.abc import Iterator
@@ -29,8 +30,12 @@ if TYPE_CHECKING:
 
 _DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
 _DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file says otherwise
-MOST_BYTES = 2**24
-"""Larger files hold millions of messages, each of which takes half a kilobyte when decoded."""
+MOST_BYTES = 2**22
+"""Larger files hold millions of messages, each of which takes some microseconds and 300 bytes when decoded."""
+_MOST_TICKS = 2**28
+"""What the four bytes that a number may have can say."""
+# Each byte of a number that goes on for ever makes it larger, and the next one slower. Text may have such bytes, too.
+_ENDLESS = re.compile(rb"[\x80-\xff]{4096}")
 
 _HEADER = b"MThd"
 _BROKEN = (OSError, EOFError, ValueError, LookupError, TypeError, AttributeError, struct.error)
@@ -88,12 +93,17 @@ def _decode(data: bytes, name: str | Path) -> mido.MidiFile:
     if len(data) > MOST_BYTES:
         limit = f"{len(data) / 2**20:.0f} MB is over the limit of {MOST_BYTES / 2**20:.0f} MB for MIDI files"
         raise UnreadableError(f"too large: {limit}", path=name)
+    if _ENDLESS.search(data):
+        raise UnreadableError("is not a MIDI file: holds a number that does not end", path=name)
     try:
-        return mido.MidiFile(file=BytesIO(data))
+        file = mido.MidiFile(file=BytesIO(data))
     except EOFError:
         raise UnreadableError("is not a whole MIDI file: it ends in the middle", path=name) from None
     except (*_BROKEN, mido.KeySignatureError) as error:
         raise UnreadableError(f"is not a MIDI file: {error}", path=name) from None
+    if any(message.time >= _MOST_TICKS for track in file.tracks for message in track):
+        raise UnreadableError("is not a MIDI file: holds a time of more than four bytes", path=name)
+    return file
 
 
 @dataclass(frozen=True, slots=True)

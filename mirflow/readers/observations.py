@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import reprlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -58,7 +59,7 @@ class Observations:
             columns = {"start": self.time, "end": ends_of(self.time, self.duration)}
         elif namespace == "beat_position" and self.values:
             held = [value.get("measure") if isinstance(value, Mapping) else None for value in self.values]
-            bars = np.array([_number_or_nan(value) for value in held], dtype=np.float64)
+            bars = np.array([number_or_nan(value) for value in held], dtype=np.float64)
             columns |= {} if np.isnan(bars).any() else {"bar": bars}
         return Annotation(kind, columns, labels, attrs=attrs)
 
@@ -91,7 +92,7 @@ class Observations:
 
     def _strengths(self, column: str) -> dict[str, Column]:
         """The confidences as a column of that name, if every observation has one."""
-        strengths = [_number_or_nan(value) for value in self.confidence]
+        strengths = [number_or_nan(value) for value in self.confidence]
         told = len(strengths) == len(self.values) and not np.isnan(strengths).any()
         return {column: np.array(strengths, dtype=np.float64)} if told else {}
 
@@ -119,10 +120,10 @@ class Observations:
         return np.array(self._each(values, f"value.{key}", name, where), dtype=np.float64)
 
     def _each(self, values: Sequence[Any], what: str, name: str, where: str) -> list[float]:
-        numbers = [_number_or_nan(value) for value in values]
+        numbers = [number_or_nan(value) for value in values]
         for item, (number, value) in enumerate(zip(numbers, values, strict=True)):
             if math.isnan(number):
-                raise InvalidAnnotationError(f"{where}[{item}].{what}: not a number: {value!r}", path=name)
+                raise InvalidAnnotationError(f"{where}[{item}].{what}: not a number: {shown(value)}", path=name)
         return numbers
 
 
@@ -133,12 +134,38 @@ def signed_frequency(value: Any) -> Any:
     frequency, voiced = value.get("frequency"), value.get("voiced")
     if isinstance(voiced, bool) and not voiced and frequency is None:
         return 0.0  # what is not voiced needs no frequency, and some trackers write NaN
-    number = _number_or_nan(frequency)
+    number = number_or_nan(frequency)
     return -abs(number) if voiced is False else number
 
 
-def _number_or_nan(value: Any) -> float:
-    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else math.nan
+def shown(value: Any) -> str:
+    """A value as a message shows it: of long ones the two ends, of whole numbers of many digits no digit.
+
+    Examples
+    --------
+    >>> shown("C:maj"), shown(10**5000)
+    ("'C:maj'", 'an integer of more than 4,000 digits')
+    """
+    try:
+        return reprlib.repr(value)
+    except ValueError:
+        return "an integer of more than 4,000 digits"
+
+
+def number_or_nan(value: Any) -> float:
+    """A value as a number; NaN for what is none, or too large to be one.
+
+    Examples
+    --------
+    >>> number_or_nan(3), number_or_nan("3"), number_or_nan(10**400)
+    (3.0, nan, nan)
+    """
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
 
 
 def ends_of(time: Float, duration: Float) -> Float:

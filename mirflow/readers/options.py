@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
-from ..annotations.schema import KINDS, kind_of
+import numpy as np
+
+from ..annotations.schema import KINDS, LATEST, kind_of
 from ..errors import AnnotationError, UnknownNameError
 from ..ragged import Float
 from .namespaces import NAMESPACES, namespace_kind
@@ -118,6 +121,8 @@ class DelimitedOptions:
             raise AnnotationError(f"not what stands before decimals: {self.decimal!r}; write '.' or ','")
         if self.decimal == "," == self.separator:
             raise AnnotationError("commas cannot stand between columns and before decimals; declare another delimiter")
+        if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
+            raise AnnotationError(f"not a time unit: {self.time_unit!r}; the number after the @ is out of range")
         known = {name for names in COLUMNS.values() for name in names} | {*KEYS}
         for name, _ in self.columns:
             if name not in known:
@@ -144,9 +149,10 @@ class DelimitedOptions:
 
     def seconds(self, times: Float) -> Float:
         """Times as they stand in a file, in seconds."""
-        if self.hop:
-            return times * self.hop
-        return times if self.divisor == 1.0 else times / self.divisor
+        with np.errstate(over="ignore"):  # what becomes infinite is told of when it is scored
+            if self.hop:
+                return times * self.hop
+            return times if self.divisor == 1.0 else times / self.divisor
 
     def has_decimal_commas(self, separator: str) -> bool:
         """Whether commas stand before decimals in a file whose columns are so separated.

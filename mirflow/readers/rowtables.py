@@ -17,6 +17,7 @@ from .matrixhead import name_items
 from .options import COLUMNS, KEYS, Reading
 from .tables import Key, demand, demand_key
 from .tags import are_no_tags, has_numbers
+from .text import stack_levels
 
 _CHECKS: Mapping[str, str] = MappingProxyType(
     {
@@ -75,7 +76,10 @@ class RowTable:
             rows = []
         if not self.header and not options.columns:
             demand_width(rows, self.reading.kind, self.reading.task, max(self.layout.places.values()) + 1, self.name)
-        annotation = as_annotation(self.reading.kind, rows, self.layout, options, attrs, self.name)
+        kind = "intervals" if self.reading.kind == "hierarchy" else self.reading.kind
+        annotation = as_annotation(kind, rows, self.layout, options, attrs, self.name)
+        if self.reading.kind == "hierarchy":
+            annotation = stack_levels([annotation])
         if self.reading.kind in _CHECKS:
             module, _, function = _CHECKS[self.reading.kind].partition(":")
             annotation = getattr(importlib.import_module(f"{__package__}.{module}"), function)(annotation, self.name)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from io import RawIOBase
-from pathlib import Path
+from io import BufferedReader, RawIOBase
 from typing import overload
 
 from ..errors import UnreadableError
-from .content import decode, unreadable
+from .content import decode, open_file, unreadable
 from .tables import Key, demand
 
 
@@ -80,7 +79,7 @@ class Spans:
             limit = f"{size / 2**20:.0f} MB of {key.track!r} are over the limit of {self.max_bytes / 2**20:.0f} MB"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
         try:
-            with Path(self.path).open("rb", buffering=0) as file:
+            with open_file(self.path, self.name) as file:
                 return b"".join(_read(file, span) for span in spans)
         except OSError as error:
             raise unreadable(self.path, error, self.name) from None
@@ -182,7 +181,7 @@ def index_rows(
     begin = first = stop = last = 0
     end = start
     try:
-        with Path(path).open("rb") as file:
+        with BufferedReader(open_file(path, name)) as file:
             file.seek(start)
             for number, text in enumerate(file, line):
                 before, end = end, end + len(text)

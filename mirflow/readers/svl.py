@@ -23,6 +23,10 @@ from .options import Reading
 
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
 _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
+MOST_TIMES = 100
+"""How many times as large as its file a layer may be when it is decompressed: layers of random points are 10 times."""
+_SMALL = 2**20
+_ATTRIBUTES = ("frame", "value", "duration", "level", "label")
 
 
 def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
@@ -67,7 +71,8 @@ def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> An
         what = _KINDS[reading.kind]
         there = ", ".join(str(layer) for layer in document.layers) or "no layer that can be read"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
-    return fitting[0].annotation(reading.kind, name)
+    with np.errstate(over="ignore"):  # times that become infinite are told of when they are scored
+        return fitting[0].annotation(reading.kind, name)
 
 
 def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
@@ -75,13 +80,16 @@ def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
     if not data.startswith(b"BZh"):
         return data
     stream = bz2.BZ2Decompressor()
+    most = min(max_bytes, max(MOST_TIMES * len(data), _SMALL))
     try:
-        text = stream.decompress(data, max_length=max_bytes)
+        text = stream.decompress(data, max_length=most)
     except (OSError, ValueError) as error:
         raise UnreadableError(f"cannot be decompressed: {error}", path=name) from None
     if not stream.eof:
-        limit = f"{max_bytes / 2**20:.0f} MB"
-        why = f"too large: more than {limit} when decompressed" if len(text) >= max_bytes else "it ends in the middle"
+        limit = f"more than {most / 2**20:.0f} MB when decompressed, {MOST_TIMES} times its size"
+        if most == max_bytes:
+            limit = f"more than {most / 2**20:.0f} MB when decompressed (max_bytes raises the limit)"
+        why = f"too large: {limit}" if len(text) >= most else "it ends in the middle"
         raise UnreadableError(why, path=name)
     return text
 

@@ -25,11 +25,13 @@ QUALITY_NAMES = (
 )
 """Every quality that may be written; `maj11` has no agreed meaning and is refused when it is encoded."""
 
-_DEGREE = r"(?:b*|#*)(?:1[0-3]?|[2-9])"
-_DEGREES = rf"\(\*?{_DEGREE}(?:,\*?{_DEGREE})*\)"
+# Each character can be read in one way only, and is never read again: a label is parsed in time linear in its length.
+_ACCIDENTALS = "(?:b++|#++)?+"
+_DEGREE = rf"{_ACCIDENTALS}(?:1[0-3]?+|[2-9])"
+_DEGREES = rf"\(\*?+{_DEGREE}(?:,\*?+{_DEGREE})*+\)"
 CHORD_RE = re.compile(
     r"(?:(?P<no_root>[NX])"
-    r"|(?P<root>[A-G](?:b*|#*))"
+    rf"|(?P<root>[A-G]{_ACCIDENTALS})"
     rf"(?::(?!/|\Z)(?P<quality>{'|'.join(QUALITY_NAMES)})?(?P<degrees>{_DEGREES})?)?"
     rf"(?:/(?P<bass>{_DEGREE}))?)\Z"
 )

@@ -57,7 +57,7 @@ def test_cells_and_classes_are_what_counting_gives(pairs: list[tuple[Labels, Lab
 @given(pairs_of_labels)
 def test_all_cells_are_the_products_of_the_classes(pairs: list[tuple[Labels, Labels]]) -> None:
     table = of_labels(pairs)
-    pair, row, column = cross(table)
+    pair, row, column = cross(table, slice(0, len(pairs)))
     found = list(zip(pair.tolist(), table.left.code[row].tolist(), table.right.code[column].tolist(), strict=True))
     assert found == [
         (index, a, b) for index, (one, other) in enumerate(pairs) for a in sorted(set(one)) for b in sorted(set(other))
@@ -114,3 +114,19 @@ def test_information_by_chance_of_a_pair_is_the_same_to_the_bit_in_any_batch(pai
     together = expected_mutual_information(of_labels([pairs[i] for i in order]))
     alone = np.array([expected_mutual_information(of_labels([pairs[i]]))[0] for i in order])
     assert together.tobytes() == alone.tobytes()
+
+
+def test_thousands_of_classes_take_no_table_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    pairs = [(rng.integers(0, 60, 400).tolist(), rng.integers(0, 50, 400).tolist()) for _ in range(3)]
+    whole = expected_mutual_information(of_labels(pairs))
+    for limit in ("_MANY_CELLS", "_CELLS_AT_ONCE"):
+        monkeypatch.setattr(f"mirflow.kernels.chance.{limit}", 100)
+    np.testing.assert_allclose(expected_mutual_information(of_labels(pairs)), whole, rtol=1e-13)
+
+
+def test_long_tables_take_no_list_of_all_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = of_labels([([0] * 300 + [1] * 500, [0, 1] * 400)])
+    listed = expected_mutual_information(table)
+    monkeypatch.setattr("mirflow.kernels.chance._TABULATED", 10)
+    assert expected_mutual_information(table).tolist() == listed.tolist()

@@ -165,7 +165,7 @@ def test_bad_intervals_are_refused_as_by_mir_eval(reference: Annotation, estimat
     ("intervals", "named", "message"),
     [
         ([[0.0, 2.0]], ["C", "G"], r"^1 intervals need as many labels, got 2$"),
-        ([[0.0, np.nan], [0.5, 2.0]], ["C", "G"], r"^Interval times must be finite$"),
+        ([[0.0, np.nan], [0.5, 2.0]], ["C", "G"], r"^Interval times must be finite, and not beyond 1e\+09$"),
         # one chord within itself
         ([[0.0, 1.5], [0.5, 1.0], [1.0, 2.0]], ["C", "C", "C"], r"^Chord Intervals must not overlap$"),
     ],
@@ -180,7 +180,7 @@ def test_what_mir_eval_scores_by_accident_or_trips_over_is_refused(
 def test_a_reference_must_be_finite_but_an_estimate_may_go_on_for_ever() -> None:
     endless, finite = np.array([[0.0, np.inf]]), np.array([[0.0, 2.0]])
     assert chord.evaluate(finite, ["C"], endless, ["C"])["root"] == 1.0
-    with pytest.raises(ValueError, match=r"^Interval times must be finite$"):
+    with pytest.raises(ValueError, match=r"^Interval times must be finite, and not beyond 1e\+09$"):
         chord.evaluate(endless, ["C"], finite, ["C"])
 
 

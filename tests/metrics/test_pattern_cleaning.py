@@ -39,8 +39,8 @@ def test_rows_without_any_note_are_empty() -> None:
 @pytest.mark.parametrize(
     ("bad", "item", "message"),
     [
-        ([[A], [[(0.0, np.nan)]]], 2, "onset and pitch of a note must be finite: 0.0, nan"),
-        ([[A], [[(np.inf, 60.0)], B]], 2, "onset and pitch of a note must be finite: inf, 60.0"),
+        ([[A], [[(0.0, np.nan)]]], 2, "onset and pitch of a note must be finite, and not beyond 1e+09: 0.0, nan"),
+        ([[A], [[(np.inf, 60.0)], B]], 2, "onset and pitch of a note must be finite, and not beyond 1e+09: inf, 60.0"),
         ([[A], [], [B]], 2, "pattern 2 has no notes"),
         ([[A], [[]]], 1, "pattern 2 has no notes"),  # the last note stands for what comes after it
         ([[], [A], []], 0, "pattern 1 has no notes"),

@@ -206,7 +206,7 @@ def test_frames_need_a_length(size: float) -> None:
 
 
 def test_times_far_too_late_for_frames_are_refused() -> None:
-    times = np.array([[0.0, 1e12]])
+    times = np.array([[0.0, 1e8]])
     for call in (segment.pairwise, segment.evaluate):
         with pytest.raises(ValueError, match=r"frames of 0\.1 s"):
             call(times, ["a"], times, ["a"])
@@ -215,5 +215,5 @@ def test_times_far_too_late_for_frames_are_refused() -> None:
 def test_a_reference_must_be_finite_but_an_estimate_may_go_on_for_ever() -> None:
     endless, finite = np.array([[0.0, np.inf]]), np.array([[0.0, 2.0]])
     assert segment.evaluate(finite, ["a"], endless, ["a"])["F-measure@0.5"] == 1.0
-    with pytest.raises(ValueError, match=r"^Interval times must be finite$"):
+    with pytest.raises(ValueError, match=r"^Interval times must be finite, and not beyond 1e\+09$"):
         segment.evaluate(endless, ["a"], finite, ["a"])

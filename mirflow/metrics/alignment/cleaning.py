@@ -10,7 +10,7 @@ from ...ragged import Ragged
 from ..base.flaws import Problem, set_aside
 from ..base.task import Cleaned
 
-_FLAWS = ("not_finite", "negative", "unsorted")
+_FLAWS = ("not_finite", "too_late", "negative", "unsorted")
 
 
 def clean(rows: Ragged) -> Cleaned:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..base.arguments import refuse_unknown
-from ..checks import Array
+from ..checks import BOUNDED, Array, are_times
 from .scoring import differing, too_late
 from .timing import Timestamps, mean_error, median_error, perceived_synchrony, segments, share_correct
 
@@ -48,8 +48,8 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
         if not (times >= 0).all():
             raise ValueError(f"{side} timestamps can not be below 0!")
     for side, times in sides:
-        if not np.isfinite(times[-1]):
-            raise ValueError(f"{side} timestamps must be finite")
+        if not are_times(times[-1]):
+            raise ValueError(f"{side} timestamps {BOUNDED}")
 
 
 def _checked(reference_timestamps: Array, estimated_timestamps: Array) -> Timestamps:

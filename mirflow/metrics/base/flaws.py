@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.rules import Finding
 from ...errors import AnnotationError
 from ...ragged import Bool, Ragged, rows_of
 from .task import Cleaned, Flaw
@@ -53,6 +55,22 @@ def set_aside(rows: Ragged, problems: Sequence[Problem], irregular: Bool | None 
     counted = spared & irregular if irregular is not None else np.zeros(len(owner), dtype=np.bool_)
     repairs = np.bincount(owner[counted], minlength=len(rows)).astype(np.int64)
     return Cleaned(rows.keep(spared) if flaws else rows, repairs, flaws)
+
+
+def impossible_times(findings: Mapping[str, Finding], rows: Ragged) -> list[Problem]:
+    """What :func:`mirflow.annotations.rules.inspect` found that is no time at all, as problems.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.rules import inspect
+    >>> from mirflow.annotations.schema import KINDS
+    >>> rows = Ragged({"time": np.array([0.5, 1e300])}, (np.array([2]),))
+    >>> ((mask, describe),) = impossible_times(inspect(KINDS["events"], rows), rows)
+    >>> mask.tolist(), describe(1)
+    ([False, True], 'time is not in seconds, as it is beyond 1e+09: 1e+300')
+    """
+    found = (findings[name] for name in ("not_finite", "too_late") if name in findings)
+    return [(finding.items, partial(finding.describe, rows)) for finding in found]
 
 
 def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:

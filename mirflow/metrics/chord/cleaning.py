@@ -13,7 +13,7 @@ from ..base.task import Cleaned, Flaw
 from .encoding import encode_runs
 from .refusals import disordered, overlapping
 
-_IMPOSSIBLE = {"not_finite", "negative", "reversed"}
+_IMPOSSIBLE = {"not_finite", "too_late", "negative", "reversed"}
 _MENDED = {"zero_length", "unsorted", "gap"}
 
 

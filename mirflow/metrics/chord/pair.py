@@ -13,7 +13,7 @@ from ...errors import MirflowWarning
 from ...ragged import Ragged
 from ...theory.harte import NO_CHORD
 from ..base.arguments import refuse_unknown
-from ..checks import Array, validate_intervals
+from ..checks import BOUNDED, Array, are_times, validate_intervals
 from ..spans import adjust_intervals, check_aligned
 from .accuracy import NOTHING_COMPARABLE
 from .records import TASK
@@ -66,8 +66,8 @@ def evaluate(
     refuse_unknown("evaluate", kwargs, _ARGUMENTS)
     low, high = ref_intervals.min(), ref_intervals.max()
     # The estimate may end at infinity, because it is cropped.
-    if not (np.isfinite(low) and np.isfinite(high)) or np.isnan(est_intervals).any():
-        raise ValueError("Interval times must be finite")
+    if not are_times([low, high]) or np.isnan(est_intervals).any():
+        raise ValueError(f"Interval times {BOUNDED}")
     est_intervals, fitted = adjust_intervals(est_intervals, est_labels, low, high, NO_CHORD, NO_CHORD)
     est_labels = fitted or []
     check_aligned(ref_intervals, est_intervals)

@@ -12,7 +12,7 @@ from ...ragged import Ragged
 from ..base.nested import set_aside_nested
 from ..base.task import Cleaned
 
-_IMPOSSIBLE = ("not_finite", "negative", "reversed")
+_IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
 
 
 def clean(rows: Ragged) -> Cleaned:

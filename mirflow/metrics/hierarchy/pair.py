@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MirflowWarning
 from ..base.arguments import refuse_unknown
 from ..base.identity import Measure
-from ..checks import Array, validate_intervals
+from ..checks import BOUNDED, Array, are_times, validate_intervals
 from ..conversions import intervals_to_boundaries
 from ..spans import adjust_intervals
 from ..util import f_measure
@@ -55,8 +55,8 @@ def validate_hier_intervals(intervals_hier: Levels) -> None:
 def _validate(intervals_hier: Levels, stacklevel: int) -> None:
     """The same, with warnings at the caller's line."""
     top, *others = (np.asarray(intervals) for intervals in intervals_hier)
-    if not np.isfinite(top).all():
-        raise ValueError("Interval times must be finite")
+    if not are_times(top):
+        raise ValueError(f"Interval times {BOUNDED}")
     if (top < 0).any():
         raise ValueError("Negative interval times found")
     boundaries = set(intervals_to_boundaries(top).tolist())
@@ -78,8 +78,8 @@ def _validate(intervals_hier: Levels, stacklevel: int) -> None:
 
 def _check_level(intervals: Array) -> None:
     validate_intervals(intervals)
-    if not np.isfinite(intervals).all():
-        raise ValueError("Interval times must be finite")
+    if not are_times(intervals):
+        raise ValueError(f"Interval times {BOUNDED}")
     if intervals.size and not np.allclose(intervals.min(), 0.0):
         raise ValueError("Segment intervals do not start at 0")
 
@@ -283,7 +283,7 @@ def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tu
     for intervals, labels in zip(intervals_hier, labels_hier, strict=True):
         times = np.asarray(intervals, dtype=np.float64)
         if np.isnan(times).any():
-            raise ValueError("Interval times must be finite")
+            raise ValueError(f"Interval times {BOUNDED}")
         fitted, names = adjust_intervals(times, labels, 0.0, end)
         aligned.append((fitted, names or []))
     return [times for times, _ in aligned], [names for _, names in aligned]

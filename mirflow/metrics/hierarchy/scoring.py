@@ -14,6 +14,10 @@ from ..base.task import Grid, Scores
 from .agreements import Agreement, Ranking, agreements, check_frame_size
 from .layers import Hierarchy, Side, fit
 
+MOST_SEGMENTS = 2**14
+"""Of both sides, all levels together: every boundary is compared with every other, which then takes seconds."""
+TOO_MANY = f"{{}} segments in the reference and {{}} in the estimate are more than {MOST_SEGMENTS} to compare"
+
 
 def score(
     references: Ragged,
@@ -39,7 +43,8 @@ def score(
     Returns
     -------
     Scores
-        Equal to mir_eval's. A reference is refused if one of its levels is empty or does not end with the first one.
+        Equal to mir_eval's. A reference is refused if one of its levels is empty or does not end with the first one, a
+        pair if it has more than `MOST_SEGMENTS`.
         A pair's numbers do not depend on what it is batched with, to the bit.
 
     Raises
@@ -81,6 +86,9 @@ def score(
         reference, fault = reference_of(row)
         if fault:
             refused[pair] = f"reference: {fault}"
+            values[0, pair] = np.nan
+        elif len(reference.start) + len(right[other].start) > MOST_SEGMENTS:
+            refused[pair] = TOO_MANY.format(len(reference.start), len(right[other].start))
             values[0, pair] = np.nan
         elif len(reference.start):
             estimate = fit(right[other], float(reference.end.max()))

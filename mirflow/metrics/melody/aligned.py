@@ -9,11 +9,12 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...annotations.grids import GridSpec, grid_attr, hop_of, names_of
-from ...errors import AnnotationError, UnknownNameError
+from ...errors import UnknownNameError
+from ...kernels.frames import grid_frames
 from ...ragged import Float, Ragged
 from ..base.flaws import usable
 from .cleaning import clean
-from .frames import MOST_FRAMES, hop_counts, hop_times
+from .frames import hop_counts, hop_times
 from .series import RESAMPLINGS, Series, resample, series_of, to_cents
 
 if TYPE_CHECKING:
@@ -95,8 +96,7 @@ def _times(rows: Sequence[Ragged], grid: GridSpec, hop: float | None) -> Float:
         chosen = rows[:1] if grid == "reference" else rows
         return np.unique(np.concatenate([np.round(one.columns["time"], _DECIMALS) for one in chosen]))
     end = max((float(one.columns["time"].max(initial=0.0)) for one in rows), default=0.0)
-    if end > MOST_FRAMES * hop:
-        raise AnnotationError(f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}; choose a longer hop")
+    grid_frames(end, hop)  # refuses what is too long
     return hop_times(hop_counts(np.array([end]), hop), hop)
 
 

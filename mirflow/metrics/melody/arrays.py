@@ -8,8 +8,8 @@ import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Float, Int, Ragged
-from ..checks import Array
-from .frames import MOST_FRAMES, hop_counts, hop_times, on_hop, on_reference
+from ..checks import BOUNDED, Array, are_times
+from .frames import hop_counts, hop_times, most_frames, on_hop, on_reference
 from .series import Series, is_graded, is_on_grid, resample, series_of, to_cents
 
 KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
@@ -251,8 +251,8 @@ def _check_side(name: str, time: Array, frequency: Array, voicing: Array | None)
 
 def _check_times(*series: Array) -> None:
     for times in series:
-        if not np.isfinite(times).all():
-            raise ValueError("Times must be finite")
+        if not are_times(times):
+            raise ValueError(f"Times {BOUNDED}")
     if (np.diff(series[0]) < 0).any():
         raise ValueError("Times must be in ascending order")
 
@@ -274,7 +274,7 @@ def _check_pair(reference: Series, estimate: Series, resampling: str) -> None:
 
 def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
     end = side.times[side.last]
-    if not -hop < end[0] <= MOST_FRAMES * hop or not (counts := hop_counts(end, hop))[0]:
+    if not -hop < end[0] <= most_frames(side.counts)[0] * hop or not (counts := hop_counts(end, hop))[0]:
         raise ValueError(
             f"A series that ends at {end[0]} s cannot be read on frames from 0 s on that are {hop} s apart"
         )

@@ -7,11 +7,8 @@ import numpy as np
 from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
 from ...ragged import Bool, Float, Ragged, rows_of
-from ..base.flaws import Problem, set_aside
+from ..base.flaws import Problem, impossible_times, set_aside
 from ..base.task import Cleaned
-
-MAX_TIME = 1e9
-"""Later times, in seconds, are no times; computing with them would overflow."""
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
 """Other frequencies, in Hz, are those of no pitch; cents would overflow."""
@@ -45,12 +42,10 @@ def clean(rows: Ragged) -> Cleaned:
     times, frequency = rows.columns["time"], rows.columns["frequency"]
     findings = inspect(KINDS["events"], rows)  # whose rules also name times that repeat
     problems: list[Problem] = [
-        (~(np.abs(times) <= MAX_TIME), lambda item: f"time is not in seconds: {times[item]}"),
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
         (_is_no_pitch(frequency), lambda item: f"frequency is not in Hz: {frequency[item]}"),
     ]
-    if "not_finite" in findings:
-        problems.insert(0, (findings["not_finite"].items, lambda item: findings["not_finite"].describe(rows, item)))
+    problems = impossible_times(findings, rows) + problems
     if "voicing" in rows.columns:
         problems.append(_voicing_problem(rows))
     irregular = np.zeros(len(times), dtype=np.bool_)

@@ -14,8 +14,9 @@ from .series import Sampled, Series, is_on_grid, resample
 Classes = npt.NDArray[np.uint8]
 
 _DECIMALS = 10
-MOST_FRAMES = 2**24
-"""A series that needs more frames is refused; its times are hardly in seconds."""
+MOST_FRAMES = 2**21
+"""Of a series with few samples: almost six hours of 10 ms."""
+_FRAMES_A_SAMPLE = 16
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,20 @@ def mean_hop(series: Series) -> Float:
     span = series.times[series.last] - series.times[series.first]
     steps = series.counts - 1
     return np.divide(span, steps, out=np.zeros(len(span)), where=steps > 0)
+
+
+def most_frames(samples: Int) -> Int:
+    """How many frames series of so many samples may be read on: int64 (n,).
+
+    A single late sample would make millions of frames of a file of one line. What needs more is refused; its times are
+    hardly in seconds.
+
+    Examples
+    --------
+    >>> most_frames(np.array([1, 1_000_000])).tolist()
+    [2097152, 16000000]
+    """
+    return np.maximum(_FRAMES_A_SAMPLE * samples, MOST_FRAMES)
 
 
 def hop_counts(ends: Float, hop: float) -> Int:

@@ -11,7 +11,7 @@ from ...kernels.timeline import batches
 from ...ragged import Float, Int, Ragged
 from ..base.identity import Measure
 from ..base.task import Grid, Scores
-from .frames import MOST_FRAMES, Frames, Tally, hop_counts, mean_hop, on_hop, on_reference, unreached
+from .frames import Frames, Tally, hop_counts, mean_hop, most_frames, on_hop, on_reference, unreached
 from .readings import READINGS, Reading, voicing_false_alarm
 from .series import Series, series_of
 
@@ -21,7 +21,7 @@ _BATCH = 2**17
 REFERENCE = "reference"
 TOO_EARLY = "the reference starts at {} s, before the estimate and before 0 s: there is nothing to compare it with"
 TOO_SOON = "a melody ends at {} s, before the first frame at 0 s"
-TOO_LONG = f"{{}} frames, more than {MOST_FRAMES}: are the times in seconds, and is the hop?"
+TOO_LONG = "{}: {} frames of {} samples, more than {}: are the times in seconds, and is the hop?"
 
 
 def score(
@@ -84,6 +84,8 @@ def score(
     estimates, silence = _silent_rows(estimates)
     rows = reference_row[filled], np.where(estimates.counts[0][estimate_row[filled]] > 0, estimate_row[filled], silence)
     sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]
+    if hop is not None:
+        sizes = sizes + np.maximum(_frames((references, rows[0]), (estimates, rows[1]), hop)[0], 0).sum(axis=0)
     for batch in batches(sizes, _BATCH):
         pairs = filled[batch]
         both = (references, rows[0][batch]), (estimates, rows[1][batch])
@@ -145,12 +147,21 @@ def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]
 
 def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str]:
     """The same on frames from 0 s on, which each side is read on up to its own end."""
-    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
-    counts = hop_counts(np.minimum(ends, MOST_FRAMES * hop * 2.0), hop)
-    fewest, most = counts.min(axis=0), counts.max(axis=0)
-    refused = {place: TOO_LONG.format(most[place]) for place in np.flatnonzero(most > MOST_FRAMES).tolist()}
-    soon = np.flatnonzero(fewest < 1).tolist()
+    counts, ends = _frames(reference, estimate, hop)
+    samples = np.stack([rows.counts[0][row] for rows, row in (reference, estimate)])
+    most = most_frames(samples)
+    refused: dict[int, str] = {}
+    for side, place in np.argwhere(counts > most).tolist():
+        numbers = counts[side, place], samples[side, place], most[side, place]
+        refused.setdefault(place, TOO_LONG.format(("reference", "estimate")[side], *numbers))
+    soon = np.flatnonzero(counts.min(axis=0) < 1).tolist()
     return refused | {place: TOO_SOON.format(ends[:, place].min()) for place in soon}
+
+
+def _frames(reference: Side, estimate: Side, hop: float) -> tuple[Int, Float]:
+    """How many frames from 0 s on each side of each pair has, and where it ends in seconds: (2, pairs)."""
+    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
+    return hop_counts(ends, hop), ends
 
 
 Way = tuple[str, float, float]

@@ -7,7 +7,7 @@ import numpy as np
 from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
 from ...ragged import Bool, Ragged, ranges, rows_of
-from ..base.flaws import Problem, set_aside
+from ..base.flaws import Problem, impossible_times, set_aside
 from ..base.nested import drop_items, empty_rows
 from ..base.task import Cleaned
 
@@ -58,8 +58,7 @@ def clean(rows: Ragged) -> Cleaned:
             lambda item: f"frequency is not from {MIN_FREQ:g} to {MAX_FREQ:g} Hz: {first_bad[item]}",
         ),
     ]
-    if "not_finite" in findings:
-        problems.insert(0, (findings["not_finite"].items, lambda item: findings["not_finite"].describe(frames, item)))
+    problems = impossible_times(findings, frames) + problems
     irregular = _mask(holder[filling].tolist(), len(times))
     for name in _ACCEPTABLE:
         if name in findings:

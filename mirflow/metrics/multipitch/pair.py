@@ -13,7 +13,7 @@ from ...errors import MirflowWarning
 from ...ragged import Float, Int, Ragged
 from ..base.arguments import refuse_unknown
 from ..base.identity import Measure
-from ..checks import Array, validate_events, validate_frequencies
+from ..checks import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .cleaning import MAX_FREQ, MAX_TIME, MIN_FREQ
 from .frames import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
 from .readings import READINGS, Counts
@@ -47,8 +47,8 @@ def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs
     """
     for time in (ref_time, est_time):
         validate_events(time, MAX_TIME)
-        if not np.isfinite(time).all():
-            raise ValueError("Event times must be finite")
+        if not are_times(time):
+            raise ValueError(f"Event times {BOUNDED}")
     for time, frequencies, name in ((ref_time, ref_freqs, "Reference"), (est_time, est_freqs, "Estimated")):
         if time.size == 0:
             _warn(f"{name} times are empty.")

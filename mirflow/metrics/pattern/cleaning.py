@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...annotations.schema import LATEST
 from ...ragged import Int, Ragged, offsets_of, rows_of
 from ..base.nested import empty_rows, row_of_items, set_aside_nested
 from ..base.task import Cleaned
+from ..checks import BOUNDED
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -37,9 +39,9 @@ def clean(rows: Ragged) -> Cleaned:
     hollow = _hollow_patterns(mended)
     beside_hollow = np.zeros(len(onset), dtype=np.bool_)
     beside_hollow[list(hollow)] = True
-    impossible = ~(np.isfinite(onset) & np.isfinite(pitch))
+    impossible = ~((np.abs(onset) <= LATEST) & (np.abs(pitch) <= LATEST))
     problems = (
-        (impossible, lambda item: f"onset and pitch of a note must be finite: {onset[item]}, {pitch[item]}"),
+        (impossible, lambda item: f"onset and pitch of a note {BOUNDED}: {onset[item]}, {pitch[item]}"),
         (beside_hollow, lambda item: f"pattern {hollow[item]} has no notes"),
     )
     cleaned = set_aside_nested(mended, problems, np.zeros(len(onset), dtype=np.bool_))

@@ -13,6 +13,7 @@ from ...errors import MirflowWarning
 from ...ragged import Ragged
 from ..base.arguments import refuse_unknown
 from ..base.identity import Measure
+from ..checks import BOUNDED, are_times
 from .records import DEFAULT_MEASURES, MIR_EVAL
 
 Patterns = Sequence[Sequence[Sequence[Any]]]
@@ -67,8 +68,8 @@ def _to_row(patterns: Patterns) -> Ragged:
     if set(map(len, notes)) - {2}:
         raise ValueError("The (onset, midi) tuple must contain exactly 2 elements.")
     flat = np.array(notes, dtype=np.float64).reshape(-1, 2)
-    if not np.isfinite(flat).all():
-        raise ValueError("Onsets and pitches must be finite")
+    if not are_times(flat):
+        raise ValueError(f"Onsets and pitches {BOUNDED}")
     counts = [
         np.array(one, dtype=np.int64)
         for one in ([len(patterns)], list(map(len, patterns)), list(map(len, occurrences)))

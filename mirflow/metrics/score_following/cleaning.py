@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from ...annotations.rules import inspect
-from ...annotations.schema import KINDS
+from ...annotations.schema import KINDS, LATEST
 from ...ragged import Float, Ragged
 from ..base.flaws import Problem, set_aside
 from ..base.task import Cleaned
@@ -24,8 +24,8 @@ def clean(rows: Ragged) -> Cleaned:
     Returns
     -------
     Cleaned
-        All four columns; what is absent is NaN. Flaws are onsets that are negative or not finite, positions that are
-        not finite, and infinite times of detection and pitches.
+        All four columns; what is absent is NaN. Flaws are onsets that are negative, not finite or hardly in
+        seconds, positions and times of detection likewise (which may be negative), and infinite pitches.
 
     Examples
     --------
@@ -42,7 +42,9 @@ def clean(rows: Ragged) -> Cleaned:
     position, detected, pitch = columns["position"], columns["detected"], columns["pitch"]
     problems += [
         (~np.isfinite(position), lambda item: f"the position in the score is not finite: {position[item]}"),
+        (np.abs(position) > LATEST, lambda item: f"the position in the score is not in seconds: {position[item]}"),
         (np.isinf(detected), lambda item: f"the time of detection is not finite: {detected[item]}"),
+        (np.abs(detected) > LATEST, lambda item: f"the time of detection is not in seconds: {detected[item]}"),
         (np.isinf(pitch), lambda item: f"the pitch is not finite: {pitch[item]}"),
     ]
     return set_aside(Ragged(columns, rows.counts), problems)

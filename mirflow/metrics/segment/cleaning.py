@@ -13,7 +13,7 @@ from ...ragged import Ragged
 from ..base.flaws import set_aside
 from ..base.task import Cleaned
 
-_IMPOSSIBLE = ("not_finite", "reversed")
+_IMPOSSIBLE = ("not_finite", "too_late", "reversed")
 _IRREGULAR = ("zero_length", "negative", "unsorted", "overlap", "gap")
 
 

@@ -14,7 +14,7 @@ from ...ragged import Ragged
 from ..base.arguments import refuse_unknown
 from ..base.identity import Measure
 from ..base.record import Value
-from ..checks import Array
+from ..checks import BOUNDED, Array, are_times
 from ..spans import adjust_intervals
 from .checks import validate_structure
 from .records import MIR_EVAL
@@ -63,8 +63,8 @@ def evaluate(
     (22, 0.8, 0.0)
     """
     refuse_unknown("evaluate", kwargs, _ARGUMENTS)
-    if np.isnan(est_intervals).any() or not np.isfinite(ref_intervals).all():
-        raise ValueError("Interval times must be finite")
+    if np.isnan(est_intervals).any() or not are_times(ref_intervals):
+        raise ValueError(f"Interval times {BOUNDED}")
     ref_intervals, fitted_ref = adjust_intervals(ref_intervals, ref_labels, 0.0)
     end = ref_intervals.max()
     est_intervals, fitted_est = adjust_intervals(est_intervals, est_labels, 0.0, end)

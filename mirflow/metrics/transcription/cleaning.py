@@ -8,14 +8,11 @@ import numpy as np
 
 from ...annotations.rules import inspect
 from ...annotations.schema import KINDS
-from ...ragged import Float, Ragged
+from ...ragged import Ragged
 from ..base.flaws import Problem, set_aside
 from ..base.task import Cleaned
 
-MAX_TIME = 1e9
-"""Later times, in seconds, are no times; computing with them would overflow."""
-
-_IMPOSSIBLE = ("not_finite", "reversed", "negative")
+_IMPOSSIBLE = ("not_finite", "too_late", "reversed", "negative")
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -45,8 +42,6 @@ def clean(rows: Ragged) -> Cleaned:
     findings, pitch = inspect(KINDS["notes"], rows), rows.columns["pitch"]
     found = [findings[name] for name in _IMPOSSIBLE if name in findings]
     problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
-    for name in ("start", "end"):
-        problems.append((rows.columns[name] > MAX_TIME, partial(_describe_late, rows.columns[name], name)))
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
     if "zero_length" not in findings:
@@ -54,7 +49,3 @@ def clean(rows: Ragged) -> Cleaned:
     cleaned = set_aside(rows, problems, findings["zero_length"].items)
     kept = cleaned.rows.columns["end"] > cleaned.rows.columns["start"]
     return Cleaned(cleaned.rows.keep(kept), cleaned.repairs, cleaned.flaws)
-
-
-def _describe_late(times: Float, name: str, item: int) -> str:
-    return f"{name} is not in seconds: {times[item]}"

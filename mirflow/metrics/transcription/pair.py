@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Float, Ragged
-from ..checks import Array
+from ..checks import BOUNDED, Array, are_times
 from ..checks import validate_intervals as validate_one
 from .notes import Block, Notes
 from .rules import Rule
@@ -92,8 +92,8 @@ def validate_times(ref_intervals: Array, est_intervals: Array, stacklevel: int) 
 
 
 def _refuse_infinite(intervals: Array) -> None:
-    if not np.isfinite(intervals).all():
-        raise ValueError("Interval times must be finite")
+    if not are_times(intervals):
+        raise ValueError(f"Interval times {BOUNDED}")
 
 
 def match_note_offsets(

@@ -10,7 +10,7 @@ from ....ragged import Bool, Int, Ragged, rows_of
 from ....theory.spelling import encode_spelled
 from ...base.task import Cleaned, Flaw
 
-_REFUSED = ("not_finite", "negative", "reversed")
+_REFUSED = ("not_finite", "too_late", "negative", "reversed")
 _ACCEPTED = ("zero_length", "unsorted", "overlap", "gap")
 
 
