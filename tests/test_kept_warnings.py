@@ -75,7 +75,7 @@ class TestTheStore:
     def test_has_no_such_attribute_where_there_is_nothing(self, pipeline: Path, store: Path) -> None:
         (pipeline.parent / "bad.txt").write_text(TRUTH)
         pipeline.write_text(pipeline.read_text().replace('"{system}.txt"', '"{system}.txt", "systems": ["bad"]'))
-        assert mirflow.run(pipeline, scheduler="serial").published
+        assert mirflow.run(pipeline, scheduler="serial", prune=True).published
         with mirflow.open_store(store) as tree:
             assert "warnings" not in tree["classification"].attrs
 

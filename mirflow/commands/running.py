@@ -145,9 +145,13 @@ def _has_computed(evaluation: EvaluationReport) -> bool:
 def _idle_line(report: RunReport) -> str:
     """What there is where nothing had to be done."""
     cells = sum(sum(evaluation.status.values()) for evaluation in report.evaluations)
-    failed = sum(evaluation.failed for evaluation in report.evaluations)
     store = _quoted(report.store)
-    lacking = f" ({failed} without a score: mirflow show {store} --problems)" if failed else ""
+    told = {"without a score": 0, "with an empty side": 0, "with some scores only": 0}
+    for evaluation in report.evaluations:
+        for kind, count in zip(told, (evaluation.failed, evaluation.empty, evaluation.partly), strict=True):
+            told[kind] += count
+    some = ", ".join(f"{count} {kind}" for kind, count in told.items() if count)
+    lacking = f" ({some}: mirflow show {store} --problems)" if some else ""
     held = f"{_below(report.store)} has all {counted(cells, 'cell')}{lacking}"
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
