@@ -16,7 +16,8 @@ import numpy as np
 from race import best_of, race
 
 from mirflow.metrics import alignment
-from mirflow.metrics.alignment import scoring, timing
+from mirflow.metrics import alignment as scoring
+from mirflow.metrics import alignment as timing
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Ragged
 

@@ -19,12 +19,11 @@ import mir_eval
 import numpy as np
 from race import best_of
 
-from mirflow.flow.block import score_block
-from mirflow.flow.work import works_of
+from mirflow.engine.block import score_block, works_of
+from mirflow.engine.runs import plan
 from mirflow.metrics.base import get_task
-from mirflow.plan import Stale
+from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
-from mirflow.running import plan
 
 SYSTEMS = ("Bock_1", "Ellis", "Krebs")
 Pairs = tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]

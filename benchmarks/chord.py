@@ -21,7 +21,11 @@ import mir_eval
 import numpy as np
 
 from mirflow.metrics.base import get_task
-from mirflow.metrics.chord import confusion, cutting, encoding, recall, refusals
+from mirflow.metrics.chord import kernel as confusion
+from mirflow.metrics.chord import kernel as cutting
+from mirflow.metrics.chord import kernel as recall
+from mirflow.metrics.chord import metrics as refusals
+from mirflow.metrics.chord import rules as encoding
 from mirflow.ragged import Ragged
 
 Rows = tuple[np.ndarray, list[str]]

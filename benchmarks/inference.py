@@ -19,8 +19,8 @@ import numpy as np
 from scipy import stats
 
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import Scoreboard
+from mirflow.analysis.selection import Question
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 

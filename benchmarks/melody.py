@@ -20,7 +20,7 @@ import numpy as np
 from race import race
 
 from mirflow.metrics.base import get_task
-from mirflow.metrics.melody.arrays import KINDS
+from mirflow.metrics.melody.mir_eval import KINDS
 from mirflow.ragged import Ragged
 
 Pair = tuple[np.ndarray, np.ndarray]

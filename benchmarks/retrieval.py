@@ -30,9 +30,8 @@ import psutil
 from race import best_of
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.annotations.coded import CodedLabels
-from mirflow.kernels.ascending import ascending
+from mirflow.annotations.annotation import Annotation, CodedLabels, to_ragged
+from mirflow.kernels.ragged_ops import ascending
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Ragged
 

@@ -24,10 +24,9 @@ import numpy as np
 
 import mirflow
 from mirflow.cells import concatenate_cells
-from mirflow.flow.block import score_block
-from mirflow.flow.work import works_of
-from mirflow.plan import EvaluationPlan, Stale
-from mirflow.running import plan
+from mirflow.engine.block import score_block, works_of
+from mirflow.engine.runs import plan
+from mirflow.pipeline.plan import EvaluationPlan, Stale
 
 REPEATS = 5
 
@@ -108,9 +107,9 @@ def show_start() -> None:
     lines = {
         "python": "pass",
         "the command's help": "from mirflow.cli import cli",
-        "planning and scoring": "import mirflow.running, mirflow.metrics.chord",
-        "and the store": "import mirflow.running, mirflow.metrics.chord, zarr",
-        "and xarray": "import mirflow.running, mirflow.metrics.chord, zarr, xarray",
+        "planning and scoring": "import mirflow.engine.runs, mirflow.metrics.chord",
+        "and the store": "import mirflow.engine.runs, mirflow.metrics.chord, zarr",
+        "and xarray": "import mirflow.engine.runs, mirflow.metrics.chord, zarr, xarray",
     }
     for what, code in lines.items():
         seconds = timed(lambda code=code: subprocess.run([sys.executable, "-c", code], check=True), REPEATS)

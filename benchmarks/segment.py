@@ -20,16 +20,23 @@ from pathlib import Path
 import mir_eval
 import numpy as np
 
-from mirflow.flow.block import score_block
-from mirflow.flow.work import works_of
+from mirflow.engine.block import score_block, works_of
+from mirflow.engine.runs import plan
 from mirflow.metrics.base import get_task
-from mirflow.metrics.segment.agreement import Agreement
-from mirflow.metrics.segment.boundaries import detect, deviate, find_boundaries
-from mirflow.metrics.segment.sampling import sample, tabulate_sides
-from mirflow.metrics.segment.spans import encode, fit_estimate, fit_reference, take
-from mirflow.plan import Stale
+from mirflow.metrics.segment.kernel import (
+    LabelAgreement,
+    detect,
+    deviate,
+    encode,
+    find_boundaries,
+    fit_estimate,
+    fit_reference,
+    sample,
+    tabulate_sides,
+    take,
+)
+from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
-from mirflow.running import plan
 
 Rows = tuple[np.ndarray, list[str]]
 """Intervals, float64 (n, 2), and their labels."""
@@ -173,7 +180,7 @@ def show_parts(references: Ragged, estimates: Ragged, row: np.ndarray, whole: fl
         "deviation": lambda: deviate(*boundaries, "middle"),
         "frames": lambda: [sample(side, end, 0.1) for side in sides],
         "frames and contingency tables": lambda: tabulate_sides(*sides, end, 0.1),
-        "mutual information by chance": lambda: Agreement(table, 0.1).expected,
+        "mutual information by chance": lambda: LabelAgreement(table, 0.1).expected,
     }
     for part, call in parts.items():
         seconds = best_of(5, call)

@@ -23,7 +23,7 @@ import mir_eval.separation as peer
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.annotations.signal import HeldSignal
+from mirflow.annotations.audio import HeldSignal
 from mirflow.metrics import separation
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Ragged

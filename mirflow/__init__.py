@@ -12,8 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .analysis.extensions import extend as _extend
-from .analysis.extensions import register_accessors as _register_accessors
+from .accessor import extend as _extend
+from .accessor import register_accessors as _register_accessors
 
 if TYPE_CHECKING:
     from . import analysis as analysis
@@ -22,41 +22,13 @@ if TYPE_CHECKING:
     from . import readers as readers
     from . import report as report
     from . import store as store
-    from .analysis.accessor import open_store
-    from .analysis.comparison.differing import diff
-    from .evaluation import evaluate, explain
-    from .importing import import_scores
+    from .accessor import open_store
+    from .analysis.differences import diff
+    from .engine.runs import open_pipeline, run
+    from .evaluation import evaluate, evaluate_paths, explain
     from .loading import align, load, load_collection, pack
-    from .paths import evaluate_paths
+    from .published.import_ import import_scores
     from .readers.jams_objects import to_jams
-    from .running import open_pipeline, run
-
-# Where each public name lives; it is imported when it is first used, so that the numpy door stays light. No module here
-# may have the name of a verb: importing it would put the module in the verb's place.
-_HOMES = {
-    "align": "loading",
-    "diff": "analysis.comparison.differing",
-    "evaluate": "evaluation",
-    "evaluate_paths": "paths",
-    "explain": "evaluation",
-    "import_scores": "importing",
-    "load": "loading",
-    "load_collection": "loading",
-    "open_pipeline": "running",
-    "open_store": "analysis.accessor",
-    "pack": "loading",
-    "run": "running",
-    "to_jams": "readers.jams_objects",
-}
-
-# Packages that are there after a bare `import mirflow`, each imported when it is first used.
-_PACKAGES = frozenset({"analysis", "annotations", "errors", "metrics", "readers", "report", "store"})
-
-del annotations  # that of __future__, which stands in the package's place
-
-_register_accessors()
-# Figures lie above the accessors that lead to them.
-_extend("plot", "mirflow.report.figures.accessor", "Plots")
 
 __all__ = [
     "align",
@@ -73,6 +45,33 @@ __all__ = [
     "run",
     "to_jams",
 ]
+
+# Where each public name lives; it is imported when it is first used, so that the numpy door stays light. No module here
+# may have the name of a verb: importing it would put the module in the verb's place.
+_HOMES = {
+    "align": "loading",
+    "diff": "analysis.differences",
+    "evaluate": "evaluation",
+    "evaluate_paths": "evaluation",
+    "explain": "evaluation",
+    "import_scores": "published.import_",
+    "load": "loading",
+    "load_collection": "loading",
+    "open_pipeline": "engine.runs",
+    "open_store": "accessor",
+    "pack": "loading",
+    "run": "engine.runs",
+    "to_jams": "readers.jams_objects",
+}
+
+# Packages that are there after a bare `import mirflow`, each imported when it is first used.
+_PACKAGES = frozenset({"analysis", "annotations", "errors", "metrics", "readers", "report", "store"})
+
+del annotations  # that of __future__, which stands in the package's place
+
+_register_accessors()
+# Figures lie above the accessors that lead to them.
+_extend("plot", "mirflow.report.figures", "Plots")
 
 
 def __getattr__(name: str) -> Any:

@@ -1,17 +1,46 @@
-"""Results of cells as plain arrays: what a block returns, the journal keeps and the store is built from."""
+"""Results of cells, that is of one system's estimate of one track: their status, and their scores as plain arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from .metrics.base.task import Sparse
+from .metrics.base import Sparse
 from .ragged import Float, Int
-from .status import Status
+
+
+class Status(IntEnum):
+    """Outcome of scoring one (system, track) cell, as stored.
+
+    ``not_computed`` is 0 because unwritten cells of an integer array read as 0.
+    """
+
+    not_computed = 0
+    ok = 1
+    missing_estimate = 2
+    missing_reference = 3
+    empty_reference = 4
+    empty_estimate = 5
+    unreadable = 6
+    invalid = 7
+    failed = 8
+
+    @property
+    def scored(self) -> bool:
+        """Whether the cell has a score that a mean may use."""
+        return self in SCORED
+
+
+EMPTY = frozenset({Status.empty_reference, Status.empty_estimate})
+SCORED = frozenset({Status.ok, *EMPTY})
+FAILED = frozenset(
+    {Status.missing_estimate, Status.missing_reference, Status.unreadable, Status.invalid, Status.failed}
+)
 
 CELL_ATTRS: Mapping[str, Mapping[str, Any]] = {
     "score": {"long_name": "score; NaN where the cell was not scored"},
@@ -44,7 +73,7 @@ class Cells:
         Identities of the scalar measures, the columns of `score` and `weight`.
     score, weight : float64 (cells, measures)
     status : int8 (cells,)
-        Values of :class:`mirflow.status.Status`.
+        Values of :class:`mirflow.cells.Status`.
     repairs : int32 (cells,)
     message : tuple of str, one per cell
         Why a cell, or some of its metrics, have no score, or which of its annotations is empty; or, after `WARNING`,

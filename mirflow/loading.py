@@ -14,18 +14,17 @@ from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
 from .annotations.schema import kind_of
+from .engine.block import BLOCK
+from .engine.lazy import LazyCollection, align_lazily, read_source
 from .errors import AnnotationError, counted
-from .flow.lazy import LazyCollection, align_lazily, read_source
-from .flow.work import BLOCK
-from .readers.levels import gather_levels, has_levels
+from .readers import make_reading, read, read_all
+from .readers.audio_files import gather_stems, has_sources
+from .readers.hierarchies import gather_levels, has_levels
 from .readers.options import Format, Reading
 from .readers.patterns import Pattern
-from .readers.read import make_reading, read, read_all
 from .readers.sources import FileSource, Source, as_asked
-from .readers.stems import gather_stems, has_sources
-from .readers.tables import TableSource, holds_tracks, spread_table
-from .store.pack_writing import write_pack
-from .store.packs import open_pack
+from .readers.tables.table import TableSource, holds_tracks, spread_table
+from .store.packs import open_pack, write_pack
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -234,8 +233,8 @@ def align(
     Returns
     -------
     xr.Dataset
-        See :func:`mirflow.annotations.grids.align`, :func:`mirflow.metrics.melody.aligned.align_series` and
-        :func:`mirflow.flow.lazy.align_lazily`.
+        See :func:`mirflow.annotations.grids.align`, :func:`mirflow.metrics.melody.metrics.align_series` and
+        :func:`mirflow.engine.lazy.align_lazily`.
 
     Examples
     --------
@@ -254,7 +253,7 @@ def align(
         names, annotations = list(annotations), list(annotations.values())
     plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in annotations]
     if plain and all(one.kind == "series" for one in plain):
-        from .metrics.melody.aligned import align_series
+        from .metrics.melody.metrics import align_series
 
         return align_series(plain, grid, names, resampling)
     return align_annotations(plain, grid, names)

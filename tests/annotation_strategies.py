@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.audio import HeldSignal
 from mirflow.annotations.schema import TASK_KINDS
-from mirflow.annotations.signal import HeldSignal
 
 from .samples import CHORDS, KEYS, SECTIONS, sample
 

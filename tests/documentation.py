@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 from mirflow.cli import cli
 from mirflow.pipeline import Evaluation, Pipeline
-from mirflow.pipeline.mapping import TableMapping
+from mirflow.published.mapping import TableMapping
 
 ROOT = Path(__file__).parents[1]
 _BLOCK = re.compile(

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 import xarray as xr
 
-from mirflow.cells import Cells
-from mirflow.status import Status
-from mirflow.store.content import GroupContent
-from mirflow.store.writer import StoreWriter
+from mirflow.cells import Cells, Status
+from mirflow.store.format import GroupContent
+from mirflow.store.write import StoreWriter
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.audio import HeldSignal
 from mirflow.annotations.schema import TASK_KINDS
-from mirflow.annotations.signal import HeldSignal
 from mirflow.ragged import Ragged
 
 KEYS = ("C major", "A minor", "Eb major", "F# minor", "G major", "E minor")
@@ -28,7 +28,7 @@ def sample_rows(task: str, count: int, seed: int) -> Ragged:
 def empty(task: str) -> Annotation:
     """One without any item."""
     from mirflow.annotations.schema import KINDS
-    from mirflow.flow.side import empty_annotation
+    from mirflow.engine.block import empty_annotation
 
     return empty_annotation(KINDS[TASK_KINDS[task]], [sample(task, np.random.default_rng(0))])
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from mirflow.annotations.signal import Signal
+from mirflow.annotations.audio import Signal
+from mirflow.metrics import base as rooms
 from mirflow.metrics.base import Cleaned, Convention, Measure, Metric, Scores, Task
-from mirflow.metrics.base import task as rooms
 from mirflow.ragged import Float, Int, Ragged
 
 RATE = 8000

@@ -12,12 +12,12 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.check import check_paths
+from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.commands import exits
+from mirflow.cli import output as exits
 from mirflow.errors import AnnotationError, UnreadableError
+from mirflow.linter import check_paths
 from mirflow.readers.content import read_bytes
-from mirflow.status import Status
 from tests.datasets import write_dataset, write_pipeline
 
 

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.check import FileCheck, check_paths
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError
+from mirflow.linter import FileCheck, check_paths
 
 
 def problems(path: Path, **how: str) -> list[tuple[str, str, int | None]]:

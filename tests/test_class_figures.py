@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.analysis.marking import mark_best
-from mirflow.analysis.query import answers
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.comparisons import mark_best
+from mirflow.analysis.queries import answers
 from mirflow.analysis.scoreboard import read_store
+from mirflow.analysis.selection import Question
 from mirflow.cli import cli
 from mirflow.errors import QueryError
 

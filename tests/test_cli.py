@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
+from mirflow.cells import Status
 from mirflow.cli import Commands, cli
-from mirflow.commands import exits
+from mirflow.cli import output as exits
 from mirflow.errors import (
     AnnotationError,
     MirflowWarning,
@@ -29,7 +30,6 @@ from mirflow.errors import (
     UnknownNameError,
 )
 from mirflow.metrics.base import get_task, tasks
-from mirflow.status import Status
 
 from .datasets import write_dataset, write_pipeline
 from .groups import make_group, random_group, write_store
@@ -394,7 +394,7 @@ class TestRun:
         def stop(*_args, **_keywords):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("mirflow.running.run", stop)
+        monkeypatch.setattr("mirflow.engine.runs.run", stop)
         result = invoke("run", write_dataset(tmp_path))
         assert result.exit_code == exits.INTERRUPTED
         assert result.stderr == "interrupted; what was computed is kept: run the same command to go on\n"

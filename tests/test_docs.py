@@ -197,7 +197,7 @@ def test_the_reference_of_a_task_says_all_that_its_records_say(task: str, genera
 
 def test_the_reference_of_yaml_files_has_every_key(generated: Any) -> None:
     from mirflow.pipeline import Estimates, Evaluation, Execution, Pipeline, References
-    from mirflow.pipeline.mapping import ScoreFile, ScoreGroup, TableMapping, Wide
+    from mirflow.published.mapping import ScoreFile, ScoreGroup, TableMapping, Wide
 
     text = generated.fill("<!-- generated: pipeline -->")
     text += generated.fill("<!-- generated: mapping -->")

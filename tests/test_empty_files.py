@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
+from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.status import Status
 
 from .datasets import write_dataset
 

@@ -13,9 +13,9 @@ import xarray as xr
 import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import collect
+from mirflow.cells import Status
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord
-from mirflow.status import Status
 from tests.datasets import write_dataset
 
 

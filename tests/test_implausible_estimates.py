@@ -14,9 +14,9 @@ from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.check import check_paths
 from mirflow.cli import cli
-from mirflow.flow.plausibility import extents, implausible
+from mirflow.engine.plausibility import extents, implausible
+from mirflow.linter import check_paths
 from mirflow.report.page import write_page
 
 from .report.page.reading import block_of, contents_of

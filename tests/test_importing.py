@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
+from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import StoreError
-from mirflow.status import Status
 
 from .groups import make_group, write_store
 

@@ -14,8 +14,7 @@ import pytest
 
 import mirflow
 from mirflow.cells import Cells
-from mirflow.flow.block import score_block
-from mirflow.flow.work import BlockWork
+from mirflow.engine.block import BlockWork, score_block
 from mirflow.interruption import Interrupted, answer_signals, deferred, stop_answering
 from tests.datasets import write_dataset
 
@@ -156,11 +155,11 @@ def test_a_signal_to_the_terminal_ends_a_run_with_one_line(
     ("moment", "which", "line"),
     [
         ("mirflow.cli", 1, "interrupted"),
-        ("mirflow.commands.running", 1, "interrupted"),
-        ("mirflow.running", 1, "interrupted"),
+        ("mirflow.cli.run", 1, "interrupted"),
+        ("mirflow.engine.runs", 1, "interrupted"),
         ("zarr", 1, f"interrupted; {KEPT}"),
-        ("mirflow.store.backends:BuildingStore.set", 1, f"interrupted; {KEPT}"),
-        ("mirflow.store.backends:BuildingStore.set", 40, f"interrupted; {KEPT}"),
+        ("mirflow.store.zarr_io:BuildingStore.set", 1, f"interrupted; {KEPT}"),
+        ("mirflow.store.zarr_io:BuildingStore.set", 40, f"interrupted; {KEPT}"),
         ("mirflow.store.generations:Generations.publish", 1, f"interrupted; {KEPT}"),
         ("mirflow.store.generations:Generations._link", 1, f"interrupted; {KEPT}"),
     ],

@@ -10,11 +10,11 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.analysis.cautions import joined_cautions, labelled_cautions, told_cautions
+from mirflow.analysis.combine import joined_cautions, labelled_cautions, told_cautions
 from mirflow.cli import cli
+from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
 from mirflow.report.page import write_page
-from mirflow.running import plan
 
 from .report.page.reading import contents_of
 
@@ -90,7 +90,7 @@ class TestTheStore:
         self, pipeline: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patched:
-            patched.setattr("mirflow.job.kept_cautions", lambda cautions: {})
+            patched.setattr("mirflow.engine.runs.kept_cautions", lambda cautions: {})
             mirflow.run(pipeline, scheduler="serial")
         assert kept(pipeline.with_suffix(".zarr")) == []
         report = mirflow.run(pipeline, scheduler="serial")

@@ -17,7 +17,7 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.status import Status
+from mirflow.cells import Status
 from tests.datasets import write_dataset
 
 KILLS = 20

@@ -21,10 +21,10 @@ from sklearn.metrics import (
 )
 
 import mirflow
+from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import PipelineError, QueryError, UnknownNameError
 from mirflow.ragged import Bool, Float
-from mirflow.status import Status
 
 CLASSES = ("blues", "classical", "jazz", "rock")
 TAGS = ("dance", "guitar", "loud", "piano", "sad", "slow")

@@ -13,9 +13,9 @@ from mido import Message, MidiFile, MidiTrack
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.check import check_paths
+from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.status import Status
+from mirflow.linter import check_paths
 from mirflow.theory.pitch import midi_to_hz
 
 NOTES = [(0.0, 0.5, 60, 64), (0.5, 1.0, 64, 80), (0.5, 1.5, 67, 100)]

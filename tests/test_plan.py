@@ -10,8 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.plan import COUNTS, EvaluationPlan, Previous, Reference, Stale, blocks, cell_stamps, describe, stale_cells
-from mirflow.status import Status
+from mirflow.cells import Status
+from mirflow.pipeline.plan import (
+    COUNTS,
+    EvaluationPlan,
+    Previous,
+    Reference,
+    Stale,
+    blocks,
+    cell_stamps,
+    describe,
+    stale_cells,
+)
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.analysis.comparison import differences
-from mirflow.pipeline.published import read_published
-from mirflow.status import Status
+from mirflow.analysis.differences import differences
+from mirflow.cells import Status
+from mirflow.published.scores import read_published
 
 PIPELINES = Path(__file__).parents[1] / "pipelines"
 MAPPINGS = sorted((PIPELINES / "published").glob("*.yaml"))

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner, Result
 
-from mirflow.analysis.query import aggregate
+from mirflow.analysis.queries import aggregate
 from mirflow.cli import cli
 
 from .groups import make_group, random_group, write_store

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.check import check_paths
+from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import PipelineError
-from mirflow.status import Status
+from mirflow.linter import check_paths
 
 ITEMS = [f"t{number:02d}" for number in range(12)]
 CLIQUES = {item: f"c{number // 3}" for number, item in enumerate(ITEMS[:9])}

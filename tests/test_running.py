@@ -11,8 +11,12 @@ import xarray as xr
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.cells import Cells
+from mirflow.cells import Cells, Status
 from mirflow.cli import cli
+from mirflow.engine import chunks
+from mirflow.engine import schedule as execution
+from mirflow.engine.block import score_block
+from mirflow.engine.runs import RunReport, preview
 from mirflow.errors import (
     AnnotationError,
     InvalidAnnotationError,
@@ -22,13 +26,8 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
-from mirflow.flow import chunks
-from mirflow.flow import execute as execution
-from mirflow.flow.block import score_block
 from mirflow.readers.sources import FileSource
-from mirflow.running import RunReport, preview
-from mirflow.status import Status
-from mirflow.store.writer import StoreWriter
+from mirflow.store.write import StoreWriter
 from tests.datasets import write_dataset, write_lab, write_pipeline
 
 

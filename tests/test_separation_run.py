@@ -13,19 +13,19 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.annotations.annotation import from_dataset
-from mirflow.check import check_paths
+from mirflow.cells import Status
 from mirflow.cli import cli
+from mirflow.engine.block import works_of
+from mirflow.engine.runs import RunReport, preview
+from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
-from mirflow.flow.execute import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
-from mirflow.flow.work import works_of
-from mirflow.paths import evaluate_paths
+from mirflow.evaluation import evaluate_paths
+from mirflow.linter import check_paths
 from mirflow.pipeline import plan_evaluation
-from mirflow.plan import Stale
+from mirflow.pipeline.plan import Stale
 from mirflow.progress import Progress
 from mirflow.ragged import Ragged
-from mirflow.readers.audio import FileSignal
-from mirflow.running import RunReport, preview
-from mirflow.status import Status
+from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
 from tests.sound import cut, noise, rehearsal, write, write_stems
 
@@ -124,7 +124,7 @@ def test_long_sound_is_worth_worker_processes(folder: Path, monkeypatch: pytest.
         folder,
     )
     works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
-    monkeypatch.setattr("mirflow.flow.execute._size", lambda source: 3 * 60 * 44100 * 4)
+    monkeypatch.setattr("mirflow.engine.schedule._size", lambda source: 3 * 60 * 44100 * 4)
     assert choose_scheduler("auto", works, guarded=True) == "processes"
     assert choose_scheduler("auto", works, guarded=False) == "serial"
 

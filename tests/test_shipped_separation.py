@@ -13,8 +13,8 @@ import soundfile
 import xarray as xr
 
 import mirflow
-from mirflow.flow.threads import one_thread
-from mirflow.status import Status
+from mirflow.cells import Status
+from mirflow.engine.block import one_thread
 
 PIPELINE = Path(__file__).parents[1] / "pipelines" / "separation.yaml"
 SOURCES = {"sdr": "Source to Distortion", "sir": "Source to Interference", "sar": "Source to Artifact"}

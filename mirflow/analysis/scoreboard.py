@@ -1,9 +1,9 @@
-"""The scores of one evaluation as plain arrays: what every question is asked of."""
+"""The scores of one evaluation as plain arrays, in groups of tracks and by annotator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import QueryError
-from ..ragged import Float
-from ..status import Status
-from ..store.columns import nested_attrs
+from ..cells import SCORED, Status
+from ..errors import QueryError, UnknownNameError
+from ..ragged import Bool, Float, Int
+from ..store.format import nested_attrs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -205,7 +205,7 @@ def read_store(path: str | Path) -> dict[str, Scoreboard]:
     StoreError
         If there is no such store, or it cannot be read.
     """
-    from ..store.scores import StoredScores, read_scores
+    from ..store.read import StoredScores, read_scores
 
     def board(stored: StoredScores) -> Scoreboard:
         score, weight, status, duration = (stored.arrays[name] for name in (*_VARIABLES, "duration"))
@@ -218,3 +218,165 @@ def read_store(path: str | Path) -> dict[str, Scoreboard]:
         return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings, stored.messages, stored.digests)
 
     return {name: board(stored) for name, stored in read_scores(path).items()}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The product of the values of some coordinates.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
+    codes : int64 (tracks,)
+        The group of each track, counted through the product with the last coordinate fastest.
+    """
+
+    values: dict[str, npt.NDArray[Any]]
+    codes: Int
+
+    @classmethod
+    def of(cls, board: Scoreboard, tracks: Sequence[int], names: Sequence[str]) -> Grouping:
+        """The groups that some coordinates make of some tracks; without any, one group of all.
+
+        Raises
+        ------
+        QueryError
+            For a coordinate along another dim.
+        UnknownNameError
+            For a name that is no coordinate.
+        """
+        codes = np.zeros(len(tracks), dtype=np.int64)
+        values = {}
+        for name in names:
+            column = _track_coordinate(board, name)[list(tracks)]
+            values[name], inverse = _distinct(column)
+            codes = codes * len(values[name]) + inverse
+        return cls(values, codes)
+
+    @property
+    def count(self) -> int:
+        """How many groups the product has, those without tracks too."""
+        return int(np.prod([len(values) for values in self.values.values()], dtype=np.int64))
+
+    def members(self) -> dict[int, Int]:
+        """Positions of the tracks of every group that has any."""
+        order = np.argsort(self.codes, kind="stable")
+        codes, starts = np.unique(self.codes[order], return_index=True)
+        return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def filled_groups(groupings: Mapping[str, npt.NDArray[Any]], n_tracks: Int) -> list[int]:
+    """The groups that have tracks; the only one where nothing is grouped."""
+    return np.flatnonzero(n_tracks).tolist() if groupings else [0]
+
+
+def group_values(groupings: Mapping[str, npt.NDArray[Any]], group: int) -> tuple[object, ...]:
+    """The values that make a group."""
+    shape = [len(values) for values in groupings.values()]
+    places = np.unravel_index(group, shape) if shape else ()
+    return tuple(values[place].item() for values, place in zip(groupings.values(), places, strict=True))
+
+
+def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
+    """The values of a coordinate, sorted, what stands for no value last; and the place of each entry among them."""
+    values, inverse = np.unique(column, return_inverse=True)
+    places = inverse.astype(np.int64)
+    if values.dtype.kind == "U" and len(values) and values[0] == "":
+        return np.roll(values, -1), (places - 1) % len(values)
+    return values, places
+
+
+def _track_coordinate(board: Scoreboard, name: str) -> npt.NDArray[Any]:
+    along = {"track": np.array(board.tracks, dtype=str), **board.coords["track"]}
+    if name not in along:
+        for dim in ("system", "metric"):
+            if name == dim or name in board.coords[dim]:
+                known = ", ".join(sorted(along))
+                raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
+        raise UnknownNameError("track coordinate", name, along)
+    column = along[name]
+    return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
+
+
+ANNOTATOR = "annotator"
+SCORE, WEIGHT = "score_by_annotator", "weight_by_annotator"
+"""Variables over (system, track, annotator, metric)."""
+
+
+def has_annotators(board: Scoreboard) -> bool:
+    """Whether an evaluation keeps the scores of each annotator."""
+    return SCORE in board.siblings and WEIGHT in board.siblings
+
+
+def by_annotator(board: Scoreboard, tracks: list[int]) -> Scoreboard:
+    """An evaluation with a row for each annotation of some tracks, and the coordinate ``annotator`` along them.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    tracks : list of int
+        Positions of the tracks.
+
+    Returns
+    -------
+    Scoreboard
+        Over the annotations that any system has a score for: what nobody scored is known of the whole track only. A
+        track's duration and its statuses are those of the whole track.
+
+    Raises
+    ------
+    QueryError
+        If the evaluation does not keep scores by annotator.
+    """
+    if not has_annotators(board):
+        raise QueryError(f"by {ANNOTATOR!r}: this evaluation keeps no scores by annotator; run it with combine: each")
+    annotators = board.siblings[SCORE].labels()[0]
+    every = np.array([_exists(board, system)[tracks] for system in range(len(board.systems))])
+    row, own = np.nonzero(every.any(axis=0)) if len(every) else (np.zeros(0, int), np.zeros(0, int))
+    place = np.array(tracks, dtype=np.int64)[row]
+
+    def load(systems: Systems) -> Loaded:
+        _, _, status, duration = board.load(systems)
+        score, weight = (_read(board, name, systems)[:, place, own] for name in (SCORE, WEIGHT))
+        status = status[:, place]
+        score[~np.isin(status, [int(one) for one in SCORED])] = np.nan
+        return score, weight, status, duration[place]
+
+    coords = {name: values[place] for name, values in board.coords["track"].items()}
+    coords[ANNOTATOR] = np.array(annotators, dtype=str)[own]
+    names = [board.tracks[one] for one in place.tolist()]
+
+    def texts(read: Callable[[], Array]) -> Array:
+        return np.broadcast_to(read(), (len(board.systems), len(board.tracks)))[:, place]
+
+    return replace(
+        board,
+        tracks=names,
+        coords={**board.coords, "track": coords},
+        load=load,
+        siblings={},
+        messages=partial(texts, board.messages),
+        digests=partial(texts, board.digests),
+    )
+
+
+def _exists(board: Scoreboard, system: int) -> Bool:
+    """Whether a system has a score for an annotation: bool (tracks, annotators)."""
+    score, weight = (_values(board, board.siblings[name], system) for name in (SCORE, WEIGHT))
+    return np.asarray(((weight > 0) | ~np.isnan(score)).any(axis=2))
+
+
+def _read(board: Scoreboard, name: str, systems: Systems) -> Float:
+    sizes = (len(board.tracks), *map(len, board.siblings[name].labels()))
+    values = [_values(board, board.siblings[name], system) for system in systems]
+    return np.array(values).reshape(len(values), *sizes)
+
+
+def _values(board: Scoreboard, sibling: Sibling, system: int) -> Array:
+    """Values of a system with its metrics in the order of the evaluation: float64 (tracks, annotators, metrics)."""
+    labels = sibling.labels()[1]
+    values = sibling.read(system, slice(None))
+    if list(labels) == board.metrics:
+        return values
+    return values[..., [labels.index(name) for name in board.metrics]]

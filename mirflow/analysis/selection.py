@@ -1,15 +1,311 @@
-"""Names in a question -> positions among the systems, tracks and metrics of an evaluation."""
+"""What a query selects: systems, tracks and metrics by name, and tracks for which an expression holds."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import ast
+import difflib
+import operator
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+import numpy.typing as npt
 
 from ..errors import MetricError, QueryError, UnknownNameError
-from ..metrics.base import Convention, Measure, get_task, parse, tasks
-from .names import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from .question import Names
-from .scoreboard import Scoreboard
+from ..metrics.base import Convention, Measure, get_task, parse, refuse_unknown, tasks
+from ..ragged import Bool
+from .aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
+from .scoreboard import ANNOTATOR, Scoreboard, by_annotator
+
+Column = npt.NDArray[Any]
+_Comparison = Callable[[Any, Any], Any]
+
+_COMPARISONS: MappingProxyType[type[ast.cmpop], _Comparison] = MappingProxyType(
+    {
+        ast.Eq: operator.eq,
+        ast.NotEq: operator.ne,
+        ast.Lt: operator.lt,
+        ast.LtE: operator.le,
+        ast.Gt: operator.gt,
+        ast.GtE: operator.ge,
+    }
+)
+_SINGLE = re.compile(r"(?<![=!<>])=(?!=)")
+LONGEST = 10_000
+"""Characters of an expression; deeper nesting than these allow would exhaust the parser."""
+
+
+def holds(expression: str, columns: Mapping[str, Column], count: int) -> Bool:
+    """For which items an expression over their coordinates holds.
+
+    Parameters
+    ----------
+    expression : str
+        Names of coordinates, texts in quotes, numbers, ``True``, ``False``; ``==``, ``!=``, ``<``, ``<=``, ``>``,
+        ``>=`` (also chained); ``in`` and ``not in`` a list, or a text in a coordinate (``'live' in title``); ``and``,
+        ``or``, ``not``, parentheses. ``x is None`` and ``x is not None`` ask for what has no value; every comparison
+        with it is false. A name that is no word is written ``col('opus number')``.
+    columns : mapping of str to array (count,)
+        Numbers and texts; NaN and the empty text stand for no value.
+    count : int
+
+    Returns
+    -------
+    bool (count,)
+
+    Raises
+    ------
+    QueryError
+        For anything else, and for a text compared with a number.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    Examples
+    --------
+    >>> tracks = {"genre": np.array(["Rock", "Pop", ""]), "year": np.array([1971.0, 1969.0, np.nan])}
+    >>> holds("genre == 'Rock' and year < 1980", tracks, 3).tolist()
+    [True, False, False]
+    >>> holds("not 1970 <= year <= 1979 or genre in ['Rock']", tracks, 3).tolist()
+    [True, True, True]
+    """
+    try:
+        if len(expression) > LONGEST:
+            raise QueryError(f"where: an expression has at most {LONGEST} characters, not {len(expression)}")
+        tree = ast.parse(expression.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        if isinstance(error, QueryError):
+            raise
+        hint = "equality is ==" if _SINGLE.search(expression) else "write it like genre == 'Rock' and year < 1980"
+        raise QueryError(f"where: not an expression: {expression!r}; {hint}") from None
+    try:
+        return _ExpressionReader(expression, columns, count).truth(tree)
+    except RecursionError:
+        raise QueryError(f"where: nested too deeply: {expression[:40]!r}...") from None
+
+
+class _ExpressionReader:
+    """One expression, read over whole columns."""
+
+    def __init__(self, expression: str, columns: Mapping[str, Column], count: int) -> None:
+        self.expression, self.columns, self.count = expression, columns, count
+
+    def truth(self, node: ast.expr) -> Bool:
+        """Where a condition holds."""
+        if isinstance(node, ast.BoolOp):
+            parts = [self.truth(part) for part in node.values]
+            combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
+            return np.asarray(combine.reduce(parts))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return ~self.truth(node.operand)
+        if isinstance(node, ast.Compare):
+            found = np.ones(self.count, dtype=np.bool_)
+            sides = [node.left, *node.comparators]
+            for kind, left, right in zip(node.ops, sides, sides[1:], strict=False):
+                found &= self.compare(kind, left, right)
+            return found
+        if isinstance(node, ast.Constant) and isinstance(node.value, bool):
+            return np.full(self.count, node.value)
+        if isinstance(node, ast.Name | ast.Call) and self.column(node).dtype.kind == "b":
+            return self.column(node)
+        raise self.wrong(node, "is no condition; compare it with something")
+
+    def compare(self, kind: ast.cmpop, left: ast.expr, right: ast.expr) -> Bool:
+        """Where one comparison holds; never where a side has no value."""
+        if isinstance(kind, ast.Is | ast.IsNot):
+            return self.is_none(left, right, isinstance(kind, ast.IsNot))
+        if isinstance(kind, ast.In | ast.NotIn):
+            found, told = self.within(left, right)
+            return (~found if isinstance(kind, ast.NotIn) else found) & told
+        one, other = self.value(left), self.value(right)
+        self.check_kinds(one, other, left, right)
+        return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
+
+    def is_none(self, left: ast.expr, right: ast.expr, negated: bool) -> Bool:
+        """Where a coordinate has no value."""
+        if not (isinstance(right, ast.Constant) and right.value is None):
+            raise self.wrong(right, "stands after 'is', where only None can; write ==")
+        absent = np.asarray(_missing(self.value(left))) & np.ones(self.count, dtype=np.bool_)
+        return ~absent if negated else absent
+
+    def within(self, left: ast.expr, right: ast.expr) -> tuple[Bool, Bool]:
+        """Where a value is in a list, or a text in a text; and where both are there at all."""
+        one = self.value(left)
+        if isinstance(right, ast.List | ast.Tuple | ast.Set):
+            found = np.zeros(self.count, dtype=np.bool_)
+            for item in right.elts:
+                other = self.value(item)
+                self.check_kinds(one, other, left, item)
+                found |= np.asarray(one == other)
+            return found, ~_missing(one) & np.ones(self.count, dtype=np.bool_)
+        other = self.value(right)
+        if one.dtype.kind != "U" or other.dtype.kind != "U":
+            raise self.wrong(right, "is no list and no text to look into; write like year in [1971, 1972]")
+        return np.strings.find(other, one) >= 0, np.asarray(~_missing(one) & ~_missing(other))
+
+    def value(self, node: ast.expr) -> Column:
+        """A coordinate, or a constant as an array without dims."""
+        if isinstance(node, ast.Constant) and isinstance(node.value, str | int | float):
+            return np.asarray(node.value)
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.UAdd):
+            number = self.value(node.operand)
+            if number.ndim == 0 and number.dtype.kind in "if":
+                return np.asarray(-number if isinstance(node.op, ast.USub) else number)
+        if isinstance(node, ast.Name | ast.Call):
+            return self.column(node)
+        raise self.wrong(node, "cannot stand here; there are names, texts, numbers, comparisons, and, or, not, in")
+
+    def column(self, node: ast.Name | ast.Call) -> Column:
+        """The coordinate of a name."""
+        if isinstance(node, ast.Name):
+            name = node.id
+        elif isinstance(node.func, ast.Name) and node.func.id == "col" and len(node.args) == 1 and not node.keywords:
+            (argument,) = node.args
+            if not isinstance(argument, ast.Constant) or not isinstance(argument.value, str):
+                raise self.wrong(node, "needs a name in quotes")
+            name = argument.value
+        else:
+            raise self.wrong(node, "is a call; the only one is col('a name')")
+        if name not in self.columns:
+            raise UnknownNameError("coordinate", name, self.columns)
+        column = np.asarray(self.columns[name])
+        return np.array([str(value) for value in column.tolist()], dtype=str) if column.dtype.kind in "OT" else column
+
+    def check_kinds(self, one: Column, other: Column, left: ast.expr, right: ast.expr) -> None:
+        """A text is never compared with a number, which numpy would call unequal in silence."""
+        if (one.dtype.kind == "U") != (other.dtype.kind == "U"):
+            text, number = (left, right) if one.dtype.kind == "U" else (right, left)
+            raise self.wrong(text, f"is text, and {ast.unparse(number)} is a number: they cannot be compared")
+
+    def wrong(self, node: ast.expr, what: str) -> QueryError:
+        """An error about a part of the expression."""
+        return QueryError(f"where {self.expression!r}: {ast.unparse(node)} {what}")
+
+
+def _missing(values: Column) -> Bool:
+    """What stands for no value."""
+    if values.dtype.kind == "f":
+        return np.asarray(np.isnan(values))
+    return np.asarray(
+        values == "" if values.dtype.kind == "U" and values.ndim else np.zeros(values.shape, dtype=np.bool_)
+    )
+
+
+Names = str | Sequence[str] | None
+Parameters = Mapping[str, object] | None
+Reductions = Mapping[str, str] | None
+BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
+"""Orders of systems that are no metrics."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked; every way to ask takes the same words.
+
+    Parameters
+    ----------
+    metric : str, sequence of str or None
+        Names of metrics: a bare name or an alias for all its stored parameters (where one metric is needed: for the
+        default ones), an identity with parameters for these; None: all that are one number. A metric with extra dims,
+        such as a confusion matrix, is asked for alone.
+    aggregate : {"mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total", "sum"} or None
+        None: each metric's standard one. Without a `metric`, those metrics answer for which it is defined. Metrics
+        with extra dims have ``sum`` (their standard one) and ``mean``, and no other metric has ``sum``.
+    by : str, sequence of str or None
+        Coordinates along ``track`` whose values make groups; each becomes a dim of the answer. ``track`` itself gives
+        the single tracks, ``annotator`` each annotator of an evaluation that keeps their scores.
+    system, tracks : str, sequence of str or None
+        Which ones, by name or by patterns with ``*``, ``?`` and ``[...]``; None: all.
+    missing : {"raise", "zero", "skip", "common"} or None
+        What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
+        (tracks without a usable reference are left out all the same); ``common`` takes only tracks that every system
+        of the question has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` where
+        systems of several stores have no track in common.
+    undefined : {"keep", "skip"}
+        Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
+    where : str or None
+        Only tracks for which an expression over their coordinates holds, such as ``genre == 'Rock' and year < 1980``:
+        see :func:`mirflow.analysis.selection.holds`. ``track`` is the track's name, ``duration`` that of its reference
+        in seconds.
+    annotator : str, sequence of str or None
+        Only the scores against these annotators, of an evaluation that keeps the scores of each.
+    param : mapping of str to value or sequence of values, or None
+        Only metrics with these parameters: ``{"window": 0.05}``.
+    over : mapping of str to str, or None
+        Of a metric with extra dims: what to do along some of them in each track, in this order, before anything is done
+        over tracks: ``{"frame": "median", "source": "mean"}``, or which label to take, ``{"source": "vocals"}``. What
+        names a reduction is one, even if a label is called so too. Where no dim is left, the metric is one number a
+        track, and everything that is asked of scores can be asked of it.
+    across : mapping of str to str or sequence of str, or None
+        What to do across the figures of groups (of `by`), classes or tags, after everything else, in this order:
+        ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
+        deviation of a sample.
+    sort : str or None
+        The order of the systems: a metric, the best first by its figure over all tracks of the question, ``best``, the
+        best first by the first metric of the answer, or ``name``. None or ``stored``: as they are stored, or as they
+        were named.
+    exact : bool
+        The metrics are identities as they are stored; a bare one stands for the default parameters alone.
+    """
+
+    metric: Names = None
+    aggregate: str | None = None
+    by: Names = None
+    system: Names = None
+    tracks: Names = None
+    missing: str | None = None
+    undefined: str = "keep"
+    where: str | None = None
+    annotator: Names = None
+    param: Parameters = None
+    over: Reductions = None
+    sort: str | None = None
+    across: Mapping[str, str | Sequence[str]] | None = None
+    exact: bool = False
+
+    def policy(self, systems: int, *, apart: bool = False) -> str:
+        """What is done about cells without a score where so many systems are compared, perhaps on different tracks."""
+        return self.missing or ("common" if systems > 1 and not apart else "skip")
+
+
+class QueryOptions(TypedDict, total=False):
+    """The words of a :class:`Question` that are said by keyword."""
+
+    system: Names
+    tracks: Names
+    missing: str | None
+    undefined: str
+    where: str | None
+    annotator: Names
+    param: Parameters
+    over: Reductions
+    sort: str | None
+    across: Mapping[str, str | Sequence[str]] | None
+
+
+def make_question(
+    function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
+) -> Question:
+    """A question from the arguments of a function of that name.
+
+    Raises
+    ------
+    TypeError
+        For a word that is none of a question's, with the nearest one.
+
+    Examples
+    --------
+    >>> make_question("query", "majmin", wher="year < 1980")
+    Traceback (most recent call last):
+        ...
+    TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
+    """
+    refuse_unknown(function, options, [*QueryOptions.__annotations__, "metric", "aggregate", "by", "group"])
+    return Question(metric, aggregate, by, **options)
+
 
 _SHOWN, _LISTED = 5, 10
 _MARKS = frozenset("@(")
@@ -252,3 +548,145 @@ def split_names(board: Scoreboard, names: Names, *, exact: bool = False) -> tupl
         variables += found
         numbers += [] if found else [name]
     return numbers, list(dict.fromkeys(variables))
+
+
+DURATION = "duration"
+CHOSEN = ("where", "annotator", "param", "default", "over")
+"""Attributes of an answer that say what narrowed it down."""
+
+_ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+
+
+def choose_tracks(board: Scoreboard, question: Question) -> tuple[Scoreboard, list[int]]:
+    """The tracks of a question, on a board that has a row for each annotation where annotators are asked for.
+
+    Returns
+    -------
+    board : Scoreboard
+        Its attributes say what narrows the question down.
+    tracks : list of int
+
+    Raises
+    ------
+    QueryError
+        For an expression that is none, or annotators of an evaluation that does not keep their scores.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    tracks = find_labels(board, "track", question.tracks)
+    wanted = as_names(question.annotator)
+    grouped = ANNOTATOR in (as_names(question.by) or [])
+    if (grouped or wanted is not None) and ANNOTATOR not in board.coords["track"]:
+        if question.missing == "zero":
+            raise QueryError(
+                "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
+                "by annotator; choose missing skip or common (--missing)"
+            )
+        board = by_annotator(board, tracks)
+        tracks = list(range(len(board.tracks)))
+    if wanted is not None:
+        tracks = _of_annotators(board, tracks, wanted)
+    if question.where is not None:
+        held = _holds(board, question.where)
+        tracks = [place for place in tracks if held[place]]
+    said = {
+        "where": question.where,
+        "annotator": wanted and ", ".join(wanted),
+        "param": show_parameters(question.param),
+    }
+    return replace(board, attrs={**board.attrs, **{name: text for name, text in said.items() if text}}), tracks
+
+
+def _holds(board: Scoreboard, expression: str) -> Bool:
+    """For which tracks an expression holds."""
+    columns = {"track": np.array(board.tracks, dtype=str), **board.coords["track"]}
+    if DURATION in expression and DURATION not in columns:
+        columns[DURATION] = board.load([])[3]
+    try:
+        return holds(expression, columns, len(board.tracks))
+    except UnknownNameError as error:
+        for dim in ("system", "metric"):
+            if error.name == dim or error.name in board.coords[dim]:
+                known = ", ".join(sorted(columns))
+                raise QueryError(
+                    f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
+                ) from None
+        if not difflib.get_close_matches(error.name, columns, n=1):
+            raise QueryError(f"where: {error}; a text stands in quotes: {error.name!r}") from None
+        raise
+
+
+def _of_annotators(board: Scoreboard, tracks: list[int], wanted: Sequence[str]) -> list[int]:
+    """The rows of some annotators."""
+    own = [str(name) for name in board.coords["track"][ANNOTATOR].tolist()]
+    for name in wanted:
+        if name not in own:
+            raise UnknownNameError(ANNOTATOR, name, set(own))
+    return [place for place in tracks if own[place] in wanted]
+
+
+def choose_metrics(board: Scoreboard, places: list[int], param: Parameters) -> list[int]:
+    """The metrics among some that have the parameters of a question.
+
+    Raises
+    ------
+    UnknownNameError
+        For a name that is no parameter, with a suggestion.
+    QueryError
+        For a value that no metric has.
+    """
+    for name, wanted in (param or {}).items():
+        known = [one for one in board.coords["metric"] if one not in _ABOUT]
+        if name not in known:
+            raise UnknownNameError("parameter", name, known)
+        values = [board.coords["metric"][name].tolist()[place] for place in places]
+        kept = [place for place, value in zip(places, values, strict=True) if _is_one_of(value, wanted)]
+        if not kept:
+            there = ", ".join(sorted({_show(value) for value in values if value == value and value != ""}, key=_number))
+            raise QueryError(f"no metric of the question has {name} {_show(wanted)}; values there: {there or 'none'}")
+        places = kept
+    return places
+
+
+def has_parameters(measure: Measure, param: Parameters) -> bool:
+    """Whether a measure has the parameters of a question."""
+    own: Mapping[str, object] = measure.parameters
+    return all(name in own and _is_one_of(own[name], wanted) for name, wanted in (param or {}).items())
+
+
+def show_parameters(param: Parameters) -> str:
+    """The parameters of a question as text: ``window=0.05``."""
+    return ", ".join(f"{name}={_show(wanted)}" for name, wanted in (param or {}).items())
+
+
+def _is_one_of(value: object, wanted: object) -> bool:
+    several = isinstance(wanted, Sequence) and not isinstance(wanted, str)
+    return any(_same(value, one) for one in (wanted if isinstance(wanted, Sequence) and several else [wanted]))
+
+
+def _same(value: object, wanted: object) -> bool:
+    """Whether a stored value is the one wanted, whichever of them is text."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        try:
+            return float(value) == float(str(wanted))
+        except ValueError:
+            return False
+    return _show(value) == _show(wanted)
+
+
+def _show(value: object) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:g}"
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(_show, value))
+    return str(value)
+
+
+def _number(text: str) -> tuple[bool, float, str]:
+    """Numbers before texts, each in their order."""
+    try:
+        return False, float(text), ""
+    except ValueError:
+        return True, 0.0, text

@@ -10,10 +10,9 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
-from .aggregate import origin_of
-from .part import Part, select
-from .question import Question
+from .aggregation import SelectedScores, origin_of, select
 from .scoreboard import Array, Scoreboard
+from .selection import Question
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -161,7 +160,7 @@ def extremes(
     )
 
 
-def _one_metric(board: Scoreboard, question: Question, overall: bool) -> Part:
+def _one_metric(board: Scoreboard, question: Question, overall: bool) -> SelectedScores:
     missing = question.missing or ("common" if overall else "skip")
     part = select(board, replace(question, by=None, aggregate="mean", missing=missing), single=True)
     if len(part.metrics) != 1:

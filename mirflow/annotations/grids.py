@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.frames import frame_times, grid_frames, sample
+from ..kernels.intervals import frame_times, grid_frames, sample
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .annotation import Annotation, to_ragged
 from .schema import LATEST

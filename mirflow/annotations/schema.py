@@ -15,7 +15,7 @@ class Variable:
     Parameters
     ----------
     name, dtype : str
-        ``dtype`` is ``float64``, ``str``, or ``signal`` (see :mod:`mirflow.annotations.signal`).
+        ``dtype`` is ``float64``, ``str``, or ``signal`` (see :mod:`mirflow.annotations.audio`).
     long_name : str
         For people.
     units : str or None
@@ -47,7 +47,7 @@ class Kind:
     tasks : tuple of str
         The tasks whose references and estimates are of this kind.
     rules : tuple of str
-        What well-formed rows obey; see :mod:`mirflow.annotations.rules`.
+        What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     """
 
     name: str

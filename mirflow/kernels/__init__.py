@@ -1,5 +1,5 @@
 """Kernels: arrays in, arrays out."""
 
-from .memory import keep_freed_memory
+from .ragged_ops import keep_freed_memory
 
 keep_freed_memory()

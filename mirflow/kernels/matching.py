@@ -1,20 +1,15 @@
-"""Maximum matchings of events within a window, for many pairs of sequences at once.
-
-An estimate may take any reference within its window. Both sides are in order of time, so the references that the
-estimates may take are ranges whose two ends never go back. Then a maximum matching is found by going through the
-estimates in order and giving each the first reference of its range that is still free. Where the ranges of neighbours
-do not overlap, all of this happens at once; where they do, the "next free reference" is a chain of clamped increments,
-and clamps can be composed: the chain is solved by doubling, without a loop over events.
-"""
+"""Matchings: the largest, the heaviest and the nearest-first ones, for many pairs of sequences at once."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
-from ..ragged import Bool, Float, Int, offsets_of, rows_of
-from .searching import advance, search_rows
+from ..ragged import Bool, Float, Int, offsets_of, ranges, rows_of
+from .ragged_ops import advance, search_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,3 +243,408 @@ def _chain(first: Int, last: Int, chained: Int) -> Int:
         step *= 2
         open_ = open_[length[open_] >= step]
     return low + chained
+
+
+def match_nearest_first(
+    references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
+) -> Matching:
+    """Match the two nearest free events of a pair again and again.
+
+    Events match if they are less than `window` apart. Of equally near ones those with the earlier estimate, then the
+    earlier reference, go first. Such a matching may be smaller than a maximum one.
+
+    Parameters
+    ----------
+    references, estimates : float64, seconds
+        Flat, ascending within each pair; finite.
+    reference_counts, estimate_counts : int64 (pairs,)
+    window : float, seconds
+
+    Returns
+    -------
+    Matching
+
+    Examples
+    --------
+    The estimate at 1.0 is nearest to the reference at 1.1, which leaves none for the estimate at 1.7.
+
+    >>> two = np.array([2])
+    >>> found = match_nearest_first(np.array([0.4, 1.1]), two, np.array([1.0, 1.7]), two, 0.65)
+    >>> found.reference.tolist(), found.estimate.tolist()
+    ([1], [0])
+    """
+    first, last = within_reach(references, reference_counts, estimates, estimate_counts, window)
+    reference = ranges(first, last - first)
+    estimate = rows_of(last - first)
+    distance = np.abs(references[reference] - estimates[estimate])
+    pair = rows_of(estimate_counts)
+    order = np.lexsort((reference, estimate, distance, pair[estimate]))
+    order = order[distance[order] < window]
+    reference, estimate = reference[order], estimate[order]
+    partner = np.full(len(estimates), -1, dtype=np.int64)
+    while len(estimate):
+        # Matched are those of which each is the other's nearest; what else they had within reach is gone then.
+        rank = np.arange(len(estimate))
+        of_reference, of_estimate = np.full(len(references), len(rank)), np.full(len(estimates), len(rank))
+        np.minimum.at(of_reference, reference, rank)
+        np.minimum.at(of_estimate, estimate, rank)
+        chosen = (of_reference[reference] == rank) & (of_estimate[estimate] == rank)
+        partner[estimate[chosen]] = reference[chosen]
+        taken = np.zeros(len(references), dtype=np.bool_)
+        taken[reference[chosen]] = True
+        left = ~taken[reference] & (partner[estimate] < 0)
+        reference, estimate = reference[left], estimate[left]
+    matched = np.flatnonzero(partner >= 0)
+    counts = np.bincount(pair[matched], minlength=len(reference_counts)).astype(np.int64)
+    return Matching(partner[matched], matched, counts)
+
+
+def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:
+    """The nearest time of its own row for each query; of several that are equally near the first.
+
+    Equally near means that the distances are equal as floating point numbers, as :func:`numpy.argmin` of them sees it.
+
+    Parameters
+    ----------
+    times : float64
+        Flat rows, ascending within a row; finite.
+    counts : int64 (rows,)
+        At least one for every row that has queries.
+    queries : float64
+        Flat values; finite.
+    query_counts : int64 (rows,)
+    place : int64 (sum of query_counts,) or None
+        Where the queries belong in `times`, as :func:`mirflow.kernels.ragged_ops.search_rows` finds it on the left;
+        None: it is looked up.
+
+    Returns
+    -------
+    int64 (sum of query_counts,)
+        Index into the flat `times`.
+
+    Examples
+    --------
+    >>> times, queries = np.array([0.0, 1.0, 1.0, 5.0]), np.array([0.5, 0.75, 9.0, 0.0])
+    >>> nearest(times, np.array([3, 1]), queries, np.array([3, 1])).tolist()
+    [0, 1, 1, 3]
+    """
+    if place is None:
+        place = search_rows(times, counts, queries, query_counts)
+    offsets = offsets_of(counts)
+    start, end = np.repeat(offsets[:-1], query_counts), np.repeat(offsets[1:], query_counts)
+    before, after = np.maximum(place - 1, start), np.minimum(place, end - 1)
+    distance, other = np.abs(queries - times[before]), np.abs(queries - times[after])
+    found = np.where(other < distance, after, before)
+    np.minimum(distance, other, out=distance)
+    moving = np.flatnonzero(found > start)
+    while len(moving):
+        moving = moving[np.abs(queries[moving] - times[found[moving] - 1]) <= distance[moving]]
+        found[moving] -= 1
+        moving = moving[found[moving] > start[moving]]
+    return found
+
+
+Graph = Mapping[int, Sequence[int]]
+"""The right vertices of each left vertex, both in the order in which they are visited."""
+
+_START = -1
+"""Stands for the right vertex before an unmatched left vertex, which has none."""
+
+
+def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:
+    """The edges of the largest matching that is found by visiting vertices in the order of the edges.
+
+    Parameters
+    ----------
+    left, right : int64 (edges,)
+        The vertices that each edge joins, from 0, every edge once. Left vertices are visited in the order in which they
+        first occur, and their right vertices in the order of the edges.
+    left_size, right_size : int
+        Numbers of vertices.
+
+    Returns
+    -------
+    int64 (matches,)
+        Indices of edges, ascending.
+
+    References
+    ----------
+    J. E. Hopcroft and R. M. Karp, "An n^(5/2) algorithm for maximum matchings in bipartite graphs", SIAM Journal on
+    Computing 2, 1973.
+
+    Examples
+    --------
+    Left vertex 1 has to take right vertex 0, so that left vertex 0 can only have the other one.
+
+    >>> match_in_order(np.array([0, 1, 0]), np.array([0, 0, 1]), 2, 2).tolist()
+    [1, 2]
+    """
+    left_degree, right_degree = np.bincount(left, minlength=left_size), np.bincount(right, minlength=right_size)
+    # A part of the graph is a star if no edge of it joins two vertices that both have others. Where one does, every
+    # other edge of the part has an end at such an edge, or the part would not hang together.
+    branching = (left_degree[left] > 1) & (right_degree[right] > 1)
+    crowded_left, crowded_right = np.zeros(left_size, dtype=np.bool_), np.zeros(right_size, dtype=np.bool_)
+    crowded_left[left[branching]] = True
+    crowded_right[right[branching]] = True
+    tangled = crowded_left[left] | crowded_right[right]
+    simple = np.flatnonzero(~tangled)
+    first = np.zeros(len(left), dtype=np.bool_)
+    first[simple[_first_edges(left[simple])]] = True
+    second = np.zeros(len(left), dtype=np.bool_)
+    second[simple[_first_edges(right[simple])]] = True
+    chosen = np.flatnonzero(first & second)
+    rest = np.flatnonzero(tangled)
+    if not len(rest):
+        return chosen
+    return np.sort(np.concatenate([chosen, _match(left, right, rest)]))
+
+
+def _first_edges(vertex: Int) -> Int:
+    return np.unique(vertex, return_index=True)[1]
+
+
+def _match(left: Int, right: Int, edges: Int) -> Int:
+    """The same for some of the edges, one vertex after the other."""
+    graph: dict[int, list[int]] = {}
+    number: dict[tuple[int, int], int] = {}
+    for edge, one, other in zip(edges.tolist(), left[edges].tolist(), right[edges].tolist(), strict=True):
+        graph.setdefault(one, []).append(other)
+        number[one, other] = edge
+    partner = find_partners(graph)
+    return np.array([number[one, other] for other, one in partner.items()], dtype=np.int64)
+
+
+def find_partners(graph: Graph) -> dict[int, int]:
+    """The left vertex that each matched right vertex of a graph is matched with.
+
+    Examples
+    --------
+    >>> sorted(find_partners({0: [0, 1], 1: [0]}).items())
+    [(0, 1), (1, 0)]
+    """
+    partner: dict[int, int] = {}
+    for one, others in graph.items():
+        for other in others:
+            if other not in partner:
+                partner[other] = one
+                break
+    while True:
+        search = _PathSearch(graph, partner)
+        if not search.ends:
+            return partner
+        for end in search.ends:
+            search.augment(end)
+
+
+class _PathSearch:
+    """The shortest alternating paths from unmatched left vertices to unmatched right vertices, as layers."""
+
+    def __init__(self, graph: Graph, partner: dict[int, int]) -> None:
+        self.partner = partner
+        matched = set(partner.values())
+        layer = [one for one in graph if one not in matched]
+        self.before = dict.fromkeys(layer, _START)
+        self.parents: dict[int, list[int]] = {}
+        self.ends: list[int] = []
+        while layer and not self.ends:
+            layer = self._extend(graph, layer)
+
+    def _extend(self, graph: Graph, layer: list[int]) -> list[int]:
+        """Find what lies behind a layer of left vertices, and return the next such layer."""
+        reached: dict[int, list[int]] = {}
+        for one in layer:
+            for other in graph[one]:
+                if other not in self.parents:
+                    reached.setdefault(other, []).append(one)
+        self.parents |= reached
+        self.ends = [other for other in reached if other not in self.partner]
+        behind = [other for other in reached if other in self.partner]
+        for other in behind:
+            self.before[self.partner[other]] = other
+        return [self.partner[other] for other in behind]
+
+    def augment(self, end: int) -> None:
+        """Match along a path that leads to an unmatched right vertex, if one is left; each vertex is used up."""
+        path: list[tuple[int, Iterator[int]]] = [(end, self._take(end))]
+        lefts: list[int] = []
+        while path:
+            one = next((one for one in path[-1][1] if one in self.before), None)
+            if one is None:
+                path.pop()
+                if lefts:
+                    lefts.pop()
+                continue
+            lefts.append(one)
+            before = self.before.pop(one)
+            if before == _START:
+                self.partner.update((other, mate) for (other, _), mate in zip(path, lefts, strict=True))
+                return
+            path.append((before, self._take(before)))
+
+    def _take(self, other: int) -> Iterator[int]:
+        return iter(self.parents.pop(other, ()))
+
+
+_LARGE = 32
+"""Vertices that hang together are matched one after the other if there are more of them."""
+
+
+def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
+    """The edges of a largest matching.
+
+    A vertex with a single edge can always be matched along it. Such edges are taken, and what they touch is removed,
+    until no such vertex is left; only the rest, if there is any, is matched by augmenting paths.
+
+    Parameters
+    ----------
+    left, right : int64 (edges,)
+        The vertices that each edge joins, from 0; many separate graphs may be given at once.
+    left_size, right_size : int
+        Numbers of vertices.
+
+    Returns
+    -------
+    int64 (matches,)
+        Indices of edges, ascending. Their number depends only on the graph, and is that of its separate parts.
+
+    References
+    ----------
+    R. M. Karp and M. Sipser, "Maximum matchings in sparse random graphs", FOCS 1981.
+
+    Examples
+    --------
+    >>> match_edges(np.array([0, 0, 1]), np.array([0, 1, 0]), 2, 2).tolist()
+    [1, 2]
+    """
+    taken: list[Int] = []
+    rest = np.arange(len(left), dtype=np.int64)
+    while len(rest):
+        lone = _lone(left[rest], left_size) | _lone(right[rest], right_size)
+        if not lone.any():
+            break
+        chosen = rest[lone]
+        # Two such edges may meet in one vertex; the first of them is taken.
+        chosen = chosen[_first_of(left[chosen], left_size)]
+        chosen = chosen[_first_of(right[chosen], right_size)]
+        taken.append(chosen)
+        rest = rest[~_touched(left[rest], left[chosen], left_size) & ~_touched(right[rest], right[chosen], right_size)]
+    if len(rest):
+        taken.append(_augment(left, right, rest, right_size))
+    return np.sort(np.concatenate(taken)) if taken else np.zeros(0, dtype=np.int64)
+
+
+def _lone(vertex: Int, size: int) -> Bool:
+    """Edges that are the only ones at their vertex."""
+    return np.asarray(np.bincount(vertex, minlength=size)[vertex] == 1)
+
+
+def _first_of(vertex: Int, size: int) -> Bool:
+    """Edges that are the first ones at their vertex."""
+    place = np.arange(len(vertex), dtype=np.int64)
+    first = np.empty(size, dtype=np.int64)
+    first[vertex[::-1]] = place[::-1]
+    return np.asarray(first[vertex] == place)
+
+
+def _touched(vertex: Int, removed: Int, size: int) -> Bool:
+    gone = np.zeros(size, dtype=np.bool_)
+    gone[removed] = True
+    return np.asarray(gone[vertex])
+
+
+def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
+    """The edges of a largest matching among some edges.
+
+    scipy is fast where what hangs together is small, and takes minutes where some thousands of vertices do.
+    """
+    from scipy.sparse import coo_array, csr_array
+    from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
+    edges = edges[np.unique(left[edges] * right_size + right[edges], return_index=True)[1]]
+    _, rows = np.unique(left[edges], return_inverse=True)
+    _, columns = np.unique(right[edges], return_inverse=True)
+    size, width = int(rows.max()) + 1, int(columns.max()) + 1
+    ones = np.ones(len(edges), dtype=np.int8)
+    part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
+    large = (np.bincount(part) > _LARGE)[part[:size]][rows]
+    graph = csr_array((ones[~large], (rows[~large], columns[~large])), shape=(size, width))
+    partner = maximum_bipartite_matching(graph, perm_type="column")
+    others = match_in_order(rows[large], columns[large], size, width)
+    return np.concatenate([edges[~large][partner[rows[~large]] == columns[~large]], edges[large][others]])
+
+
+def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
+    """The edges of a largest matching whose weights have the largest sum among all largest matchings.
+
+    Each connected part of the graph is solved by itself, so that what it gives does not depend on the other parts.
+
+    Parameters
+    ----------
+    left, right : int64 (edges,)
+        The vertices that each edge joins, from 0, every edge once; many separate graphs may be given at once.
+    weight : float64 (edges,)
+        From -1 to 1.
+
+    Returns
+    -------
+    int64 (matches,)
+        Indices of edges, ascending. Sums that differ by rounding only count as equal.
+
+    References
+    ----------
+    R. Jonker and A. Volgenant, "A shortest augmenting path algorithm for dense and sparse linear assignment problems",
+    Computing 38, 1987.
+
+    Examples
+    --------
+    Two matchings have two edges; the one with the heaviest edge weighs less.
+
+    >>> left, right = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    >>> match_heaviest(left, right, np.array([0.9, 0.8, 0.8, 0.5])).tolist()
+    [1, 2]
+    """
+    left_degree, right_degree = np.bincount(left), np.bincount(right)
+    lone = (left_degree[left] == 1) & (right_degree[right] == 1)
+    chosen = [np.flatnonzero(lone)]
+    rest = np.flatnonzero(~lone)
+    if len(rest):
+        part = _parts(left[rest], right[rest])
+        order = np.argsort(part, kind="stable")
+        ends = offsets_of(np.bincount(part))
+        for low, high in pairwise(ends.tolist()):
+            edges = rest[order[low:high]]
+            chosen.append(edges[_solve(left[edges], right[edges], weight[edges])])
+    return np.sort(np.concatenate(chosen))
+
+
+def _parts(left: Int, right: Int) -> Int:
+    """The number of the connected part that each edge belongs to."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    _, rows = np.unique(left, return_inverse=True)
+    _, columns = np.unique(right, return_inverse=True)
+    size = int(rows.max()) + 1
+    total = size + int(columns.max()) + 1
+    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns + size)), shape=(total, total))
+    part = connected_components(graph.tocsr(), directed=False)[1]
+    return np.asarray(part[rows], dtype=np.int64)
+
+
+def _solve(left: Int, right: Int, weight: Float) -> Int:
+    """The same for one connected part: places among its edges."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    _, rows = np.unique(left, return_inverse=True)
+    _, columns = np.unique(right, return_inverse=True)
+    size, width = int(rows.max()) + 1, int(columns.max()) + 1
+    # Every left vertex may stay alone at a cost that no choice among real edges can make up for.
+    own = np.arange(size)
+    cost = np.concatenate([2.0 - weight, np.full(size, 4.0 * size)])
+    place = np.concatenate([rows, own]), np.concatenate([columns, own + width])
+    graph = coo_array((cost, place), shape=(size, width + size))
+    taken, partner = min_weight_full_bipartite_matching(graph.tocsr())
+    matched = np.full(size, -1, dtype=np.int64)
+    matched[taken] = partner
+    return np.flatnonzero(matched[rows] == columns)

@@ -1,6 +1,6 @@
 """Downbeat tracking: the beat metrics, applied to the first beats of the bars."""
 
-from .base.task import Task
+from .base import Task
 from .beat import (
     MAX_TIME,
     cemgil,
@@ -13,7 +13,7 @@ from .beat import (
     trim_beats,
     validate,
 )
-from .beat.records import CONVENTIONS
+from .beat.metrics import CONVENTIONS
 
 __all__ = [
     "MAX_TIME",

@@ -8,15 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
-from ..annotations.rules import inspect
 from ..annotations.schema import KINDS
+from ..annotations.validation import inspect
 from ..errors import MirflowWarning
-from ..kernels.greedy import match_nearest_first
-from ..kernels.matching import match, match_greedily
+from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base.flaws import Problem, impossible_times, set_aside
-from .base.task import Cleaned
-from .checks import BOUNDED, Array, are_times, validate_events
+from .base import Cleaned
+from .cleaning import Problem, impossible_times, set_aside
+from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0
 """Later events, in seconds, are taken for a wrong unit."""

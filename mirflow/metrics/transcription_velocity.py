@@ -10,16 +10,18 @@ from typing import Any
 
 import numpy as np
 
-from .base.arguments import refuse_unknown
-from .checks import Array
+from .base import refuse_unknown
 from .transcription import match_notes as match_without_velocities
-from .transcription.functions import PARAMETERS, RATES, score_one
-from .transcription.notes import Matches, Notes
-from .transcription.pair import Matching, one_row, validate_notes
-from .transcription.rules import NO_OFFSET, VELOCITY
-from .transcription.velocities import agree
+from .transcription.kernel import NO_OFFSET, VELOCITY, Matches, Notes, agree
+from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one, validate_notes
+from .util import Array
 
-__all__ = ["evaluate", "match_notes", "precision_recall_f1_overlap", "validate"]
+__all__ = [
+    "evaluate",
+    "match_notes",
+    "precision_recall_f1_overlap",
+    "validate",
+]
 
 _SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "est_pitches", "est_velocities")
 _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")

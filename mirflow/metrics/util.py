@@ -1,4 +1,4 @@
-"""The helpers of `mir_eval.util` under their own names: what goes between loading annotations and comparing them."""
+"""The helpers of `mir_eval.util` under their own names: conversions, spans, checks, and matching."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ import inspect
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from pathlib import PurePath
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from ..kernels.ordered import find_partners
+from ..annotations.schema import LATEST
+from ..kernels.matching import find_partners
+from ..ragged import Float, Int
 from ..theory.pitch import hz_to_midi, midi_to_hz
-from .checks import Array, validate_events, validate_frequencies, validate_intervals
-from .conversions import (
-    boundaries_to_intervals,
-    interpolate_intervals,
-    intervals_to_boundaries,
-    intervals_to_durations,
-    intervals_to_samples,
-    sort_labeled_intervals,
-)
-from .spans import adjust_events, adjust_intervals, merge_labeled_intervals
 
 __all__ = [
     "adjust_events",
@@ -48,6 +41,472 @@ __all__ = [
     "validate_frequencies",
     "validate_intervals",
 ]
+
+Array = npt.NDArray[Any]
+
+BOUNDED = f"must be finite, and not beyond {LATEST:g}"
+
+
+def are_times(times: npt.ArrayLike) -> bool:
+    """Whether all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
+
+    Examples
+    --------
+    >>> are_times([0.0, 12.5]), are_times([0.0, 1e300]), are_times([np.nan])
+    (True, False, False)
+    """
+    return bool((np.abs(times) <= LATEST).all())
+
+
+def validate_intervals(intervals: Array) -> None:
+    """Check an array of intervals.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+        Start and end of each interval.
+
+    Raises
+    ------
+    ValueError
+        If the shape is another one, a time is negative, or an interval does not end after it starts.
+
+    Examples
+    --------
+    >>> validate_intervals(np.array([[0.0, 1.0], [1.0, 2.5]]))
+    """
+    if intervals.ndim != 2 or intervals.shape[1] != 2:
+        raise ValueError(f"Intervals should be n-by-2 numpy ndarray, but shape={intervals.shape}")
+    if (intervals < 0).any():
+        raise ValueError("Negative interval times found")
+    if (intervals[:, 1] <= intervals[:, 0]).any():
+        raise ValueError("All interval durations must be strictly positive")
+
+
+def validate_events(events: Array, max_time: float = 30000.0) -> None:
+    """Check an array of event times.
+
+    Parameters
+    ----------
+    events : (n,), seconds
+    max_time : float, seconds
+        Later events are taken for a wrong unit.
+
+    Raises
+    ------
+    ValueError
+        If a time is later than `max_time`, the array is not flat, or the times decrease somewhere.
+
+    Examples
+    --------
+    >>> validate_events(np.array([0.5, 1.0, 1.0]))
+    """
+    if (events > max_time).any():
+        raise ValueError(
+            f"An event at time {events.max()} was found which is greater than the maximum allowable time of "
+            f"max_time = {max_time} (did you supply event times in seconds?)"
+        )
+    if events.ndim != 1:
+        raise ValueError(f"Event times should be 1-d numpy ndarray, but shape={events.shape}")
+    if (np.diff(events) < 0).any():
+        raise ValueError("Events should be in increasing order.")
+
+
+def validate_frequencies(frequencies: Array, max_freq: float, min_freq: float, allow_negatives: bool = False) -> None:
+    """Check an array of frequencies.
+
+    Parameters
+    ----------
+    frequencies : (n,), Hz
+    max_freq, min_freq : float, Hz
+        Bounds of the absolute value.
+    allow_negatives : bool
+        Whether the report names absolute values; the sign is never checked, as in mir_eval.
+
+    Raises
+    ------
+    ValueError
+        If an absolute value is out of bounds or the array is not flat.
+
+    Examples
+    --------
+    >>> validate_frequencies(np.array([110.0, 440.0]), 5000.0, 20.0)
+    """
+    size = np.abs(frequencies)
+    shown = size if allow_negatives else frequencies
+    if (size > max_freq).any():
+        raise ValueError(
+            f"A frequency of {shown.max()} was found which is greater than the maximum allowable value of "
+            f"max_freq = {max_freq} (did you supply frequency values in Hz?)"
+        )
+    if (size < min_freq).any():
+        raise ValueError(
+            f"A frequency of {shown.min()} was found which is less than the minimum allowable value of "
+            f"min_freq = {min_freq} (did you supply frequency values in Hz?)"
+        )
+    if frequencies.ndim != 1:
+        raise ValueError(f"Frequencies should be 1-d numpy ndarray, but shape={frequencies.shape}")
+
+
+def intervals_to_durations(intervals: Array) -> Array:
+    """Length of each interval.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+
+    Returns
+    -------
+    (n,), seconds
+
+    Raises
+    ------
+    ValueError
+        As `validate_intervals` does.
+
+    Examples
+    --------
+    >>> intervals_to_durations(np.array([[0.0, 1.0], [1.0, 3.5]])).tolist()
+    [1.0, 2.5]
+    """
+    validate_intervals(intervals)
+    durations: Array = intervals[:, 1] - intervals[:, 0]
+    return durations
+
+
+def intervals_to_boundaries(intervals: Array, q: int = 5) -> Array:
+    """The distinct times at which intervals start or end.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+    q : int
+        Decimals to round to before times are compared.
+
+    Returns
+    -------
+    (m,), seconds, ascending
+
+    Examples
+    --------
+    >>> intervals_to_boundaries(np.array([[0.0, 1.0], [1.0000001, 2.0]])).tolist()
+    [0.0, 1.0, 2.0]
+    """
+    return np.unique(np.round(intervals, decimals=q))
+
+
+def boundaries_to_intervals(boundaries: npt.ArrayLike) -> Array:
+    """The intervals between neighbouring boundaries.
+
+    Parameters
+    ----------
+    boundaries : (n,), seconds
+        Distinct and ascending.
+
+    Returns
+    -------
+    (n - 1, 2), seconds
+
+    Raises
+    ------
+    ValueError
+        If they are not distinct and ascending.
+
+    Examples
+    --------
+    >>> boundaries_to_intervals([0.0, 1.0, 2.5]).tolist()
+    [[0.0, 1.0], [1.0, 2.5]]
+    """
+    times = np.asarray(boundaries)
+    distinct = np.unique(times)
+    if len(distinct) != len(times) or not np.allclose(times, distinct):
+        raise ValueError("Boundary times are not unique or not ascending.")
+    return np.column_stack((times[:-1], times[1:]))
+
+
+def interpolate_intervals(
+    intervals: Array, labels: Sequence[Any], time_points: npt.ArrayLike, fill_value: Any = None
+) -> list[Any]:
+    """The label of the interval that each time point lies in.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+        Both ends belong to an interval; where two meet, the later row counts.
+    labels : sequence
+        One for each interval.
+    time_points : (m,), seconds, not decreasing
+    fill_value : any
+        For time points outside all intervals.
+
+    Returns
+    -------
+    list, m items
+
+    Raises
+    ------
+    ValueError
+        If the time points decrease.
+
+    Examples
+    --------
+    >>> interpolate_intervals(np.array([[0.0, 1.0], [2.0, 3.0]]), ["a", "b"], [0.5, 1.5, 3.0], "N")
+    ['a', 'N', 'b']
+    """
+    points = np.asarray(time_points)
+    if np.any(points[1:] < points[:-1]):
+        raise ValueError("time_points must be in non-decreasing order")
+    found = [fill_value] * len(points)
+    firsts = np.searchsorted(points, intervals[:, 0], side="left").tolist()
+    stops = np.searchsorted(points, intervals[:, 1], side="right").tolist()
+    for first, stop, label in zip(firsts, stops, labels, strict=False):
+        found[first:stop] = [label] * (stop - first)
+    return found
+
+
+def intervals_to_samples(
+    intervals: Array, labels: Sequence[Any], offset: float = 0, sample_size: float = 0.1, fill_value: Any = None
+) -> tuple[list[float], list[Any]]:
+    """Labels at regular times, up to the last whole sample.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+    labels : sequence
+        One for each interval.
+    offset : float, seconds
+        Time of the first sample.
+    sample_size : float, seconds
+        Time between samples.
+    fill_value : any
+        For times outside all intervals.
+
+    Returns
+    -------
+    times : list of float, seconds
+        Computed in single precision, as in mir_eval.
+    labels : list
+
+    Examples
+    --------
+    >>> intervals_to_samples(np.array([[0.0, 1.0], [1.0, 2.0]]), ["a", "b"], sample_size=0.5)
+    ([0.0, 0.5, 1.0, 1.5], ['a', 'a', 'b', 'b'])
+    """
+    count = int(np.floor(intervals.max() / sample_size))
+    times: list[float] = (np.arange(count, dtype=np.float32) * sample_size + offset).tolist()
+    return times, interpolate_intervals(intervals, labels, times, fill_value)
+
+
+@overload
+def sort_labeled_intervals(intervals: Array, labels: None = None) -> Array: ...
+@overload
+def sort_labeled_intervals(intervals: Array, labels: Sequence[Any]) -> tuple[Array, list[Any]]: ...
+def sort_labeled_intervals(intervals: Array, labels: Sequence[Any] | None = None) -> Array | tuple[Array, list[Any]]:
+    """Sort intervals, and their labels if given, by start.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+    labels : sequence or None
+        One for each interval.
+
+    Returns
+    -------
+    intervals : (n, 2), seconds
+        Rows that start together keep their order.
+    labels : list
+        Only where labels were given.
+
+    Examples
+    --------
+    >>> times, labels = sort_labeled_intervals(np.array([[1, 2], [0, 1]]), ["b", "a"])
+    >>> times.tolist(), labels
+    ([[0, 1], [1, 2]], ['a', 'b'])
+    """
+    order = np.argsort(intervals[:, 0], kind="stable")
+    if labels is None:
+        return intervals[order]
+    return intervals[order], [labels[row] for row in order]
+
+
+Labels = list[Any]
+
+
+def adjust_intervals(
+    intervals: Array,
+    labels: Sequence[Any] | None = None,
+    t_min: float | None = 0.0,
+    t_max: float | None = None,
+    start_label: Any = "__T_MIN",
+    end_label: Any = "__T_MAX",
+) -> tuple[Array, Labels | None]:
+    """Crop or pad intervals so that they span ``[t_min, t_max]``.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+        In order of time.
+    labels : sequence or None
+        One for each interval; it is not changed.
+    t_min, t_max : float or None, seconds
+        None leaves that side alone.
+    start_label, end_label : any
+        Labels of the intervals that are put before and after.
+
+    Returns
+    -------
+    intervals : (m, 2), seconds
+        An interval that only touches `t_min` or `t_max` is kept with length zero, as in mir_eval.
+    labels : list or None
+
+    Raises
+    ------
+    ValueError
+        If there is no interval and one of `t_min` and `t_max` is None, or all intervals begin after `t_max`.
+
+    Examples
+    --------
+    >>> times, labels = adjust_intervals(np.array([[1.0, 2.0], [2.0, 5.0]]), ["C", "G"], 0.0, 4.0, "N", "N")
+    >>> times.tolist(), labels
+    ([[0.0, 1.0], [1.0, 2.0], [2.0, 4.0]], ['N', 'C', 'G'])
+    """
+    if intervals.size == 0:
+        if t_min is None or t_max is None:
+            raise ValueError("Supplied intervals are empty, can't append new intervals")
+        return np.array([[t_min, t_max]]), [start_label]
+    kept = None if labels is None else list(labels)
+    if t_min is not None:
+        inside = np.flatnonzero(intervals[:, 1] >= t_min)
+        intervals, kept = _crop(intervals, kept, slice(inside[0] if len(inside) else 0, None))
+        intervals = np.maximum(t_min, intervals)
+        if intervals.min() > t_min:
+            intervals = np.vstack(([t_min, intervals.min()], intervals))
+            kept = None if kept is None else [start_label, *kept]
+    if t_max is not None:
+        beyond = np.flatnonzero(intervals[:, 0] > t_max)
+        intervals, kept = _crop(intervals, kept, slice(beyond[0] if len(beyond) else None))
+        if len(intervals) == 0:
+            raise ValueError(f"all intervals begin after t_max = {t_max}")
+        intervals = np.minimum(t_max, intervals)
+        if intervals.max() < t_max:
+            intervals = np.vstack((intervals, [intervals.max(), t_max]))
+            kept = None if kept is None else [*kept, end_label]
+    return intervals, kept
+
+
+def _crop(times: Array, labels: Labels | None, part: slice) -> tuple[Array, Labels | None]:
+    return times[part], None if labels is None else labels[part]
+
+
+def adjust_events(
+    events: Array,
+    labels: Sequence[Any] | None = None,
+    t_min: float | None = 0.0,
+    t_max: float | None = None,
+    label_prefix: str = "__",
+) -> tuple[Array, Labels | None]:
+    """Crop events to ``[t_min, t_max]`` and put events at both ends where there are none.
+
+    Parameters
+    ----------
+    events : (n,), seconds
+        In order of time; at least one within the span.
+    labels : sequence or None
+        One for each event; it is not changed.
+    t_min, t_max : float or None, seconds
+        None leaves that side alone.
+    label_prefix : str
+        Put before the labels ``T_MIN`` and ``T_MAX`` of new events.
+
+    Returns
+    -------
+    events : (m,), seconds
+    labels : list or None
+
+    Raises
+    ------
+    IndexError
+        If there is no event.
+
+    Examples
+    --------
+    >>> times, labels = adjust_events(np.array([1.0, 2.0, 7.0]), ["a", "b", "c"], 0.0, 5.0)
+    >>> times.tolist(), labels
+    ([0.0, 1.0, 2.0, 5.0], ['__T_MIN', 'a', 'b', '__T_MAX'])
+    """
+    kept = None if labels is None else list(labels)
+    if t_min is not None:
+        inside = np.flatnonzero(events >= t_min)
+        events, kept = _crop(events, kept, slice(inside[0] if len(inside) else 0, None))
+        if events[0] > t_min:
+            events = np.concatenate(([t_min], events))
+            kept = None if kept is None else [f"{label_prefix}T_MIN", *kept]
+    if t_max is not None:
+        beyond = np.flatnonzero(events > t_max)
+        events, kept = _crop(events, kept, slice(beyond[0] if len(beyond) else None))
+        if events[-1] < t_max:
+            events = np.concatenate((events, [t_max]))
+            kept = None if kept is None else [*kept, f"{label_prefix}T_MAX"]
+    return events, kept
+
+
+def check_aligned(x_intervals: Array, y_intervals: Array) -> None:
+    """Raise a ValueError unless both sequences of intervals start and end together."""
+    if x_intervals[0, 0] != y_intervals[0, 0] or x_intervals[-1, 1] != y_intervals[-1, 1]:
+        raise ValueError("Time intervals do not align; did you mean to call 'adjust_intervals()' first?")
+
+
+def merge_labeled_intervals(
+    x_intervals: Array, x_labels: Sequence[Any], y_intervals: Array, y_labels: Sequence[Any]
+) -> tuple[Float, Labels, Labels]:
+    """Cut two labelled sequences at each other's boundaries.
+
+    Parameters
+    ----------
+    x_intervals, y_intervals : (n, 2) and (m, 2), seconds
+        Two sequences that start and end together.
+    x_labels, y_labels : sequence
+        One for each interval.
+
+    Returns
+    -------
+    intervals : float64 (k, 2), seconds
+        Between neighbouring boundaries of either sequence.
+    x_labels, y_labels : list
+        The label in force in each of them: that of the last interval that has started, so a label carries on over a
+        gap.
+
+    Raises
+    ------
+    ValueError
+        If the sequences do not start and end together, or labels and intervals differ in number.
+
+    Examples
+    --------
+    >>> times, x, y = merge_labeled_intervals(np.array([[0.0, 1.0], [1.0, 3.0]]), ["C", "G"],
+    ...                                       np.array([[0.0, 2.0], [2.0, 3.0]]), ["C", "N"])
+    >>> times.tolist(), x, y
+    ([[0.0, 1.0], [1.0, 2.0], [2.0, 3.0]], ['C', 'G', 'G'], ['C', 'C', 'N'])
+    """
+    check_aligned(x_intervals, y_intervals)
+    bounds = np.unique(np.concatenate([x_intervals, y_intervals], axis=0))
+    intervals = np.column_stack((bounds[:-1], bounds[1:]))
+    x_merged = [x_labels[row] for row in _in_force(x_intervals, len(x_labels), bounds)]
+    y_merged = [y_labels[row] for row in _in_force(y_intervals, len(y_labels), bounds)]
+    return intervals, x_merged, y_merged
+
+
+def _in_force(intervals: Array, labels: int, bounds: Array) -> Int:
+    """For each bound but the last, the last row that has started by then."""
+    if len(intervals) != labels:
+        raise ValueError(f"{len(intervals)} intervals need as many labels, got {labels}")
+    started = np.full(len(bounds), -1, dtype=np.int64)
+    np.maximum.at(started, np.searchsorted(bounds, intervals[:, 0]), np.arange(labels))
+    rows: Int = np.maximum.accumulate(started)[:-1]
+    if len(rows) and rows[0] < 0:
+        raise ValueError(f"no interval has started at {bounds[0]}, where the sequences begin; sort the intervals first")
+    return rows
+
 
 _Result = TypeVar("_Result")
 _Parameters = ParamSpec("_Parameters")

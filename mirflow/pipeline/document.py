@@ -1,7 +1,4 @@
-"""YAML as plain values, with the line of each, and nothing of YAML that could surprise: no tags, no explosions.
-
-Every problem is collected, none is raised: a pipeline file is mended in one go.
-"""
+"""YAML as plain values with the line of each, and what is wrong with the form of a file, in its own words."""
 
 from __future__ import annotations
 
@@ -10,11 +7,12 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import yaml
+from pydantic import BaseModel, ValidationError
 
-from ..errors import Problem
+from ..errors import Problem, suggest
 
 MAX_BYTES = 2**20
 MAX_VALUES = 20_000
@@ -198,3 +196,63 @@ class _Builder:
         self.document.problems.append(
             Problem(show_place(place), message) if known else self.document.problem(place, message)
         )
+
+
+_KINDS = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "model_attributes_type": "a mapping",
+}
+
+
+def form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
+    """What pydantic found, in the words of the file; a missing key that was only misspelt counts once."""
+    found = error.errors(include_url=False)
+    misspelt: set[Place] = set()
+    problems = []
+    for one in found:
+        if one["type"] == "extra_forbidden":
+            place: Place = one["loc"]
+            phrase = suggest(str(place[-1]), _model_at(place[:-1], model).model_fields)
+            near = re.fullmatch(r"did you mean '(\w+)'\?", phrase)
+            if near:
+                misspelt.add((*place[:-1], near[1]))
+            problems.append(document.problem(place, f"unknown key; {phrase}"))
+    for one in found:
+        if one["type"] == "missing" and one["loc"] not in misspelt:
+            problems.append(document.problem(one["loc"], "is missing"))
+        elif one["type"] not in ("missing", "extra_forbidden"):
+            problems.append(document.problem(one["loc"], _words(one)))
+    return problems
+
+
+def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
+    """The model of what stands at a place: keys lead on to it, positions and names that people chose do not."""
+    for step in place:
+        field = model.model_fields.get(step) if isinstance(step, str) else None
+        model = (field and _model_in(field.annotation)) or model
+    return model
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The first model in a type such as ``list[Evaluation]`` or ``Tracks | None``."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next(filter(None, map(_model_in, get_args(annotation))), None)
+
+
+def _words(error: Mapping[str, Any]) -> str:
+    if error["type"] in _KINDS:
+        unquoted = error["type"] == "string_type" and isinstance(error["input"], (bool, int, float))
+        hint = "; put it in quotes" if unquoted else ""
+        return f"needs {_KINDS[error['type']]}, not {error['input']!r}{hint}"
+    if error["type"] == "literal_error":
+        return f"must be {error['ctx']['expected']}, not {error['input']!r}"
+    if error["type"] == "too_short":
+        return "is empty"
+    return str(error["msg"]).removeprefix("Value error, ").replace("Input should", "should")

@@ -1,13 +1,18 @@
-"""What a pipeline file may say, as types: the source of its checks and of its JSON Schema."""
+"""What a pipeline file may say, as types, and its names against the records of metrics."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
+    BaseModel,
     BeforeValidator,
+    ConfigDict,
     Field,
     GetJsonSchemaHandler,
     PlainValidator,
@@ -17,7 +22,11 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from ..errors import AnnotationError
+from ..annotations.classes import Classes
+from ..annotations.schema import kind_of
+from ..errors import AnnotationError, MetricError, UnknownNameError
+from ..metrics.base import Convention, Grid, Measure, Value, expand, get_task, parse
+from ..readers.class_tables import read_classes
 from ..readers.options import (
     MAX_BYTES,
     Decimal,
@@ -31,8 +40,85 @@ from ..readers.options import (
     Select,
 )
 from ..readers.patterns import Pattern
-from .classes import ClassesKey
-from .strict import Strict
+from .document import Place
+
+
+class Strict(BaseModel):
+    """A part of a file for people: unknown keys are errors, and nothing is converted in silence."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+
+
+def _tree(value: Any) -> Any:
+    """A tree of names: mappings, whose ends are lists or nothing."""
+    if isinstance(value, dict):
+        for name, below in value.items():
+            if not isinstance(name, str):
+                raise ValueError(f"needs names of classes, not {name!r}; put it in quotes")
+            _tree(below)
+    elif isinstance(value, list):
+        for name in value:
+            if not isinstance(name, str):
+                raise ValueError(f"needs names of classes, not {name!r}; put it in quotes")
+    elif value is not None:
+        raise ValueError(f"needs a list of classes or a mapping, not {value!r}")
+    return value
+
+
+Tree = Annotated[dict[str, Any], PlainValidator(_tree), WithJsonSchema({"type": "object"})]
+
+
+class ClassesKey(Strict):
+    """The classes or tags that there are: a file, a list of names, or an object with more about them."""
+
+    path: str | None = None
+    """A csv or tsv file, relative to root: names; class,parent; or from,to,credit."""
+    names: list[str] = Field(default_factory=list)
+    """Names of classes or tags."""
+    tree: Tree = Field(default_factory=dict)
+    """Classes to what is below them; an error is worth the share of the levels that both classes have in common."""
+    credit: dict[str, dict[str, float]] = Field(default_factory=dict)
+    """The reference's class to the estimate's class to what the error is worth, 0 to 1."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short(cls, data: Any) -> Any:
+        if isinstance(data, str):
+            return {"path": data}
+        return {"names": data} if isinstance(data, list) else data
+
+    @model_validator(mode="after")
+    def _check(self) -> ClassesKey:
+        if self.path is not None and (self.names or self.tree or self.credit):
+            raise ValueError("names a file, which says all: leave names, tree and credit out")
+        if self.path is None:
+            try:
+                self._written()
+            except AnnotationError as error:
+                raise ValueError(str(error)) from None
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        whole = handler.resolve_ref_schema(handler(schema))
+        names = {"type": "array", "items": {"type": "string"}, "description": "Names of classes or tags."}
+        return {"anyOf": [{"type": "string", "description": "A csv or tsv file."}, names, whole]}
+
+    def read(self, root: str | Path) -> Classes:
+        """The classes, from the file if they stand in one.
+
+        Raises
+        ------
+        AnnotationError
+            If the file cannot be read or understood.
+        """
+        return self._written() if self.path is None else read_classes(Path(root, self.path), self.path)
+
+    def _written(self) -> Classes:
+        return Classes.of(self.names, self.tree, self.credit)
+
 
 SCHEDULERS = ("auto", "serial", "processes", "threads")
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss|ucx)://\S+")
@@ -320,3 +406,114 @@ class Pipeline(Strict):
     """The Zarr store for the results, relative to where mirflow runs."""
     execution: Execution = Field(default_factory=Execution)
     """How it is computed."""
+
+
+Trouble = tuple[Place, str]
+"""A place within an evaluation and what is wrong there."""
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """An evaluation with the records that its names stand for."""
+
+    convention: Convention
+    grid: Grid
+    measures: tuple[Measure, ...]
+    reference: Reading
+    estimates: Reading
+    classes: Classes | None = None
+
+
+def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
+    """The records that an evaluation names, or everything that is wrong with its names."""
+    troubles: list[Trouble] = []
+    try:
+        kind_of(evaluation.task)
+        task = get_task(evaluation.task)
+    except UnknownNameError as error:
+        return [(("task",), str(error))]
+    readings = []
+    for side in ("reference", "estimates"):
+        try:
+            readings.append(getattr(evaluation, side).reading(evaluation.task))
+        except (AnnotationError, UnknownNameError) as error:
+            troubles.append(((side,), str(error)))
+    try:
+        convention = task.convention(evaluation.convention)
+    except UnknownNameError as error:
+        return [*troubles, (("convention",), str(error))]
+    classes = _classes(evaluation, root, troubles)
+    try:
+        convention = convention.with_classes(classes)
+    except MetricError as error:
+        troubles.append((("classes",), str(error)))
+    grid: Grid | None = None
+    try:
+        grid = convention.grid(evaluation.grid)
+    except MetricError as error:
+        troubles.append((("grid",), str(error)))
+    measures = list(_measures(evaluation, convention, troubles))
+    # Classes whose file is broken are told already, and are not what is missing.
+    if classes is not None or evaluation.classes is None:
+        try:
+            convention.demand_classes(measures)
+        except MetricError as error:
+            troubles.append((("metrics",), str(error)))
+    if troubles or grid is None:
+        return troubles
+    return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)
+
+
+def _classes(evaluation: Evaluation, root: str, troubles: list[Trouble]) -> Classes | None:
+    """The classes that an evaluation names."""
+    if evaluation.classes is None:
+        return None
+    try:
+        return evaluation.classes.read(root)
+    except AnnotationError as error:
+        troubles.append((("classes",), str(error)))
+        return None
+
+
+def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:
+    unused = set(evaluation.parameters)
+    texts = evaluation.metrics
+    if texts is None:
+        texts = [str(measure) for measure in convention.select()]
+    if not texts:
+        troubles.append((("metrics",), "names no metric; leave it out for the default ones"))
+    for position, text in enumerate(texts):
+        place: Place = ("metrics",) if evaluation.metrics is None else ("metrics", position)
+        try:
+            measures = [parse(one, convention.metrics) for one in expand(text)]
+        except (MetricError, UnknownNameError) as error:
+            troubles.append((place, str(error)))
+            continue
+        names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
+        unused -= set(names)
+        try:
+            for measure in measures:
+                yield _with_parameters(measure, {name: evaluation.parameters[name] for name in names}, convention)
+        except (MetricError, UnknownNameError) as error:
+            troubles.append((("parameters", names[0]), str(error)))
+    known = {parameter.name for metric in convention.metrics for parameter in metric.parameters}
+    for name in sorted(unused):
+        why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
+        troubles.append((("parameters", name), why))
+
+
+def _with_parameters(measure: Measure, parameters: Mapping[str, Value], convention: Convention) -> Measure:
+    """A measure with parameters set that it does not itself set otherwise."""
+    given = {
+        parameter.name: value
+        for parameter, value in zip(measure.metric.parameters, measure.values, strict=True)
+        if value != parameter.default
+    }
+    values = {**parameters, **given}
+    return parse(f"{measure.metric.name}({_listed(values)})", convention.metrics) if values else measure
+
+
+def _listed(values: Mapping[str, Value]) -> str:
+    return ",".join(
+        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values.items()
+    )

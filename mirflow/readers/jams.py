@@ -1,15 +1,13 @@
-"""Annotations from JAMS files, decoded by type and without the jams package.
-
-Only the annotations that are asked for are decoded; the others are skipped over as bytes. The last few files stay
-decoded, so that several annotators of one file cost one read.
-"""
+"""Annotations from JAMS files, decoded by type and without the jams package."""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+import reprlib
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -18,13 +16,301 @@ import msgspec
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import InvalidAnnotationError, UnreadableError
+from ..errors import InvalidAnnotationError, UnreadableError, suggest
+from ..ragged import Column, Float, Int
+from ..theory.pitch import to_hertz
 from .content import digest_of, file_stat, read_bytes
-from .namespaces import NAMESPACES
-from .observations import Observations, number_or_nan
-from .options import Reading
+from .namespaces import NAMESPACES, wanted_namespaces
+from .options import PITCHED, Reading
 from .positions import select_beats
-from .selection import Choice, annotator_names, choose, list_choices
+
+_SHOWN = 8
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationChoice:
+    """One annotation that may be chosen: its namespace, and the name of its annotator, unique in the namespace."""
+
+    namespace: str
+    annotator: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace} by {self.annotator}"
+
+
+def annotator_names(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
+    """A name for the annotator of every annotation: the id, else the name, else the position in its namespace.
+
+    Names that would stand twice in a namespace get a number, from the second on.
+
+    Examples
+    --------
+    >>> [str(c) for c in annotator_names(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
+    ['chord by A1', 'chord by A1 (2)', 'chord by 2']
+    """
+    positions: Counter[str] = Counter()
+    seen: Counter[tuple[str, str]] = Counter()
+    choices = []
+    for namespace, one in zip(namespaces, metadata, strict=True):
+        name = _annotator(one) or str(positions[namespace])
+        positions[namespace] += 1
+        seen[namespace, name] += 1
+        count = seen[namespace, name]
+        choices.append(AnnotationChoice(namespace, name if count == 1 else f"{name} ({count})"))
+    return tuple(choices)
+
+
+def _annotator(metadata: Any) -> str:
+    annotator = metadata.get("annotator") if isinstance(metadata, Mapping) else None
+    if isinstance(annotator, Mapping):
+        annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
+    return str(annotator).strip() if isinstance(annotator, (str, int)) else ""
+
+
+def list_choices(choices: Sequence[AnnotationChoice], reading: Reading) -> list[int]:
+    """Positions of the annotations that fit what is to be read."""
+    wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
+    return [place for place, choice in enumerate(choices) if choice.namespace in wanted]
+
+
+def tell_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
+    """What to do about a file without an annotation of a namespace, or for a task.
+
+    Examples
+    --------
+    >>> tell_absent([AnnotationChoice("chord", "A1")], "beat")
+    "holds no annotation for 'beat'; it holds chord by A1: say task chord"
+    """
+    message = f"holds no annotation for {what!r}; it holds {', '.join(map(str, choices)) or 'no annotation at all'}"
+    known = [NAMESPACES[choice.namespace] for choice in choices if choice.namespace in NAMESPACES]
+    tasks = dict.fromkeys(task for namespace in known for task in namespace.tasks[:1] if task != what)
+    if tasks:
+        return f"{message}: say task {' or '.join(tasks)}"
+    if known:
+        names = dict.fromkeys(namespace.name for namespace in known)
+        return f"{message}: declare namespace: {' or '.join(names)}"
+    return f"{message}; {what!r} is read from {', '.join(_read_for(what))}" if choices else message
+
+
+def _read_for(what: str) -> Iterable[str]:
+    names = [one.name for one in NAMESPACES.values() if what in (*one.tasks, *one.kinds)] or [what]
+    return [*names[:_SHOWN], "..."] if len(names) > _SHOWN else names
+
+
+def choose(choices: Sequence[AnnotationChoice], reading: Reading, annotator: str | int | None, name: str) -> int:
+    """The position of the one annotation that is meant.
+
+    Parameters
+    ----------
+    choices : sequence of AnnotationChoice
+    reading : Reading
+    annotator : str, int or None
+        A name, a position among those that fit, or None where only one fits.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If none fits, or more than one; the message lists what is there.
+    """
+    fitting = list_choices(choices, reading)
+    what = reading.namespace or reading.task or reading.kind
+    if not fitting:
+        raise InvalidAnnotationError(tell_absent(choices, what), path=name)
+    held = ", ".join(str(choices[place]) for place in fitting)
+    if isinstance(annotator, int):
+        if not 0 <= annotator < len(fitting):
+            raise InvalidAnnotationError(f"holds no annotation number {annotator}; it holds {held}", path=name)
+        return fitting[annotator]
+    if annotator is not None:
+        known = [choices[place].annotator for place in fitting]
+        fitting = [place for place in fitting if choices[place].annotator == annotator]
+        if not fitting:
+            message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
+            stop = "" if message.endswith("?") else "."
+            raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=name)
+    if len(fitting) > 1:
+        way = "a namespace" if annotator is not None else "an annotator or a namespace"
+        held = ", ".join(str(choices[place]) for place in fitting)
+        raise InvalidAnnotationError(f"holds {len(fitting)} annotations for {what!r}: {held}; choose {way}", path=name)
+    return fitting[0]
+
+
+# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Observations:
+    """What one JAMS annotation holds, in parallel sequences; `confidence` only where it is needed."""
+
+    time: Float
+    duration: Float
+    values: Sequence[Any]
+    confidence: Sequence[Any] = field(default=())
+
+    def annotation(
+        self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str = "data"
+    ) -> Annotation:
+        """As an annotation of a kind that the namespace can be read as.
+
+        Raises
+        ------
+        InvalidAnnotationError
+            For a value that is not of its namespace's form, with its place.
+        """
+        if kind == "hierarchy":
+            return self._hierarchy(attrs, name, where)
+        if kind == "patterns":
+            return self._patterns(attrs, name, where)
+        if kind == "tempo":
+            return self._tempo(attrs, name, where)
+        if kind in PITCHED:
+            return self._pitched(kind, namespace, attrs, name, where)
+        labels = value_texts(self.values, namespace)
+        if kind == "labels":
+            return Annotation(kind, self._strengths("value"), labels, attrs=attrs)
+        if kind == "key":
+            return Annotation(kind, {}, labels, attrs=attrs)
+        columns: dict[str, Column] = {"time": self.time}
+        if kind == "intervals":
+            columns = {"start": self.time, "end": ends_of(self.time, self.duration)}
+        elif namespace == "beat_position" and self.values:
+            held = [value.get("measure") if isinstance(value, Mapping) else None for value in self.values]
+            bars = np.array([number_or_nan(value) for value in held], dtype=np.float64)
+            columns |= {} if np.isnan(bars).any() else {"bar": bars}
+        return Annotation(kind, columns, labels, attrs=attrs)
+
+    def _hierarchy(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+        """Segments grouped by their level, the lowest number first."""
+        level = self._numbers("level", name, where)
+        texts = [value.get("label") for value in self.values]
+        order = np.argsort(level, kind="stable")
+        _, counts = np.unique(level, return_counts=True)
+        time, duration = self.time[order], self.duration[order]
+        parts = np.split(np.arange(len(order)), np.cumsum(counts)[:-1]) if len(order) else []
+        end = np.concatenate([ends_of(time[part], duration[part]) for part in parts] or [np.zeros(0)])
+        labels = ["" if texts[item] is None else str(texts[item]) for item in order.tolist()]
+        return Annotation("hierarchy", {"start": time, "end": end}, labels, (counts.astype(np.int64),), attrs=attrs)
+
+    def _patterns(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+        """Notes grouped by pattern and occurrence, in the order of their numbers."""
+        pattern, occurrence = (self._numbers(f"{key}_id", name, where) for key in ("pattern", "occurrence"))
+        pitch = self._numbers("midi_pitch", name, where)
+        order = np.lexsort((occurrence, pattern))
+        pairs, notes = np.unique(np.column_stack((pattern, occurrence)), axis=0, return_counts=True)
+        _, occurrences = np.unique(pairs[:, 0], return_counts=True)
+        counts: tuple[Int, Int] = occurrences.astype(np.int64), notes.astype(np.int64)
+        columns = {"onset": self.time[order], "pitch": pitch[order]}
+        return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
+
+    def _tempo(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+        columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value", name, where))}
+        return Annotation("tempo", {**columns, **self._strengths("salience")}, attrs=attrs)
+
+    def _strengths(self, column: str) -> dict[str, Column]:
+        """The confidences as a column of that name, if every observation has one."""
+        strengths = [number_or_nan(value) for value in self.confidence]
+        told = len(strengths) == len(self.values) and not np.isnan(strengths).any()
+        return {column: np.array(strengths, dtype=np.float64)} if told else {}
+
+    def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+        """Notes as they stand; a pitch over time, or several, in order of time."""
+        unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
+        pitch = np.array(self._each(list(map(signed_frequency, self.values)), "value", name, where), dtype=np.float64)
+        pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
+        if kind == "notes":
+            columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
+            return Annotation(kind, columns, attrs=attrs)
+        order = np.argsort(self.time, kind="stable")
+        time, frequency = self.time[order], pitch[order]
+        if kind == "series":
+            return Annotation(kind, {"time": time, "frequency": frequency}, attrs=attrs)
+        frames, owner = np.unique(time, return_inverse=True)
+        sounding = frequency > 0
+        counts = np.bincount(owner[sounding], minlength=len(frames)).astype(np.int64)
+        columns = {"time": frames, "frequency": frequency[sounding]}
+        return Annotation(kind, columns, inner_counts=(counts,), attrs=attrs)
+
+    def _numbers(self, key: str, name: str, where: str) -> Float:
+        """One field of all values, which are objects."""
+        values = [value.get(key) if isinstance(value, Mapping) else None for value in self.values]
+        return np.array(self._each(values, f"value.{key}", name, where), dtype=np.float64)
+
+    def _each(self, values: Sequence[Any], what: str, name: str, where: str) -> list[float]:
+        numbers = [number_or_nan(value) for value in values]
+        for item, (number, value) in enumerate(zip(numbers, values, strict=True)):
+            if math.isnan(number):
+                raise InvalidAnnotationError(f"{where}[{item}].{what}: not a number: {shown(value)}", path=name)
+        return numbers
+
+
+def signed_frequency(value: Any) -> Any:
+    """A point of a pitch contour as one number, negative where it is not voiced; other values as they are."""
+    if not isinstance(value, Mapping):
+        return value
+    frequency, voiced = value.get("frequency"), value.get("voiced")
+    if isinstance(voiced, bool) and not voiced and frequency is None:
+        return 0.0  # what is not voiced needs no frequency, and some trackers write NaN
+    number = number_or_nan(frequency)
+    return -abs(number) if voiced is False else number
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: of long ones the two ends, of whole numbers of many digits no digit.
+
+    Examples
+    --------
+    >>> shown("C:maj"), shown(10**5000)
+    ("'C:maj'", 'an integer of more than 4,000 digits')
+    """
+    try:
+        return reprlib.repr(value)
+    except ValueError:
+        return "an integer of more than 4,000 digits"
+
+
+def number_or_nan(value: Any) -> float:
+    """A value as a number; NaN for what is none, or too large to be one.
+
+    Examples
+    --------
+    >>> number_or_nan(3), number_or_nan("3"), number_or_nan(10**400)
+    (3.0, nan, nan)
+    """
+    if not isinstance(value, (int, float)) or isinstance(value, bool):
+        return math.nan
+    try:
+        return float(value)
+    except OverflowError:
+        return math.nan
+
+
+def ends_of(time: Float, duration: Float) -> Float:
+    """Ends of observations; one that misses the next start by rounding only is set to it."""
+    end = time + duration
+    touching = np.abs(end[:-1] - time[1:]) < ROUNDING
+    end[:-1][touching] = time[1:][touching]
+    return end
+
+
+def value_texts(values: Sequence[Any], namespace: str) -> list[str]:
+    """Values of observations as labels: a beat's position as its number, null as nothing."""
+    form = NAMESPACES[namespace].value if namespace in NAMESPACES else "text"
+    if form == "position":
+        values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
+    # Positions of beats, the most frequent values that are no text, are whole numbers.
+    return [value if isinstance(value, str) else str(value) if type(value) is int else _text(value) for value in values]
+
+
+def _text(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, (int, float)) else json.dumps(value)
+
 
 _BYTE = re.compile(r"\(byte (\d+)\)")
 _PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
@@ -104,7 +390,7 @@ class JamsFile:
         What to call it in messages.
     digest : str
     headers : sequence
-    choices : tuple of Choice
+    choices : tuple of AnnotationChoice
         Namespace and annotator of each annotation, in the file's order.
     attrs : mapping
         Of the file: ``source``, ``duration`` [s], ``title``, ``artist``.
@@ -113,7 +399,7 @@ class JamsFile:
     name: str
     digest: str
     headers: Sequence[_Header]
-    choices: tuple[Choice, ...]
+    choices: tuple[AnnotationChoice, ...]
     attrs: Mapping[str, Attribute] = field(default_factory=dict)
 
     def annotation(self, place: int, reading: Reading) -> Annotation:

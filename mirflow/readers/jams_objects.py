@@ -1,25 +1,116 @@
-"""Annotations from objects of the jams package and back; the package itself is imported only to make new ones."""
+"""Objects of the jams package: annotations from them and to them, and the validation of JAMS files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute, from_dataset
-from ..errors import AnnotationError
-from .jams import file_attrs
+from ..errors import AnnotationError, Problem, UnreadableError
+from ..ragged import Float, offsets_of, rows_of
+from ..theory.pitch import hz_to_midi
+from .content import read_bytes
+from .jams import Observations, annotator_names, choose, file_attrs, list_choices
 from .namespaces import NAMESPACES, default_namespace
-from .observations import Observations
-from .options import Reading
+from .options import MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
-from .selection import annotator_names, choose, list_choices
-from .writing import observations_of
 
 if TYPE_CHECKING:
     import jams
     import xarray as xr
+
+Observation = tuple[float, float, Any, float | None]
+
+
+def observations_of(annotation: Annotation, namespace: str, duration: float) -> list[Observation]:
+    """The observations of an annotation.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    namespace : str
+    duration : float, seconds
+        Of the track, for what holds throughout: a key, a tempo.
+
+    Examples
+    --------
+    >>> observations_of(Annotation("key", {}, ["C minor"]), "key_mode", 120.0)
+    [(0.0, 120.0, 'C:minor', None)]
+    """
+    kind = annotation.kind
+    if kind == "patterns":
+        return list(_notes(annotation))
+    if kind == "tempo":
+        tempi = annotation.columns["tempo"].tolist()
+        strengths = annotation.columns.get("salience", np.full(len(tempi), np.nan)).tolist()
+        return [(0.0, duration, tempo, None if x != x else x) for tempo, x in zip(tempi, strengths, strict=True)]
+    if kind == "key":
+        return [(0.0, duration, label.replace(" ", ":", 1), None) for label in annotation.labels or ()]
+    if kind == "labels":
+        texts = annotation.labels or []
+        degrees = annotation.columns.get("value", np.full(len(texts), np.nan)).tolist()
+        return [(0.0, duration, text, None if x != x else x) for text, x in zip(texts, degrees, strict=True)]
+    if kind in PITCHED:
+        return list(_pitches(annotation, NAMESPACES[namespace].value))
+    times = annotation.columns["time" if kind == "events" else "start"]
+    texts = annotation.labels if annotation.labels is not None else [""] * len(times)
+    if kind == "events":
+        values: list[Any] = list(map(_number, texts)) if NAMESPACES[namespace].value == "number" else list(texts)
+        return [(time, 0.0, value, None) for time, value in zip(times.tolist(), values, strict=True)]
+    lengths = (annotation.columns["end"] - times).tolist()
+    rows = list(zip(times.tolist(), lengths, texts, strict=True))
+    if kind == "hierarchy":
+        levels = rows_of(annotation.inner_counts[0]).tolist()
+        return [
+            (start, length, {"label": text, "level": level}, None)
+            for (start, length, text), level in zip(rows, levels, strict=True)
+        ]
+    return [(start, length, text, None) for start, length, text in rows]
+
+
+def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
+    """Notes, or points of a pitch contour; a frame in which nothing sounds is a point that is not voiced."""
+    columns = annotation.columns
+    if annotation.kind == "notes":
+        pitch: Float = np.asarray(hz_to_midi(columns["pitch"])) if form == "midi" else columns["pitch"]
+        lengths = columns["end"] - columns["start"]
+        for start, length, value in zip(columns["start"].tolist(), lengths.tolist(), pitch.tolist(), strict=True):
+            yield start, length, value, None
+        return
+    time, frequency = columns["time"], columns["frequency"]
+    if annotation.kind == "multipitch":
+        counts = annotation.inner_counts[0]
+        held = np.zeros(int(np.maximum(counts, 1).sum()))
+        held[np.repeat(counts > 0, np.maximum(counts, 1))] = frequency
+        time, frequency = np.repeat(time, np.maximum(counts, 1)), held
+    for moment, hertz in zip(time.tolist(), frequency.tolist(), strict=True):
+        yield moment, 0.0, {"index": 0, "frequency": abs(hertz), "voiced": hertz > 0}, None
+
+
+def _notes(annotation: Annotation) -> Iterator[Observation]:
+    """Notes of patterns; what the namespace demands and we do not know, the morphetic pitch and the staff, is 0."""
+    occurrences, notes = annotation.inner_counts
+    pattern, owner = rows_of(occurrences), rows_of(notes)
+    number = np.arange(len(notes)) - np.repeat(offsets_of(occurrences)[:-1], occurrences)
+    onsets, pitches = annotation.columns["onset"].tolist(), annotation.columns["pitch"].tolist()
+    for onset, pitch, p, o in zip(onsets, pitches, pattern[owner].tolist(), number[owner].tolist(), strict=True):
+        ids = {"pattern_id": p + 1, "occurrence_id": o + 1}
+        yield onset, 0.0, {"midi_pitch": pitch, "morph_pitch": 0, "staff": 0, **ids}, None
+
+
+def _number(label: str) -> float | str | None:
+    """A label as the number that it stands for, null where it is empty."""
+    if not label:
+        return None
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return int(number) if number.is_integer() else number
 
 
 def is_jams(thing: object) -> bool:
@@ -158,3 +249,75 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
     if annotation.kind not in NAMESPACES[str(name)].kinds:
         raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[str(name)].kind}, not {annotation.kind}")
     return str(name)
+
+
+def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
+    """What breaks the JAMS schema, or the schema of an annotation's namespace.
+
+    Parameters
+    ----------
+    path : path
+    max_bytes : int
+
+    Returns
+    -------
+    list of Problem
+        Each with its place, such as ``annotations[0].data[12].value``; empty for a valid file.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not JSON.
+    """
+    data = read_bytes(path, max_bytes)
+    try:
+        document = json.loads(data)
+    except RecursionError:
+        raise UnreadableError("is nested too deeply for JAMS", path=path) from None
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error}", path=path) from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error.msg}", path=path, line=error.lineno) from None
+    return list(_problems(document))
+
+
+def _problems(document: Any) -> Iterator[Problem]:
+    import jams
+
+    annotations = document.get("annotations") if isinstance(document, Mapping) else None
+    held = annotations if isinstance(annotations, list) else []
+    # The observations are judged by their namespace below; in the frame they would all be listed in one message.
+    frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
+    document = {**document, "annotations": frame} if held else document
+    yield from _broken(document, jams.schema.JAMS_SCHEMA, "")
+    for place, one in enumerate(held):
+        if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
+            continue
+        where = f"annotations[{place}].data"
+        try:
+            schema = jams.schema.namespace_array(one["namespace"])
+        except jams.NamespaceError:
+            yield Problem(f"annotations[{place}].namespace", f"unknown to JAMS: {one['namespace']!r}")
+        else:
+            yield from _broken(_rows(one["data"]), schema, where)
+
+
+def _rows(data: Any) -> Any:
+    """Observations as a list, also where an old file keeps them in columns."""
+    if not isinstance(data, Mapping) or not all(isinstance(column, list) for column in data.values()):
+        return data
+    return [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
+
+
+def _broken(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    import jams.schema
+
+    for error in jams.schema.VALIDATOR.evolve(schema=schema).iter_errors(instance):
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+        yield Problem((where + place).lstrip("."), _short(error))
+
+
+def _short(error: Any) -> str:
+    if error.validator == "pattern":
+        return f"not a valid value: {error.instance!r}"
+    return error.message if len(error.message) < 200 else f"breaks the rule {error.validator!r}"

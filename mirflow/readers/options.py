@@ -38,7 +38,7 @@ COLUMNS = {
     "following": ("time", "detected", "position", "pitch"),
 }
 KEYS = ("track", "system", "annotator")
-"""Columns that tell the annotations of a file of many tracks apart; see :mod:`mirflow.readers.tables`."""
+"""Columns that tell the annotations of a file of many tracks apart; see :mod:`mirflow.readers.tables.table.table`."""
 PITCHED = ("notes", "series", "multipitch")
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "track"]
@@ -89,7 +89,7 @@ class DelimitedOptions:
         What the last row of a list of boundaries is: the end of the row above, whatever its label; or one more
         interval, which has no length as nothing says where it ends.
     pitch_unit : {"Hz", "MIDI"}
-        Of notes, series and multipitch; see :func:`mirflow.readers.hertz.to_hertz`.
+        Of notes, series and multipitch; see :func:`mirflow.theory.pitch.to_hertz`.
     decimal : {".", ","} or None
         What stands before the decimals of numbers. None: a point, or a comma where columns are separated by semicolons.
 

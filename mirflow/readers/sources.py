@@ -1,15 +1,164 @@
-"""Sources: where an annotation comes from, as something small that can be sent to a worker and read there."""
+"""Sources: where an annotation comes from, small enough to be sent to a worker and read there."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
+import numpy as np
+
 from ..annotations.annotation import Annotation
-from .content import digest_of, file_stat, read_bytes
-from .options import Reading, Select
+from ..errors import InvalidAnnotationError
+from ..ragged import Column
+from .columns import (
+    demand_tag_numbers,
+    has_numbers,
+    parse_key,
+    parse_listed,
+    parse_motifs,
+    parse_multipitch,
+    parse_pitched,
+    parse_tempo,
+)
+from .content import decode, demand_no_json, digest_of, file_stat, read_bytes
+from .delimited import find_separator, parse_delimited, parse_rows
+from .options import TABLES, Reading, Select
 from .positions import select_beats
-from .text import parse_file
+from .tables.rankings import parse_ranking
+
+
+@dataclass(frozen=True, eq=False)
+class HeldSource:
+    """A source whose annotation needs no reading.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    label : str
+        What to call it in messages.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> source = HeldSource(Annotation("events", {"time": np.array([0.5])}), "reference")
+    >>> source.read()[0].columns["time"].tolist()
+    [0.5]
+    """
+
+    annotation: Annotation
+    label: str
+
+    def stat(self) -> tuple[int, int]:
+        """Nothing is known of its age."""
+        return 0, 0
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation; it has no bytes to digest."""
+        return self.annotation, ""
+
+
+_LAYOUTS = {"all": "", "bar_start": "bars", "bar_end": "bars"}
+
+
+def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
+    """An annotation from the bytes of a file of any format but JAMS.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not of the format.
+    InvalidAnnotationError
+        If they cannot be understood, or hold something else than what is to be read.
+    """
+    if format in TABLES:
+        raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
+    if format == "midi":
+        from .midi import parse_midi
+
+        return parse_midi(data, reading, name)
+    if format == "svl":
+        from .sonic_visualiser import parse_svl
+
+        return parse_svl(data, reading, name)
+    return parse_text(data, reading, format, name)
+
+
+def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
+    """An annotation from the bytes of a text file.
+
+    Parameters
+    ----------
+    data : bytes
+    reading : Reading
+    format : {"lab", "txt", "csv", "tsv"}
+    name : path
+        What to call the file in messages, and its ``source``.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not text.
+    InvalidAnnotationError
+        If they cannot be understood, with the line.
+    """
+    options = reading.delimited
+    demand_no_json(data, name)
+    if reading.kind == "intervals":
+        return parse_delimited(data, "intervals", format, options, name, task=reading.task)
+    if reading.kind == "events":
+        layout = _LAYOUTS.get(reading.selection or "", "positions") if not options.columns else ""
+        layout = "bars" if "bar" in dict(options.columns) else layout
+        beats = parse_delimited(data, "events", format, options, name, layout=layout, task=reading.task)
+        return select_beats(beats, reading.selection, name)
+    if reading.kind in ("notes", "series"):
+        return parse_pitched(data, reading.kind, format, options, name, task=reading.task)
+    if reading.kind in ("judgements", "following"):
+        return parse_listed(data, reading.kind, format, options, name)
+    if reading.kind == "ranking":
+        return parse_ranking(data, format, options, name)
+    if reading.kind == "labels":
+        text = decode(data, name, options.encoding)
+        separator, attrs = find_separator(text, format, options), {"source": str(name)}
+        numbered = has_numbers(reading)
+        labels = parse_rows(text, "labels", separator, options, attrs, name, task=reading.task, numbered=numbered)
+        return demand_tag_numbers(labels, name)
+    if reading.kind == "multipitch":
+        return parse_multipitch(data, format, options, name)
+    if reading.kind == "patterns":
+        return parse_motifs(data, options, name)
+    if reading.kind == "hierarchy":
+        return stack_levels([parse_delimited(data, "intervals", format, options, name, task=reading.task)])
+    return parse_key(data, options, name) if reading.kind == "key" else parse_tempo(data, options, name)
+
+
+def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
+    """Segmentations, from the coarsest to the finest, as one hierarchy; without any segment it has no levels either.
+
+    Parameters
+    ----------
+    levels : sequence of Annotation
+        At least one, of kind intervals.
+    files : sequence of str
+        What to call the file of each level in messages; empty: all are of one file.
+
+    Examples
+    --------
+    >>> whole = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["A"])
+    >>> parts = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0])}, ["a", "b"])
+    >>> stack_levels([whole, parts]).inner_counts[0].tolist()
+    [1, 2]
+    """
+    columns: dict[str, Column] = {
+        name: np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end")
+    }
+    labels = [label for level in levels for label in level.labels or ()]
+    counts = np.array([len(level) for level in levels], dtype=np.int64)
+    lines = [line for level in levels for line in level.lines or range(1, len(level) + 1)]
+    if not counts.any():
+        counts = counts[:0]
+    return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))
 
 
 @runtime_checkable

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..analysis.names import AGGREGATES
+from ..analysis.aggregates import AGGREGATES
 from .tables import Entry, Figure, Table, clean_text, is_numeric, show_entry
 
 _ESCAPES = {

@@ -1,4 +1,4 @@
-"""A table, and the ways to write it as text; LaTeX and Parquet have rooms of their own."""
+"""A table, and the ways to write it as text and Parquet; messages made fit to print."""
 
 from __future__ import annotations
 
@@ -11,7 +11,37 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
+
+from ..errors import QueryError
+
+_LONGEST = 80
+# A quote opens after a blank or a bracket and closes before one or before punctuation, so that apostrophes do neither.
+_QUOTED = re.compile(r"""(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]|$)""", re.DOTALL)
+
+
+def shorten(message: str) -> str:
+    """A message whose long quoted values are cut.
+
+    Parameters
+    ----------
+    message : str
+
+    Examples
+    --------
+    >>> len(shorten(f"not a chord: {'C' * 500!r}")) < 100
+    True
+    >>> shorten("track 'a': not a chord: 'H:maj'")
+    "track 'a': not a chord: 'H:maj'"
+    """
+    return _QUOTED.sub(_cut, message)
+
+
+def _cut(found: re.Match[str]) -> str:
+    quote, value = found[1], found["value"]
+    return found[0] if len(value) <= _LONGEST else f"{quote}{value[: _LONGEST - 3]}...{quote}"
+
 
 MARK = "*"
 """Stands behind figures that do not differ significantly from the best."""
@@ -299,3 +329,46 @@ def is_numeric(entries: Sequence[Entry]) -> bool:
 def clean_text(text: str) -> str:
     """Names come from files: what would steer a terminal or break a line is shown as an escape."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def need_pyarrow() -> Any:
+    """The package, which is not installed with mirflow itself.
+
+    Raises
+    ------
+    QueryError
+        If it is not installed.
+    """
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError:
+        message = "Parquet needs pyarrow: pip install '.[parquet]' in mirflow's checkout, or choose csv or json"
+        raise QueryError(message) from None
+    return pyarrow
+
+
+def write_parquet(table: Table, path: Path) -> None:
+    """Write the rows of a table: text, whole numbers and float64, null for what is not there.
+
+    Parameters
+    ----------
+    table : Table
+    path : path
+    """
+    arrow = need_pyarrow()
+    columns = {
+        name: _column(arrow, [bare_entry(row[place]) for row in table.rows]) for place, name in enumerate(table.columns)
+    }
+    arrow.parquet.write_table(arrow.table(columns), path)
+
+
+def _column(arrow: Any, entries: list[Entry]) -> Any:
+    kinds = {type(entry) for entry in entries if entry is not None}
+    if kinds == {int}:
+        return arrow.array(entries, arrow.int64())
+    if kinds == {bool}:
+        return arrow.array(entries, arrow.bool_())
+    if kinds and kinds <= {int, float}:
+        return arrow.array([None if entry is None else float(entry) for entry in entries], arrow.float64())
+    return arrow.array([None if entry is None else str(entry) for entry in entries], arrow.string())

@@ -1,25 +1,128 @@
-"""Generations of a store: whole folders, one of which the path that the user named leads to.
-
-``stores/x.zarr`` is a relative symbolic link into the hidden folder beside it::
-
-    stores/x.zarr -> .x.zarr.d/generation-000002
-    stores/.x.zarr.d/generation-000001      the previous one, kept until the next is published
-    stores/.x.zarr.d/generation-000002
-    stores/.x.zarr.d/journal-000002         results that are not published yet, on top of that generation
-    stores/.x.zarr.d/lock
-"""
+"""Generations of a store: whole folders, one of which the user's path leads to; durable files, one writer at a time."""
 
 from __future__ import annotations
 
 import difflib
+import json
 import os
 import re
-from collections.abc import Callable
+import shutil
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import TracebackType
 from typing import TypeVar
 
-from ..errors import StoreError
-from .files import remove, sync_folder, sync_tree
+from ..errors import StoreError, StoreLockedError
+
+
+def write_synced(path: Path, data: bytes) -> None:
+    """Write a file and wait until the disk has it."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Write a file under a temporary name and move it into place: readers see all of it or nothing."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        write_synced(temporary, data)
+        temporary.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            temporary.unlink()
+        raise
+    sync_folder(path.parent)
+
+
+def sync_folder(path: Path) -> None:
+    """Wait until the disk has the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_tree(path: Path) -> None:
+    """Wait until the disk has the names in a folder and in all folders below it."""
+    for folder, _, _ in os.walk(path):
+        sync_folder(Path(folder))
+
+
+def remove(path: Path) -> None:
+    """Remove whatever is there: a file, a link, or a folder with all that is in it; perhaps it is already gone."""
+    try:
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    except FileNotFoundError:
+        pass
+
+
+@contextmanager
+def storing(path: str | Path) -> Iterator[None]:
+    """Turn the operating system's refusals into one StoreError that names the store and the reason."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise StoreError(f"{path}: cannot be written: {reason}; what was there before is untouched") from error
+
+
+class WriterLock:
+    """A lock that the operating system releases when its holder dies, however it dies.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the lock file and the note about its holder lie; it exists.
+    store : Path
+        The store that it guards, for messages.
+    """
+
+    def __init__(self, folder: Path, store: Path) -> None:
+        from filelock import FileLock
+
+        self._store = store
+        # The note is a file of its own: asking for a lock may empty the lock file.
+        self._note = folder / "writer.json"
+        self._lock = FileLock(folder / "lock", timeout=0)
+
+    def __enter__(self) -> WriterLock:
+        from filelock import Timeout
+
+        with storing(self._store):
+            try:
+                self._lock.acquire()
+            except Timeout:
+                raise StoreLockedError(
+                    f"{self._store}: {self._holder()} is writing it; wait until it is done, or name another store"
+                ) from None
+        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+        # On a full disk the lock holds all the same, only without a name.
+        with suppress(OSError):
+            self._note.write_text(json.dumps(note), encoding="utf-8")
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+        with suppress(OSError):
+            self._note.unlink()
+        self._lock.release()
+
+    def _holder(self) -> str:
+        try:
+            note = json.loads(self._note.read_text(encoding="utf-8"))
+            return f"process {note['pid']} on {note['host']} (since {note['since']})"
+        except (OSError, ValueError, KeyError):
+            # The holder is between taking the lock and writing its note, or after removing it.
+            return "another process"
+
 
 T = TypeVar("T")
 _GENERATION = re.compile(r"generation-(\d{6,})")

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..cells import Cells
-from ..metrics.base.task import Sparse
-from .files import remove, storing, write_atomically
+from ..metrics.base import Sparse
+from .generations import remove, storing, write_atomically
 
 _MAGIC = b"MIRFLOWJ\x00\x01"
 _CHECKSUM = 16

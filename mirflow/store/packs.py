@@ -1,16 +1,409 @@
-"""Annotations of a pack as sources, read wherever files are."""
+"""Packs: collections of annotations as contiguous ragged arrays, written, read, and used as sources."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute, from_ragged
-from ..errors import StoreError, UnreadableError
-from .pack import Pack
-from .pack_reading import read_pack
+from ..annotations.collection import CODE, VOCABULARY
+from ..annotations.schema import KINDS, Kind
+from ..errors import DamagedError, StoreError, UnreadableError
+from ..ragged import Int, Ragged, offsets_of
+from .format import Array, Coords, Entry, column, entries, safe_name, strings
+from .generations import resolve, storing, sync_folder, sync_tree
+from .read import reading
+
+if TYPE_CHECKING:
+    import zarr
+
+FORMAT = 1
+FORMAT_KEY = "mirflow_pack"
+DIGEST = "digest"
+
+
+def size_name(kind: Kind, depth: int) -> str:
+    """Name of the counts along the dim that lies above the kind's dim of that depth, counted from 0.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.schema import KINDS
+    >>> [size_name(KINDS["patterns"], depth) for depth in range(3)]
+    ['row_size', 'occurrence_size', 'note_size']
+    """
+    return "row_size" if depth == 0 else f"{kind.dims[depth]}_size"
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A collection of annotations of one kind, one per track.
+
+    Parameters
+    ----------
+    kind : str
+        A name of :data:`mirflow.annotations.schema.KINDS`.
+    tracks : tuple of str
+    rows : Ragged
+        One row a track.
+    attrs : mapping
+        What holds for all of them: ``annotator`` or ``system``, ``namespace``, where they come from.
+    track_attrs : mapping of str to sequence
+        What is known of each track: ``title``, ``artist``, ``duration`` [s], ...
+    digests : tuple of str
+        Digest of each row's contents, equal for equal annotations whatever pack they are in.
+    """
+
+    kind: str
+    tracks: tuple[str, ...]
+    rows: Ragged
+    attrs: Mapping[str, Attribute] = field(default_factory=dict)
+    track_attrs: Coords = field(default_factory=dict)
+    digests: tuple[str, ...] = ()
+
+    @cached_property
+    def row_of(self) -> dict[str, int]:
+        """The row of each track."""
+        return {track: row for row, track in enumerate(self.tracks)}
+
+    @cached_property
+    def bounds(self) -> tuple[Int, ...]:
+        """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each."""
+        return row_bounds(self.rows)
+
+    def row(self, row: int) -> Ragged:
+        """One row, as views of the whole."""
+        rows, bounds = self.rows, self.bounds
+        outer = (np.arange(len(self.tracks) + 1, dtype=np.int64), *bounds)
+        counts = tuple(c[b[row] : b[row + 1]] for c, b in zip(rows.counts, outer, strict=False))
+        columns = {
+            name: values[(b := bounds[rows.depth(name) - 1])[row] : b[row + 1]] for name, values in rows.columns.items()
+        }
+        return Ragged(columns, counts, rows.labels, rows.depths)
+
+
+def row_bounds(rows: Ragged) -> tuple[Int, ...]:
+    """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each.
+
+    Examples
+    --------
+    >>> [b.tolist() for b in row_bounds(Ragged({}, (np.array([2, 1]), np.array([1, 3, 5]))))]
+    [[0, 2, 3], [0, 4, 9]]
+    """
+    bounds: list[Int] = []
+    for counts in rows.counts:
+        offsets = offsets_of(counts)
+        bounds.append(offsets[bounds[-1]] if bounds else offsets)
+    return tuple(bounds)
+
+
+def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
+    """A digest of the contents of each row, whatever else the pack holds: 16 hexadecimal digits."""
+    names = [
+        hashlib.blake2b(label.encode("utf-8", "backslashreplace"), digest_size=8).digest() for label in rows.labels
+    ]
+    # The last one, which the code -1 finds, stands for no label.
+    table = np.frombuffer(b"".join([*names, bytes(8)]), dtype="<u8")
+    bounds = row_bounds(rows)
+    parts: list[tuple[Array, Int]] = []
+    for counts, bound in zip(rows.counts[1:], bounds, strict=False):
+        parts.append((counts.astype("<i8"), bound))
+    for name in sorted(rows.columns):
+        values = rows.columns[name]
+        if name == "label":
+            values = table[values]
+        elif values.dtype.kind in "OTU":
+            values = np.array([hashlib.blake2b(str(v).encode(), digest_size=8).digest() for v in values], dtype="S8")
+        parts.append(
+            (np.ascontiguousarray(values.astype(values.dtype.newbyteorder("<"))), bounds[rows.depth(name) - 1])
+        )
+    head = f"{kind} {' '.join(sorted(rows.columns))}".encode()
+    flat = [(np.ascontiguousarray(v).view(np.uint8).data, (bound * v.itemsize).tolist()) for v, bound in parts]
+    digests = []
+    for row in range(len(rows)):
+        state = hashlib.blake2b(head, digest_size=8)
+        for data, bound in flat:
+            state.update((bound[row + 1] - bound[row]).to_bytes(8, "little"))
+            state.update(data[bound[row] : bound[row + 1]])
+        digests.append(state.hexdigest())
+    return tuple(digests)
+
+
+_REMEDY = "pack the annotations again"
+
+
+def read_pack_attrs(path: str | Path) -> dict[str, Any]:
+    """The attributes of a pack's root, its kind among them.
+
+    Raises
+    ------
+    StoreError
+        If there is no pack, or one of another version.
+    """
+    with reading(path, _REMEDY):
+        return _attrs_of(_open(path), path)
+
+
+def _open(path: str | Path) -> zarr.Group:
+    from .zarr_io import open_root
+
+    return open_root(resolve(path))
+
+
+def _attrs_of(root: zarr.Group, path: str | Path) -> dict[str, Any]:
+    attrs: dict[str, Any] = dict(root.attrs)
+    version = attrs.pop(FORMAT_KEY, None)
+    if version is None:
+        what = "a result store" if "mirflow_store" in attrs else "Zarr"
+        raise StoreError(f"{path}: is {what}, not a pack of annotations; `mirflow pack` makes packs")
+    if version != FORMAT or attrs.get("kind") not in KINDS:
+        raise StoreError(
+            f"{path}: has format {version} and kind {attrs.get('kind')!r}, this mirflow reads format {FORMAT}; "
+            f"upgrade mirflow, or pack again"
+        )
+    return attrs
+
+
+def read_pack(path: str | Path) -> Pack:
+    """Read a whole pack; all lengths and codes are checked.
+
+    Raises
+    ------
+    StoreError
+        If there is no pack, or its arrays do not fit together.
+    """
+    with reading(path, _REMEDY):
+        root = _open(path)
+        attrs = _attrs_of(root, path)
+        kind = KINDS[str(attrs.pop("kind"))]
+        attrs.pop("coordinates", None)
+        counts = tuple(_whole(root, size_name(kind, depth)) for depth in range(len(kind.dims)))
+        if any((level < 0).any() for level in counts):
+            raise DamagedError(path, "a count is negative", _REMEDY)
+        labels: tuple[str, ...] = ()
+        columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
+        if "label" in columns:
+            labels = tuple(_whole(root, _vocabulary_of(root)).tolist())
+            codes = columns["label"]
+            if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
+                raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
+        depths = {name: depth for name, depth in kind.depths.items() if name in columns}
+        rows = Ragged(columns, counts, labels, depths)
+        tracks, digests = (tuple(_whole(root, name).tolist()) for name in ("track", DIGEST))
+        if {len(tracks), len(digests)} != {len(rows)}:
+            what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
+            raise DamagedError(path, what, _REMEDY)
+        return Pack(kind.name, tracks, rows, attrs, _track_attrs(root, len(rows)), digests)
+
+
+def _vocabulary_of(root: zarr.Group) -> str:
+    """The variable with the texts, which the codes name: packs of early versions call it ``label_vocabulary``."""
+    return str(root["label"].attrs.get("vocabulary", VOCABULARY))
+
+
+def _whole(root: zarr.Group, name: str) -> Array:
+    from .zarr_io import read_whole
+
+    return read_whole(root, name)
+
+
+def _column(root: zarr.Group, name: str) -> Array:
+    values = _whole(root, name)
+    if name == "label":
+        return values.astype(np.int64)
+    return np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
+
+
+def _track_attrs(root: zarr.Group, count: int) -> dict[str, tuple[Entry, ...]]:
+    found: dict[str, tuple[Entry, ...]] = {}
+    for key, array in sorted(root.arrays()):
+        name = array.attrs.get("track_attribute")
+        if isinstance(name, str):
+            found[name] = entries(_whole(root, key))
+            if len(found[name]) != count:
+                raise ValueError(f"{name!r} has {len(found[name])} values for {count} tracks")
+    return found
+
+
+_RESERVED = (FORMAT_KEY, "kind", "coordinates")
+_CHUNK = 2**20
+
+
+def write_pack(
+    path: str | Path,
+    kind: str,
+    tracks: Sequence[str],
+    rows: Ragged,
+    attrs: Mapping[str, Attribute] | None = None,
+    track_attrs: Coords | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
+    """Write a collection of annotations, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path
+        Where to; by custom ``*.zarr``.
+    kind : str
+        A name of :data:`mirflow.annotations.schema.KINDS`.
+    tracks : sequence of str
+        One name a row, all different.
+    rows : Ragged
+        See :func:`mirflow.annotations.annotation.to_ragged`.
+    attrs : mapping or None
+        What holds for all annotations: ``annotator`` or ``system``, ``namespace``, ...
+    track_attrs : mapping of str to sequence or None
+        What is known of each track, one value a row; None where it is unknown.
+    overwrite : bool
+        Whether a pack that is there already is replaced.
+
+    Raises
+    ------
+    StoreError
+        If the path is taken, the arguments contradict each other, or the disk refuses.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from mirflow.store import read_pack
+    >>> rows = Ragged({"time": np.array([0.5, 1.0, 0.7])}, (np.array([2, 1]),))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_pack(f"{folder}/beats.zarr", "events", ["a", "b"], rows, {"annotator": "GT"})
+    ...     pack = read_pack(f"{folder}/beats.zarr")
+    >>> pack.tracks, pack.rows.counts[0].tolist(), dict(pack.attrs)
+    (('a', 'b'), [2, 1], {'annotator': 'GT'})
+    """
+    from .zarr_io import consolidate, new_root
+
+    path, pack = Path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
+    _check(path, pack)
+    _refuse_taken(path, overwrite)
+    building = path.with_name(f".{path.name}.{os.getpid()}.building")
+    with storing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _clean_up(path, "building")
+        try:
+            _write(root := new_root(building, _attrs(pack)), pack)
+            consolidate(root)
+            sync_tree(building)
+            _put_in_place(building, path)
+            _clean_up(path, "old")
+        finally:
+            shutil.rmtree(building, ignore_errors=True)
+
+
+def _clean_up(path: Path, what: str) -> None:
+    """Remove what writers left that were killed; the previous pack (``old``) only once there is a new one."""
+    for left in path.parent.iterdir():
+        match = re.fullmatch(rf"\.{re.escape(path.name)}\.(\d+)\.{what}", left.name)
+        if match and not _is_alive(int(match[1])):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        pass  # a process of another user
+    return True
+
+
+def _check(path: Path, pack: Pack) -> None:
+    kind = KINDS.get(pack.kind)
+    if kind is None or not kind.dims:
+        raise StoreError(f"{path}: kind {pack.kind!r} cannot be packed; known: {', '.join(KINDS)}")
+    if pack.kind == "audio":
+        raise StoreError(f"{path}: sound stays in its files: it cannot be packed")
+    if len(pack.rows.counts) != len(kind.dims):
+        raise StoreError(f"{path}: {pack.kind} is ragged along {', '.join(kind.dims)}, the rows have other counts")
+    if len(pack.tracks) != len(pack.rows) or len(set(pack.tracks)) != len(pack.tracks):
+        raise StoreError(f"{path}: {len(pack.rows)} rows need as many different tracks, not {len(set(pack.tracks))}")
+    for name, values in pack.track_attrs.items():
+        if len(values) != len(pack.tracks):
+            raise StoreError(f"{path}: {name!r} has {len(values)} values for {len(pack.tracks)} tracks")
+    if len(set(map(_coord_name, pack.track_attrs))) != len(pack.track_attrs):
+        raise StoreError(f"{path}: attributes of the tracks have the same name: {', '.join(pack.track_attrs)}")
+    for name in pack.attrs:
+        if name in _RESERVED:
+            raise StoreError(f"{path}: the attribute {name!r} is the pack's own; choose another name")
+
+
+def _refuse_taken(path: Path, overwrite: bool) -> None:
+    if not os.path.lexists(path):
+        return
+    if not overwrite:
+        raise StoreError(f"{path}: is there already; --overwrite (in Python overwrite=True) replaces it")
+    if path.is_symlink():
+        raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
+    read_pack_attrs(path)
+
+
+def _put_in_place(building: Path, path: Path) -> None:
+    old = path.with_name(f".{path.name}.{os.getpid()}.old")
+    if path.exists():
+        path.rename(old)
+    building.rename(path)
+    sync_folder(path.parent)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def _write(root: zarr.Group, pack: Pack) -> None:
+    kind, rows = KINDS[pack.kind], pack.rows
+    names = ("track", *kind.dims)
+    _put(root, "track", strings(pack.tracks), "track", {"long_name": "track"})
+    for depth, counts in enumerate(rows.counts):
+        inner = kind.dims[depth]
+        attrs = {"long_name": f"number of {inner}s", "sample_dimension": inner}
+        _put(root, size_name(kind, depth), np.asarray(counts, np.int64), names[depth], attrs)
+    _put(root, DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
+    for name in sorted(rows.columns):
+        _put(root, name, *_stored(kind, name, rows))
+    if "label" in rows.columns:
+        _put(root, VOCABULARY, strings(rows.labels), CODE, {"long_name": "text of each label code"})
+    for name, values in pack.track_attrs.items():
+        _put(root, _coord_name(name), column(values), "track", {"long_name": name, "track_attribute": name})
+
+
+def _attrs(pack: Pack) -> dict[str, Any]:
+    coordinates = " ".join(_coord_name(name) for name in pack.track_attrs)
+    return {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
+
+
+def _coord_name(name: str) -> str:
+    """Track attributes share the group with the kind's variables, so all of them get a prefix."""
+    return f"track_{safe_name(name)}"
+
+
+def _stored(kind: Kind, name: str, rows: Ragged) -> tuple[Array, str, dict[str, str]]:
+    """Values, dim and attributes of a column."""
+    values, dim = rows.columns[name], kind.dims[rows.depth(name) - 1]
+    if name == "label":
+        attrs = {"long_name": "code of the label, -1 for none", "vocabulary": VOCABULARY}
+        return values.astype(np.int32), dim, attrs
+    variable = kind.variable(name)
+    attrs = {"long_name": variable.long_name, **({"units": variable.units} if variable.units else {})}
+    return strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs
+
+
+def _put(root: zarr.Group, name: str, values: Array, dim: str, attrs: Mapping[str, Any]) -> None:
+    from .zarr_io import create_array
+
+    fill = {"T": "", "b": False, "f": np.nan}.get(values.dtype.kind, 0)
+    chunks = (min(len(values), _CHUNK),)
+    array = create_array(root, name, values.shape, values.dtype, chunks, fill, (dim,), attrs)
+    if values.size:
+        array[...] = values
 
 
 @dataclass(frozen=True, slots=True)

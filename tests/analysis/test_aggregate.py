@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mirflow.analysis.query import aggregate
+from mirflow.analysis.queries import aggregate
+from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.status import Status
 
 from ..groups import make_group, random_group
 

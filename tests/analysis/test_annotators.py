@@ -7,13 +7,13 @@ import pytest
 import xarray as xr
 
 from mirflow.analysis.inference import compare, friedman, intervals, resampling
-from mirflow.analysis.query import aggregate, answers
-from mirflow.analysis.question import Question
+from mirflow.analysis.queries import aggregate, answers
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.analysis.worst import extremes
+from mirflow.cells import Status
 from mirflow.errors import QueryError
-from mirflow.report.extremes import extremes_table
-from mirflow.status import Status
+from mirflow.report.summaries import extremes_table
 
 from ..groups import make_group
 

@@ -7,13 +7,12 @@ import pytest
 import xarray as xr
 
 from mirflow.analysis.inference import compare, intervals
-from mirflow.analysis.query import aggregate, answers
-from mirflow.analysis.question import Question
+from mirflow.analysis.queries import aggregate, answers
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.report.answers import long_table
-from mirflow.report.layouts import readable_table
-from mirflow.status import Status
+from mirflow.report.layout import long_table, readable_table
 
 from ..groups import make_group, random_group
 

@@ -11,10 +11,10 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.classes import CLASSES, differing_classes, kept_classes
+from mirflow.analysis.combine import CLASSES, differing_classes, kept_classes
 from mirflow.annotations.classes import Classes
+from mirflow.engine.runs import run
 from mirflow.errors import QueryError
-from mirflow.running import run
 
 UNDER_ROCK = {"tree": {"rock": ["jazz", "blues"], "root": None}}
 APART = {"tree": {"root": ["jazz"], "rock": ["blues"]}}

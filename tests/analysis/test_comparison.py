@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import mirflow
-from mirflow.analysis.comparison import compare_sides, differences, sides_of
-from mirflow.analysis.comparison.sides import split_group
+from mirflow.analysis.differences import compare_sides, differences, sides_of, split_group
+from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import QueryError, StoreError, UnknownNameError
-from mirflow.report.differences import difference_table
-from mirflow.status import Status
+from mirflow.report.comparisons_tables import difference_table
 
 from ..groups import make_group, random_group, write_store
 

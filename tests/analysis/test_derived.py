@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.derived import derive
-from mirflow.analysis.extra import ask_extra
+from mirflow.analysis.dims import derive
 from mirflow.analysis.inference import compare, friedman, intervals
-from mirflow.analysis.marking import mark_best
-from mirflow.analysis.query import aggregate, answers
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.comparisons import mark_best
+from mirflow.analysis.per_class import ask_extra
+from mirflow.analysis.queries import aggregate, answers
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.analysis.worst import extremes
+from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
 from mirflow.report import figures
-from mirflow.status import Status
 
 from ..groups import make_group, random_group
 

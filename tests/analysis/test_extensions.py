@@ -72,7 +72,7 @@ def test_looking_for_xarray_does_not_lose_the_accessor() -> None:
         "before = len(sys.meta_path)\n"
         "assert importlib.util.find_spec('xarray') is not None and 'xarray' not in sys.modules\n"
         "import xarray as xr\n"
-        "assert 'mirflow.analysis.accessor' not in sys.modules\n"
+        "assert 'mirflow.accessor' not in sys.modules\n"
         "assert importlib.resources.files('xarray').is_dir()\n"
         "print(before - len(sys.meta_path), hasattr(xr.Dataset, 'mirflow'), hasattr(xr.DataTree, 'mirflow'))"
     )

@@ -5,12 +5,11 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.query import aggregate, answers, query
-from mirflow.analysis.question import Question
+from mirflow.analysis.queries import aggregate, answers, query
 from mirflow.analysis.scoreboard import from_dataset, read_store
-from mirflow.analysis.selection import find_tables
+from mirflow.analysis.selection import Question, find_tables
+from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.status import Status
 
 from ..datasets import write_dataset, write_pipeline
 from ..groups import make_group

@@ -10,8 +10,8 @@ import pytest
 import xarray as xr
 
 import mirflow
+from mirflow.engine.runs import run
 from mirflow.errors import MirflowWarning
-from mirflow.running import run
 
 from ..datasets import write_dataset, write_pipeline
 

@@ -9,15 +9,15 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.inference import friedman
-from mirflow.analysis.query import boards_of
-from mirflow.analysis.question import Question
+from mirflow.analysis.queries import boards_of
 from mirflow.analysis.scoreboard import read_store
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.errors import MirflowWarning, QueryError
-from mirflow.report.inference import friedman_tables
-from mirflow.report.layouts import readable_table
-from mirflow.status import Status
+from mirflow.report.comparisons_tables import friedman_tables
+from mirflow.report.layout import readable_table
 
 from ..groups import make_group, random_group, write_store
 

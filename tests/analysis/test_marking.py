@@ -5,14 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.inference import compare
-from mirflow.analysis.marking import mark_best
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.comparisons import mark_best
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError
-from mirflow.report.answers import long_table
-from mirflow.report.layouts import readable_table
+from mirflow.report.layout import long_table, readable_table
 
 from ..groups import make_group
 

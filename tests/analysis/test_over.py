@@ -10,17 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mirflow.analysis.extra import ask_extra
+from mirflow.analysis.dims import REDUCTIONS, reduce_along, reduce_over
 from mirflow.analysis.inference import intervals
-from mirflow.analysis.over import REDUCTIONS, reduce_along, reduce_over
-from mirflow.analysis.query import aggregate, query
-from mirflow.analysis.question import Question
+from mirflow.analysis.per_class import ask_extra
+from mirflow.analysis.queries import aggregate, query
 from mirflow.analysis.scoreboard import from_dataset
-from mirflow.commands.output import tables_of
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
+from mirflow.cli.output import tables_of
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.report.entries import scores_table
-from mirflow.report.extra import entries_table, matrix_tables
-from mirflow.status import Status
+from mirflow.report.layout import entries_table, matrix_tables, scores_table
 
 from ..groups import make_group
 

@@ -10,8 +10,8 @@ import xarray as xr
 
 import mirflow
 from mirflow.annotations.collection import Collection
+from mirflow.cells import Status
 from mirflow.ragged import Ragged
-from mirflow.status import Status
 
 from ..groups import make_group, random_group, write_store
 

@@ -5,15 +5,15 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.aggregate import ask
-from mirflow.analysis.query import aggregate, boards_of, choose, coverage, headline_metric, headline_metrics, query
-from mirflow.analysis.question import Question
+from mirflow.analysis.aggregation import ask
+from mirflow.analysis.queries import aggregate, boards_of, choose, coverage, headline_metric, headline_metrics, query
 from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.analysis.selection import Question
 from mirflow.annotations.collection import Collection
+from mirflow.cells import Status
 from mirflow.errors import AnnotationError, QueryError, StoreError, UnknownNameError
 from mirflow.ragged import Ragged
-from mirflow.status import Status
-from mirflow.store.open import open_store
+from mirflow.store.read import open_store
 
 from ..groups import make_group, random_group, write_store
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.analysis.query import aggregate
+from mirflow.analysis.queries import aggregate
 
 from ..groups import make_group
 

@@ -10,7 +10,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.analysis.references import differing_references
+from mirflow.analysis.combine import differing_references
 from mirflow.cli import cli
 from mirflow.errors import MirflowWarning, QueryError
 
@@ -164,7 +164,7 @@ class TestReferencesThatAgree:
 
 
 def test_what_was_really_scored_is_what_counts(tmp_path):
-    from mirflow.running import run
+    from mirflow.engine.runs import run
 
     from ..datasets import write_dataset
 
@@ -183,8 +183,8 @@ def test_what_was_really_scored_is_what_counts(tmp_path):
 
 
 def test_of_a_pack_it_is_only_claimed_that_it_is_another_file(tmp_path):
+    from mirflow.engine.runs import run
     from mirflow.loading import pack
-    from mirflow.running import run
 
     from ..datasets import write_dataset
 

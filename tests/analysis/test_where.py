@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.where import LONGEST, holds
+from mirflow.analysis.selection import LONGEST, holds
 from mirflow.errors import QueryError, UnknownNameError
 
 TRACKS = {

@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.analysis.worst import extremes
+from mirflow.cells import Status
 from mirflow.errors import QueryError
-from mirflow.report.extremes import extremes_long_table, extremes_table
-from mirflow.status import Status
+from mirflow.report.summaries import extremes_long_table, extremes_table
 
 from ..groups import make_group, random_group
 

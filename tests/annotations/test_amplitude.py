@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, from_dataset, to_dataset
-from mirflow.annotations.signal import HeldSignal, Signal, signal_column
+from mirflow.annotations.audio import HeldSignal, Signal, signal_column
 from mirflow.errors import AnnotationError
 from mirflow.ragged import Float
 from tests.sound import RATE, noise, write, write_stems

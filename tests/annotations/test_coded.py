@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import Annotation, from_dataset, to_dataset, to_ragged
-from mirflow.annotations.coded import CodedLabels
+from mirflow.annotations.annotation import Annotation, CodedLabels, from_dataset, to_dataset, to_ragged
 
 WORDS = ("x", "y", "z")
 

@@ -12,12 +12,11 @@ import mirflow
 from mirflow.annotations.annotation import Annotation, from_dataset, from_ragged, to_dataset, to_ragged
 from mirflow.annotations.collection import Collection, collect
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
+from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
-from mirflow.flow.lazy import LazyCollection
 from mirflow.pipeline import plan_evaluation
-from mirflow.readers.held import HeldSource
-from mirflow.store.pack_writing import write_pack
-from mirflow.store.packs import open_pack
+from mirflow.readers.sources import HeldSource
+from mirflow.store.packs import open_pack, write_pack
 
 
 def counts(*numbers: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:

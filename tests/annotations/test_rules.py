@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.annotations.rules import inspect
 from mirflow.annotations.schema import KINDS
+from mirflow.annotations.validation import inspect
 from mirflow.ragged import Ragged
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from mirflow.flow.combine import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
+from mirflow.engine.block import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
 from mirflow.metrics.base import Measure, Metric, Scores, Sparse, get_task
 
 HIGH = Measure(Metric("f", "F", "", "events"))

@@ -14,14 +14,12 @@ import numpy as np
 import pytest
 
 from mirflow.cells import Cells
+from mirflow.engine import schedule as execution
+from mirflow.engine.block import BlockWork, one_thread, score_block, works_of
+from mirflow.engine.runs import plan
+from mirflow.engine.schedule import choose_scheduler, execute
 from mirflow.errors import RunError
-from mirflow.flow import execute as execution
-from mirflow.flow.block import score_block
-from mirflow.flow.execute import choose_scheduler, execute
-from mirflow.flow.threads import one_thread
-from mirflow.flow.work import BlockWork, works_of
-from mirflow.plan import Stale
-from mirflow.running import plan
+from mirflow.pipeline.plan import Stale
 from tests.datasets import write_dataset
 
 
@@ -66,7 +64,7 @@ def test_a_killed_worker_process_costs_a_retry(
     works: list[BlockWork], expected: dict[int, Cells], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     once = tmp_path / "killed"
-    monkeypatch.setattr("mirflow.flow.graph.score_block", functools.partial(kill_once_then_score, once))
+    monkeypatch.setattr("mirflow.engine.lazy.score_block", functools.partial(kill_once_then_score, once))
     assert_same(results(works, "processes", workers=2), expected)
     assert once.exists()
 
@@ -89,7 +87,7 @@ def always_die(work: BlockWork) -> Cells:
 def test_workers_that_always_die_end_in_an_error_that_says_so(
     works: list[BlockWork], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mirflow.flow.graph.score_block", always_die)
+    monkeypatch.setattr("mirflow.engine.lazy.score_block", always_die)
     with pytest.raises(RunError, match="worker processes died 3 times without finishing a block"):
         results(works, "processes", workers=2)
 

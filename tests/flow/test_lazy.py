@@ -10,8 +10,8 @@ import pytest
 
 import mirflow
 from mirflow.annotations.collection import Collection
+from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError, UnknownNameError
-from mirflow.flow.lazy import LazyCollection
 from tests.datasets import write_lab
 
 

@@ -15,17 +15,16 @@ import dask.array  # noqa: F401  imported here, as what is imported under the li
 import xarray  # noqa: F401
 
 import mirflow
-from mirflow.check import check_paths
+from mirflow.cells import Status
+from mirflow.engine.block import BROKEN, BlockWork, TrackWork, score_block
 from mirflow.errors import MirflowError, MirflowWarning
-from mirflow.flow.block import BROKEN, score_block
-from mirflow.flow.work import BlockWork, TrackWork
+from mirflow.linter import check_paths
 from mirflow.metrics.base import get_task
-from mirflow.plan import Reference
+from mirflow.pipeline.plan import Reference
+from mirflow.readers import make_reading
+from mirflow.readers.audio_files import stems_at
 from mirflow.readers.options import Reading
-from mirflow.readers.read import make_reading
 from mirflow.readers.sources import FileSource
-from mirflow.readers.stems import stems_at
-from mirflow.status import Status
 
 SECONDS = 5.0
 """Of the processor that one file may take at one door: many times what the largest of them needs."""
@@ -33,7 +32,7 @@ MEMORY = 2**29
 """Bytes that one file may take."""
 
 Options = Mapping[str, Any]
-"""How files are read: options of :func:`mirflow.readers.read`."""
+"""How files are read: options of :func:`mirflow.readers`."""
 
 AS_FOUND: Options = MappingProxyType({})
 

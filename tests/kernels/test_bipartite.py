@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mir_eval.util import _bipartite_match
 
-from mirflow.kernels.heaviest import match_heaviest
-from mirflow.kernels.ordered import find_partners, match_in_order
+from mirflow.kernels.matching import find_partners, match_heaviest, match_in_order
 
 Graph = tuple[np.ndarray, np.ndarray, int, int]
 """Left and right vertex of each edge, and the numbers of vertices."""

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import hypergeom
 
-from mirflow.kernels.chance import expected_mutual_information
-from mirflow.kernels.contingency import Table, cross, restrict, tabulate
-from mirflow.kernels.runs import Runs
+from mirflow.kernels.clustering import ContingencyTables, cross, expected_mutual_information, restrict, tabulate
+from mirflow.kernels.intervals import Runs
 
 Labels = list[int]
 
@@ -24,7 +23,7 @@ def to_runs(rows: list[Labels]) -> Runs:
     return Runs(*flat, counts, np.array([len(row) for row in rows], dtype=np.int64))
 
 
-def of_labels(pairs: list[tuple[Labels, Labels]]) -> Table:
+def of_labels(pairs: list[tuple[Labels, Labels]]) -> ContingencyTables:
     return tabulate(to_runs([left for left, _ in pairs]), to_runs([right for _, right in pairs]))
 
 
@@ -83,7 +82,7 @@ def information_by_chance(left: list[int], right: list[int]) -> float:
     return expected
 
 
-def with_sizes(left: list[int], right: list[int]) -> Table:
+def with_sizes(left: list[int], right: list[int]) -> ContingencyTables:
     sides = [np.repeat(np.arange(len(sizes)), sizes).tolist() for sizes in (left, right)]
     return of_labels([(sides[0], sides[1])])
 
@@ -121,12 +120,12 @@ def test_thousands_of_classes_take_no_table_of_all_cells(monkeypatch: pytest.Mon
     pairs = [(rng.integers(0, 60, 400).tolist(), rng.integers(0, 50, 400).tolist()) for _ in range(3)]
     whole = expected_mutual_information(of_labels(pairs))
     for limit in ("_MANY_CELLS", "_CELLS_AT_ONCE"):
-        monkeypatch.setattr(f"mirflow.kernels.chance.{limit}", 100)
+        monkeypatch.setattr(f"mirflow.kernels.clustering.{limit}", 100)
     np.testing.assert_allclose(expected_mutual_information(of_labels(pairs)), whole, rtol=1e-13)
 
 
 def test_long_tables_take_no_list_of_all_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     table = of_labels([([0] * 300 + [1] * 500, [0, 1] * 400)])
     listed = expected_mutual_information(table)
-    monkeypatch.setattr("mirflow.kernels.chance._TABULATED", 10)
+    monkeypatch.setattr("mirflow.kernels.clustering._TABULATED", 10)
     assert expected_mutual_information(table).tolist() == listed.tolist()

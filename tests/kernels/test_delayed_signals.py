@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels import correlations
-from mirflow.kernels.correlations import Blocks, Reader, correlate
-from mirflow.kernels.filtering import Filters
-from mirflow.kernels.projection import DelaySpan, to_gram
+from mirflow.kernels import signals as correlations
+from mirflow.kernels.signals import DelaySpan, Filters, Reader, SignalBlocks, correlate, to_gram
 
 
 def reader(rows: np.ndarray) -> Reader:
@@ -35,7 +33,7 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @settings(deadline=None)
 @given(frames=st.integers(0, 300000), lags=st.integers(1, 2000))
 def test_blocks_cover_a_signal_and_leave_room_for_ringing(frames: int, lags: int) -> None:
-    blocks = Blocks.of(frames, lags)
+    blocks = SignalBlocks.of(frames, lags)
     spans = list(blocks)
     assert [start for start, _ in spans[1:]] == [stop for _, stop in spans[:-1]]
     assert (spans[0][0], spans[-1][1]) == (0, frames) if frames else spans == []

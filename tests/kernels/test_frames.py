@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.frames import frame_times, frames_before, sample
-from mirflow.kernels.sums import sum_by
+from mirflow.kernels.intervals import frame_times, frames_before, sample
+from mirflow.kernels.ragged_ops import sum_by
 
 times = st.sampled_from([number / 10 for number in range(30)]) | st.floats(0, 3)
 hops = st.sampled_from([0.1, 0.01, 0.3, 1 / 3, 1.0, 5.0])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mir_eval.util import _bipartite_match
 
-from mirflow.kernels.graphs import match_edges
+from mirflow.kernels.matching import match_edges
 
 _edges = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30)
 

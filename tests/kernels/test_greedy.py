@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.greedy import match_nearest_first
-from mirflow.kernels.matching import count_matches
-from mirflow.kernels.medians import medians
+from mirflow.kernels.matching import count_matches, match_nearest_first
+from mirflow.kernels.ragged_ops import medians
 
 events = st.lists(st.integers(0, 40), max_size=8).map(lambda ticks: sorted(tick / 8 for tick in ticks))
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.hamming import directional_hamming, fragmentation
+from mirflow.kernels.intervals import directional_hamming, fragmentation
 
 times = st.sampled_from([number / 4 for number in range(40)]) | st.floats(0, 10).map(lambda time: round(time, 6))
 

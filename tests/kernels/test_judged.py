@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.kernels import judged
-from mirflow.kernels.judged import ideal, meet_judged, repeated
+from mirflow.kernels import ranking as judged
+from mirflow.kernels.ranking import ideal, meet_judged, repeated
 
 distinct = st.lists(st.integers(-1, 9), unique=True, max_size=8)
 rows = st.lists(distinct, min_size=1, max_size=5)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.inter_rater import fleiss_kappa as statsmodels_kappa
 
 from mirflow.errors import MetricError
-from mirflow.kernels.kappa import fleiss_kappa, merge_categories
+from mirflow.kernels.agreement import fleiss_kappa, merge_categories
 
 # A widely reprinted example: 10 subjects, 14 raters, 5 categories.
 REPRINTED = [
@@ -152,6 +152,6 @@ def test_what_is_no_table_of_graders(table: object, message: str) -> None:
     [(-0.1, "poor"), (0.0, "slight"), (0.2141, "fair"), (0.3664, "fair"), (0.5, "moderate"), (0.7, "substantial")],
 )
 def test_landis_and_koch(kappa: float, word: str) -> None:
-    from mirflow.kernels.kappa import Agreement
+    from mirflow.kernels.agreement import GraderAgreement
 
-    assert Agreement(kappa, 0, 0, 1, 1, 0, 0, 0).strength == word
+    assert GraderAgreement(kappa, 0, 0, 1, 1, 0, 0, 0).strength == word

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.kernels.medians import medians
+from mirflow.kernels.ragged_ops import medians
 
 Rows = list[list[float]]
 rows = st.lists(st.lists(st.one_of(st.floats(0, 1e6), st.just(float("inf"))), max_size=20), max_size=12)

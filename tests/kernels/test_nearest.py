@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.nearest import nearest
+from mirflow.kernels.matching import nearest
 from tests.event_strategies import sequences
 
 

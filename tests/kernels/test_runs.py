@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.runs import NOTHING, Runs, paint, single_frames_before
+from mirflow.kernels.intervals import NOTHING, Runs, paint, single_frames_before
 
 Interval = tuple[int, int, int]
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.interpolate import interp1d
 
-from mirflow.kernels.sampling import holding, nearest
+from mirflow.kernels.ragged_ops import holding, nearest
 
 _times = st.floats(-3, 50, allow_nan=False) | st.integers(0, 20).map(float) | st.sampled_from([0.1, 0.1 + 2**-55, 1e9])
 _rows = st.lists(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.searching import advance, retreat, search_rows
+from mirflow.kernels.ragged_ops import advance, retreat, search_rows
 from tests.event_strategies import pairs
 
 SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")

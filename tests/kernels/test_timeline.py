@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.timeline import batches, merge, rank, steps_between
+from mirflow.kernels.intervals import batches, merge, rank, steps_between
 
 times = st.lists(st.sampled_from([0.0, 0.1, 0.2, 0.30000000000000004, 0.3, 1e-9, 1e9]) | st.floats(0, 1e6), max_size=12)
 pairs = st.lists(st.tuples(st.lists(st.integers(1, 20)), st.lists(st.integers(1, 20))), min_size=1, max_size=6)

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.annotations.signal import HeldSignal, Signal
+from mirflow.annotations.audio import HeldSignal, Signal
 from mirflow.ragged import Ragged
 
 

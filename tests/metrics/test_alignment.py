@@ -19,7 +19,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import alignment, io
-from mirflow.metrics.alignment.cleaning import clean
+from mirflow.metrics.alignment import clean
 from mirflow.metrics.base import get_task
 
 from .batches import Pair, assert_batches_do_not_matter, score_pairs

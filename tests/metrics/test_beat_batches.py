@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MetricError
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics.base import Scores, get_task
-from mirflow.metrics.base.identity import defaults
+from mirflow.metrics.base import Scores, defaults, get_task
 from tests.event_strategies import pairs, to_rows
 
 TASK = get_task("beat")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from mirflow.metrics.chord.cleaning import clean, clean_unmerged
+from mirflow.metrics.chord.metrics import clean, clean_unmerged
 from mirflow.theory.harte import not_a_chord
 
 from .chord_pairs import chord_sequences, to_rows

@@ -12,8 +12,8 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord as pair_functions
 from mirflow.metrics.base import get_task
-from mirflow.metrics.chord.evidence import evidence
-from mirflow.metrics.chord.vocabularies import VOCABULARIES, get_vocabulary, to_25
+from mirflow.metrics.chord.metrics import evidence
+from mirflow.metrics.chord.rules import VOCABULARIES, get_vocabulary, to_25
 from mirflow.theory.chords import encode_vocabulary
 
 from .chord_pairs import ODD_LABELS, Sequence_, accepted, chord_sequences, to_rows, without_instants

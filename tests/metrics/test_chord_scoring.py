@@ -184,6 +184,6 @@ def test_other_grids_are_refused(grid) -> None:
 def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> None:
     expected = score_pairs(pairs, ALL)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mirflow.metrics.chord.recall._LARGEST_TABLE", 0)
+        patch.setattr("mirflow.metrics.chord.kernel._LARGEST_TABLE", 0)
         found = score_pairs(pairs, ALL)
     assert found.score.tobytes() == expected.score.tobytes()

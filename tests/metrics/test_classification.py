@@ -15,7 +15,7 @@ from mirflow.annotations.classes import Classes
 from mirflow.errors import MetricError
 from mirflow.metrics import classification
 from mirflow.metrics.base import Scores, get_task
-from mirflow.metrics.classification.records import convention
+from mirflow.metrics.classification import convention
 
 GENRES = Classes.of(
     tree={"Jazz & Blues": ["jazz", "blues"], "Classical & Romantic": ["classical", "romantic"], "Rock": {"metal": None}}

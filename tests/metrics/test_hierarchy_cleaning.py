@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.metrics.hierarchy.cleaning import clean
+from mirflow.metrics.hierarchy.metrics import clean
 
 from .hierarchies import Hierarchy, to_rows
 

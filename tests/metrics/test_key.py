@@ -21,7 +21,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import io, key
 from mirflow.metrics.base import get_task
-from mirflow.metrics.key.cleaning import clean
+from mirflow.metrics.key import clean
 
 from .batches import assert_batches_do_not_matter, score_pairs
 

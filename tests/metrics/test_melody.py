@@ -19,8 +19,8 @@ from mirflow.errors import AnnotationError, MetricError, MirflowWarning
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import io, melody
 from mirflow.metrics.base import Measure, Scores, get_task
-from mirflow.metrics.melody.arrays import KINDS
-from mirflow.metrics.melody.cleaning import clean
+from mirflow.metrics.melody.metrics import clean
+from mirflow.metrics.melody.mir_eval import KINDS
 from mirflow.ragged import Ragged
 from tests.metrics.melodies import Melody, melodies, to_rows
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from mirflow.errors import InvalidAnnotationError, MetricError, UnknownNameError
-from mirflow.metrics.base.identity import Measure
+from mirflow.metrics.base import Measure
 from mirflow.metrics.chord.mirex2013 import CONVENTION, evidence
 from mirflow.ragged import Ragged
 from tests.metrics.chord_rows import Segment, as_annotation, rows, span

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.metrics.chord.mirex2013 import CONVENTION
-from mirflow.metrics.chord.mirex2013.vocabulary import OUTSIDE, RULES, encode
+from mirflow.metrics.chord.mirex2013 import CONVENTION, OUTSIDE, RULES, encode
 from mirflow.ragged import Float
 from tests import chord_strategies
 from tests.metrics.chord_rows import Segment, rows

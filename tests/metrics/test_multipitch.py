@@ -19,7 +19,7 @@ from mirflow.errors import MetricError, MirflowWarning
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import io, multipitch
 from mirflow.metrics.base import Scores, get_task
-from mirflow.metrics.multipitch.scoring import MOST_PAIRS
+from mirflow.metrics.multipitch.metrics import MOST_PAIRS
 from mirflow.ragged import Ragged
 
 TASK = get_task("multipitch")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.metrics.pattern.cleaning import clean
+from mirflow.metrics.pattern.metrics import clean
 
 from .patterns import Patterns, to_rows
 

@@ -299,8 +299,8 @@ class TestBatches:
         measures = MIREX.select()
         whole = MIREX.score(sides[0], sides[1], *pairs, measures)
         for table, items in ((1, 1), (500, 64), (10**6, 7)):
-            monkeypatch.setattr("mirflow.kernels.judged._TABLE", table)
-            monkeypatch.setattr("mirflow.kernels.judged._ITEMS", items)
+            monkeypatch.setattr("mirflow.kernels.ranking._TABLE", table)
+            monkeypatch.setattr("mirflow.kernels.ranking._ITEMS", items)
             cut = MIREX.score(sides[0], sides[1], *pairs, measures)
             np.testing.assert_array_equal(cut.score, whole.score)
             np.testing.assert_array_equal(cut.weight, whole.weight)

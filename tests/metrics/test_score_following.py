@@ -17,7 +17,7 @@ from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import score_following
 from mirflow.metrics.base import Measure, Scores, get_task
-from mirflow.metrics.score_following.cleaning import clean
+from mirflow.metrics.score_following import clean
 
 MIREX = get_task("score_following").convention()
 CONT = get_task("score_following").convention("cont2007")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import separation
-from mirflow.metrics.separation.ratios import best_order
+from mirflow.metrics.separation.kernel import best_order
 from tests.metrics.recordings import mixed, sources
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning")

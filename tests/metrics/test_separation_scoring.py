@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.signal import HeldSignal
+from mirflow.annotations.audio import HeldSignal
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Cleaned, Scores, get_task
-from mirflow.metrics.separation.readings import median_over_frames
+from mirflow.metrics.separation.metrics import median_over_frames
 from tests.metrics.recordings import SyntheticSignal, mixed, museval, of_signals, row, rows, sources
 
 TASK = get_task("separation")

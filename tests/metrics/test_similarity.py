@@ -17,7 +17,7 @@ from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.metrics import similarity
 from mirflow.metrics.base import Measure, Scores, get_task
-from mirflow.metrics.similarity.cleaning import clean
+from mirflow.metrics.similarity import clean
 
 AMS = get_task("similarity").convention()
 SMS = get_task("similarity").convention("sms")

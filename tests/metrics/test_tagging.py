@@ -21,7 +21,7 @@ from mirflow.annotations.classes import Classes
 from mirflow.errors import MetricError
 from mirflow.metrics import tagging
 from mirflow.metrics.base import Scores
-from mirflow.metrics.tagging.records import convention
+from mirflow.metrics.tagging import convention
 from mirflow.ragged import Float
 
 TAGS = ("guitar", "slow", "loud", "piano", "dance", "sad")

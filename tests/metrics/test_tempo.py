@@ -20,7 +20,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning
 from mirflow.metrics import io, tempo
 from mirflow.metrics.base import get_task
-from mirflow.metrics.tempo.cleaning import clean
+from mirflow.metrics.tempo import clean
 
 from .batches import assert_batches_do_not_matter, score_pairs
 

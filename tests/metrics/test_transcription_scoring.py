@@ -17,7 +17,7 @@ from mirflow.errors import InvalidAnnotationError, MetricError
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import transcription
 from mirflow.metrics.base import Scores, get_task
-from mirflow.metrics.transcription.cleaning import clean
+from mirflow.metrics.transcription.metrics import clean
 from tests.note_strategies import Notes, pairs, to_annotation
 
 from .batches import score_pairs

@@ -12,7 +12,7 @@ import yaml
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError, StoreError
 from mirflow.pipeline import json_schema, load_pipeline, plan_evaluation, plan_pipeline, plan_text
-from mirflow.plan import EvaluationPlan
+from mirflow.pipeline.plan import EvaluationPlan
 from mirflow.readers import FileSource
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.pipeline.metadata import MetadataError, column_name, read_tracks, tabulate, typed
+from mirflow.pipeline.load import MetadataError, column_name, read_tracks, tabulate, typed
 
 
 @pytest.mark.parametrize(

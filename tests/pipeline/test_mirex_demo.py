@@ -15,12 +15,12 @@ from click.testing import CliRunner
 from scipy import stats
 
 import mirflow
-from mirflow.analysis.query import headline_metric, headline_metrics
+from mirflow.analysis.queries import headline_metric, headline_metrics
 from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.report.figures.scores import one_metric
-from mirflow.report.page.contents import main_metrics
-from mirflow.status import Status
+from mirflow.report.figures.track_scores import one_metric
+from mirflow.report.page.data import main_metrics
 
 ROOT = Path(__file__).parents[2]
 PIPELINES = ROOT / "pipelines"

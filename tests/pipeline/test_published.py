@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import yaml
 
+from mirflow.cells import Status
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
-from mirflow.pipeline.published import PublishedScores, mapping_schema, read_published
-from mirflow.status import Status
+from mirflow.published.scores import PublishedScores, mapping_schema, read_published
 
 LONG = "system,track,majmin,seconds,note\nKO1,a,50.00,10,x\nKO1,b,75.5,30,x\nNG1,a,NaN,10,x\n,Ave.,60,,x\n"
 CHORDS: dict[str, Any] = {"path": "scores.csv", "system": "system", "track": "track", "leave_out": ["Ave."]}

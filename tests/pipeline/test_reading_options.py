@@ -9,7 +9,7 @@ import pytest
 
 from mirflow.errors import PipelineError
 from mirflow.pipeline import plan_evaluation
-from mirflow.plan import EvaluationPlan
+from mirflow.pipeline.plan import EvaluationPlan
 from mirflow.readers import LevelsSource
 
 

@@ -13,9 +13,8 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.metrics.base import Metric, get_task, parse
-from mirflow.metrics.base.identity import find
-from mirflow.status import Status
+from mirflow.cells import Status
+from mirflow.metrics.base import Metric, find, get_task, parse
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 

@@ -14,9 +14,9 @@ import pytest
 import scipy.io.wavfile
 import soundfile
 
-from mirflow.annotations.signal import Signal
+from mirflow.annotations.audio import Signal
 from mirflow.errors import InvalidAnnotationError, UnreadableError
-from mirflow.readers.audio import FileSignal, digest_file
+from mirflow.readers.audio_files import FileSignal, digest_file
 from mirflow.readers.content import digest_of
 from tests.sound import RATE, cut, noise, write
 

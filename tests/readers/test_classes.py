@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.classes import Classes
 from mirflow.errors import AnnotationError, UnreadableError
-from mirflow.readers.classes import parse_classes, read_classes
+from mirflow.readers.class_tables import parse_classes, read_classes
 
 
 def worth(classes: Classes, reference: str, estimate: str) -> float:

@@ -7,7 +7,7 @@ import pytest
 from mirflow.errors import InvalidAnnotationError, UnknownNameError
 from mirflow.readers import Reading
 from mirflow.readers.options import DelimitedOptions
-from mirflow.readers.tables import Key, open_table
+from mirflow.readers.tables.table import RowKey, open_table
 
 COVERS = "a\twork1\nb\twork1\nc\twork1\nd\twork2\ne\twork2\nalone\twork3\nnoise\t\n"
 ARTISTS = "track,genre,artist\na,rock,x\nb,rock,x\nc,rock,y\nd,jazz,x\ne,jazz,\nf,rock,\ng,blues,z\nh,blues,z\n"
@@ -22,7 +22,7 @@ def groups(folder, text, name="g.tsv", columns=(), **options):
 
 def sides(opened, track):
     """The relevant items and those that are left out."""
-    found, _ = opened.read(Key(track))
+    found, _ = opened.read(RowKey(track))
     marked = dict(zip(found.labels, found.columns["left_out"].tolist(), strict=True))
     return [item for item, mark in marked.items() if not mark], sorted(item for item, mark in marked.items() if mark)
 
@@ -40,8 +40,8 @@ def test_the_query_may_be_kept(tmp_path):
 
 def test_items_that_nobody_is_relevant_for_are_no_queries(tmp_path):
     opened = groups(tmp_path, COVERS)
-    assert Key("alone") not in opened.keys
-    assert Key("noise") not in opened.keys
+    assert RowKey("alone") not in opened.keys
+    assert RowKey("noise") not in opened.keys
 
 
 def test_the_same_artist_is_left_out(tmp_path):
@@ -50,7 +50,7 @@ def test_the_same_artist_is_left_out(tmp_path):
     assert sides(opened, "c") == (["a", "b", "f"], ["c"])
     assert sides(opened, "f") == (["a", "b", "c"], ["f"])
     assert sides(opened, "e") == (["d"], ["e"])
-    assert not {Key("g"), Key("h")} & set(opened.keys), "the whole group is of one artist"
+    assert not {RowKey("g"), RowKey("h")} & set(opened.keys), "the whole group is of one artist"
     assert sides(groups(tmp_path, ARTISTS, "g.csv"), "g") == (["h"], ["g"])
 
 
@@ -62,7 +62,7 @@ def test_columns_are_found_by_name_or_declared(tmp_path):
 
 
 def test_lines_are_those_of_the_items(tmp_path):
-    found, _ = groups(tmp_path, "# covers\n\n" + COVERS).read(Key("b"))
+    found, _ = groups(tmp_path, "# covers\n\n" + COVERS).read(RowKey("b"))
     assert [found.line(item) for item in range(3)] == [3, 5, 4]
 
 

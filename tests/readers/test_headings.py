@@ -14,16 +14,16 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.classes import Classes
 from mirflow.cli import cli
 from mirflow.errors import InvalidAnnotationError
-from mirflow.readers.classes import read_classes
-from mirflow.readers.read import make_reading
-from mirflow.readers.read import read as read_annotation
-from mirflow.readers.tables import Key, open_table
+from mirflow.readers import make_reading
+from mirflow.readers import read as read_annotation
+from mirflow.readers.class_tables import read_classes
+from mirflow.readers.tables.table import RowKey, open_table
 
 
 def read(folder: Path, text: str, task: str = "tagging", key: str = "a", **columns: int | str) -> Annotation:
     """What a table says of one track."""
     (folder / "x.csv").write_text(text)
-    return open_table(str(folder / "x.csv"), make_reading(task, columns=columns), "x.csv").read(Key(key))[0]
+    return open_table(str(folder / "x.csv"), make_reading(task, columns=columns), "x.csv").read(RowKey(key))[0]
 
 
 @pytest.mark.parametrize(
@@ -252,7 +252,7 @@ def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Pa
         read(tmp_path, text, key="c2")
     (tmp_path / "x.csv").write_text(text)
     table = open_table(str(tmp_path / "x.csv"), make_reading("tagging", header=False), "x.csv")
-    assert table.read(Key("c1"))[0].labels == ["beat"]
+    assert table.read(RowKey("c1"))[0].labels == ["beat"]
 
 
 def test_a_list_of_queries_has_no_header(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.check import check_paths
 from mirflow.cli import cli
 from mirflow.errors import AnnotationError, InvalidAnnotationError
+from mirflow.linter import check_paths
 from mirflow.readers import read
 from mirflow.readers.layouts import guess_task
 

@@ -14,7 +14,7 @@ import pytest
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import LevelsSource, Pattern, Reading, Source, read, schema_problems, to_jams
-from mirflow.readers.levels import gather_levels, levels_at
+from mirflow.readers.hierarchies import gather_levels, levels_at
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")

@@ -14,7 +14,7 @@ from mirflow.errors import InvalidAnnotationError
 from mirflow.readers import read
 from mirflow.readers.options import DelimitedOptions, Reading
 from mirflow.store import read_pack
-from mirflow.store.pack_writing import write_pack
+from mirflow.store.packs import write_pack
 
 GRADES = """query,candidate,grader,broad,fine
 q1,a,g1,VS,9.5

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.errors import InvalidAnnotationError, UnreadableError
-from mirflow.kernels.ascending import ascending
+from mirflow.kernels.ragged_ops import ascending
 from mirflow.readers import Reading
-from mirflow.readers.tables import Key, open_table
+from mirflow.readers.tables.table import RowKey, open_table
 
 MIREX = (
     "Example distance matrix 0.1\n1\tpath/to/x.wav\n2\tpath/to/y.wav\n3\tpath/to/z.wav\n"
@@ -28,7 +28,7 @@ def matrix(folder, text, name="m.txt", **options):
 
 
 def ranks(opened, query):
-    return list(opened.read(Key(query))[0].labels)
+    return list(opened.read(RowKey(query))[0].labels)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_names_that_would_be_alike_stay_whole(tmp_path):
 def test_a_bad_row_spoils_its_own_query(tmp_path, before, after, message):
     opened = matrix(tmp_path, MIREX.replace(before, after))
     with pytest.raises(InvalidAnnotationError, match=message):
-        opened.read(Key("x"))
+        opened.read(RowKey("x"))
     assert ranks(opened, "y") == ["z", "x"]
 
 
@@ -175,7 +175,7 @@ class TestArrays:
     def test_a_distance_that_is_not_finite(self, tmp_path):
         opened = self.write(tmp_path, np.where(self.DISTANCES == 1.241, np.nan, self.DISTANCES))
         with pytest.raises(InvalidAnnotationError, match="distance from 'x' to 'y' is not finite: nan"):
-            opened.read(Key("x"))
+            opened.read(RowKey("x"))
         assert ranks(opened, "z") == ["x", "y"]
 
     def test_a_changed_row_concerns_its_query_only(self, tmp_path):
@@ -207,7 +207,7 @@ def test_a_matrix_is_not_held(tmp_path):
         for key in opened.keys:
             opened.stamp(key)
         for name in names[:20]:
-            opened.read(Key(name))
+            opened.read(RowKey(name))
         assert tracemalloc.get_traced_memory()[1] < 2 * 2**20
     finally:
         tracemalloc.stop()

@@ -8,11 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from mirflow.annotations.annotation import Annotation
-from mirflow.annotations.coded import CodedLabels
+from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.errors import AnnotationError, UnreadableError
-from mirflow.readers.held import HeldSource
-from mirflow.readers.meeting import RenamedSource, Truths, call_alike, call_tracks
+from mirflow.readers.names import RenamedSource, Truths, call_alike, call_tracks
+from mirflow.readers.sources import HeldSource
 
 
 def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError
 from mirflow.readers import Reading, from_jams, read, schema_problems, to_jams
-from mirflow.readers.motifs import parse_motifs
+from mirflow.readers.columns import parse_motifs
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from mirflow.errors import AnnotationError, UnknownNameError
-from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
+from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source, make_reading
 from mirflow.readers.namespaces import default_namespace
-from mirflow.readers.read import make_reading
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,8 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import DelimitedOptions, read
-from mirflow.readers.hertz import to_hertz
-from mirflow.readers.pitched import parse_multipitch, parse_pitched
-from mirflow.theory.pitch import midi_to_hz
+from mirflow.readers.columns import parse_multipitch, parse_pitched
+from mirflow.theory.pitch import midi_to_hz, to_hertz
 
 
 def write(folder: Path, text: str, suffix: str = "txt") -> Path:

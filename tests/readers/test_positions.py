@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import DelimitedOptions, Reading, read
-from mirflow.readers.text import parse_text
+from mirflow.readers.sources import parse_text
 
 BARS = "0.0\t3\t1\n0.5\t1\t2\n1.0\t2\t2\n1.5\t3\t2\n2.0\t1\t3\n2.5\t2\t3\n"
 

@@ -12,7 +12,7 @@ import mirflow
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import Reading
 from mirflow.readers.options import DelimitedOptions
-from mirflow.readers.tables import Key, TableSource, open_table
+from mirflow.readers.tables.table import RowKey, TableSource, open_table
 
 
 def reading(**options) -> Reading:
@@ -29,7 +29,7 @@ def table(folder: Path, name: str, text: str, **options):
 
 
 def items(opened, track: str) -> list[str]:
-    return list(opened.read(Key(track))[0].labels)
+    return list(opened.read(RowKey(track))[0].labels)
 
 
 class TestRows:
@@ -53,7 +53,7 @@ class TestRows:
 
     def test_ranks_count_more_than_scores_and_both_may_be_declared(self, tmp_path):
         columns = {"track": 0, "label": 1, "rank": 2, "value": 3}
-        found, _ = table(tmp_path, "x.csv", "q,x,2,0.9\nq,y,1,0.8\n", columns=columns).read(Key("q"))
+        found, _ = table(tmp_path, "x.csv", "q,x,2,0.9\nq,y,1,0.8\n", columns=columns).read(RowKey("q"))
         assert (list(found.labels), found.columns["value"].tolist()) == (["y", "x"], [0.8, 0.9])
         assert set(found.columns) == {"value"}
         assert [found.line(item) for item in range(2)] == [2, 1]
@@ -83,7 +83,7 @@ class TestRows:
         rows = "".join(f"q,i{number},{rank}\n" for number, rank in enumerate(ranks.split()))
         opened = table(tmp_path, "x.csv", f"query,item,rank\n{rows}other,i,1\n")
         with pytest.raises(InvalidAnnotationError, match=message):
-            opened.read(Key("q"))
+            opened.read(RowKey("q"))
         assert items(opened, "other") == ["i"]
 
     @pytest.mark.parametrize(("name", "row"), [("x.csv", "q,a,1"), ("x.txt", "q a 1"), ("x.tsv", "q\ta\t1")])
@@ -117,12 +117,12 @@ class TestLists:
         opened = table(tmp_path, "x.txt", "# top 3\n\nq1: a b\nq2:\n", format="lists")
         assert [key.track for key in opened.keys] == ["q1", "q2"]
         assert items(opened, "q2") == []
-        assert opened.read(Key("q1"))[0].line(1) == 3
+        assert opened.read(RowKey("q1"))[0].line(1) == 3
 
     def test_a_query_that_stands_twice_is_spoilt(self, tmp_path):
         opened = table(tmp_path, "x.txt", "q1 a\nq2 b\nq1 c\n", format="lists")
         with pytest.raises(InvalidAnnotationError, match=r"x\.txt:3: query 'q1' stands twice, first on line 1"):
-            opened.read(Key("q1"))
+            opened.read(RowKey("q1"))
         assert items(opened, "q2") == ["b"]
 
     def test_what_is_no_text_names_its_line(self, tmp_path):
@@ -139,11 +139,11 @@ class TestTrec:
         opened = table(tmp_path, "x.run", RUN)
         assert items(opened, "q1") == ["b", "a"]
         assert items(opened, "q2") == ["c", "a"]
-        found, _ = opened.read(Key("q1"))
+        found, _ = opened.read(RowKey("q1"))
         assert (found.columns["value"].tolist(), [found.line(0), found.line(1)]) == ([0.9, 0.5], [2, 1])
 
     def test_judgements(self, tmp_path):
-        found, _ = table(tmp_path, "x.qrels", "q1 0 a 1\nq1 0 b 2\nq2\t0\tc\t0\n").read(Key("q1"))
+        found, _ = table(tmp_path, "x.qrels", "q1 0 a 1\nq1 0 b 2\nq2\t0\tc\t0\n").read(RowKey("q1"))
         assert (list(found.labels), found.columns["value"].tolist()) == (["a", "b"], [1.0, 2.0])
 
     @pytest.mark.parametrize(
@@ -157,14 +157,14 @@ class TestTrec:
     )
     def test_rows_may_be_scattered_short_or_spaced(self, tmp_path, text):
         opened = table(tmp_path, "x.run", text)
-        found, _ = opened.read(Key("q1"))
+        found, _ = opened.read(RowKey("q1"))
         assert (list(found.labels), found.columns["value"].tolist()) == (["b", "a"], [0.9, 0.5])
         numbered = {number: line.split() for number, line in enumerate(text.split("\n"), 1)}
         assert [numbered[found.line(item)][2] for item in range(2)] == ["b", "a"]
 
     def test_lines_of_six_fields_on_the_whole_are_not_lines_of_six(self, tmp_path):
         opened = table(tmp_path, "x.run", "q1 Q0 a 1 0.5\nq1 Q0 b 2 0.9 s extra\n")
-        found, _ = opened.read(Key("q1"))
+        found, _ = opened.read(RowKey("q1"))
         assert (list(found.labels), found.columns["value"].tolist()) == (["b", "a"], [0.9, 0.5])
 
     @pytest.mark.parametrize(
@@ -180,7 +180,7 @@ class TestTrec:
     )
     def test_rows_that_are_none_are_told_with_their_line(self, tmp_path, name, text, message):
         with pytest.raises(InvalidAnnotationError, match=message):
-            table(tmp_path, name, text).read(Key("q"))
+            table(tmp_path, name, text).read(RowKey("q"))
 
     @pytest.mark.parametrize(("name", "text"), [("x.run", RUN), ("x.qrels", "q 0 a 1\nr 0 b 1\n")])
     def test_lines_that_end_with_a_carriage_return_alone_are_refused(self, tmp_path, name, text):
@@ -191,7 +191,7 @@ class TestTrec:
     def test_a_large_query_is_refused_alone(self, tmp_path):
         opened = table(tmp_path, "x.run", RUN + "q3 Q0 a 1 1 s\n", max_bytes=30)
         with pytest.raises(UnreadableError, match="too large"):
-            opened.read(Key("q1"))
+            opened.read(RowKey("q1"))
         assert items(opened, "q3") == ["a"]
 
 
@@ -217,7 +217,7 @@ class TestStamps:
 
     def test_sources_travel(self, tmp_path):
         (tmp_path / "x.run").write_text(RUN)
-        source = TableSource(str(tmp_path / "x.run"), Key("q2"), reading(), "x.run")
+        source = TableSource(str(tmp_path / "x.run"), RowKey("q2"), reading(), "x.run")
         found, _ = pickle.loads(pickle.dumps(source)).read()
         assert list(found.labels) == ["c", "a"]
         assert source.label == "x.run [q2]"
@@ -225,7 +225,7 @@ class TestStamps:
     def test_rows_that_have_gone_are_told(self, tmp_path):
         opened = table(tmp_path, "x.run", RUN)
         with pytest.raises(AnnotationError, match="has no rows of 'q9'"):
-            opened.read(Key("q9"))
+            opened.read(RowKey("q9"))
 
 
 def test_one_file_of_many_queries_is_no_single_ranking(tmp_path):

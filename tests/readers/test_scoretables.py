@@ -5,8 +5,8 @@ import math
 import pytest
 
 from mirflow.errors import InvalidAnnotationError
+from mirflow.published.mapping import TableLayout, parse_table, read_number
 from mirflow.readers.patterns import Pattern
-from mirflow.readers.scoretables import TableLayout, parse_table, read_number
 
 
 def test_rows_have_the_lines_of_the_file() -> None:

@@ -13,9 +13,8 @@ import pytest
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import Pattern, Reading, Source, StemsSource, read, read_all
-from mirflow.readers.audio import digest_file
+from mirflow.readers.audio_files import digest_file, gather_stems, stems_at
 from mirflow.readers.options import MAX_AUDIO_BYTES, MAX_BYTES
-from mirflow.readers.stems import gather_stems, stems_at
 from tests.sound import cut, noise, write, write_stems
 
 AUDIO = Reading.of(task="separation")

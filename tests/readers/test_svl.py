@@ -9,7 +9,7 @@ import pytest
 
 from mirflow.errors import InvalidAnnotationError, UnreadableError
 from mirflow.readers import Reading, read
-from mirflow.readers.svl import parse_svl
+from mirflow.readers.sonic_visualiser import parse_svl
 
 MELODY = Reading.of(task="melody")
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE sonic-visualiser>\n'

@@ -13,10 +13,10 @@ import pytest
 from mirflow import load_collection
 from mirflow.annotations.collection import Collection
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from mirflow.readers import tables
 from mirflow.readers.options import DelimitedOptions, Reading
 from mirflow.readers.patterns import Pattern
-from mirflow.readers.tables import Key, TableSource, holds_tracks, open_table, spread_table
+from mirflow.readers.tables import table as tables
+from mirflow.readers.tables.table import RowKey, TableSource, holds_tracks, open_table, spread_table
 
 
 def reading(task: str = "tagging", **options: Any) -> Reading:
@@ -91,7 +91,7 @@ def test_systems_and_annotators_are_keys(tmp_path: Path) -> None:
     path.write_text("who,clip,tag,by\nX,a,slow,p1\nX,a,loud,p2\nY,a,slow,p1\nX,a,sad,p1\n")
     how = reading(columns={"system": "who", "track": "clip", "label": "tag", "annotator": "by"}, header=True)
     found = sources(path, how)
-    assert [source.key for source in found] == [Key("a", "X", "p1"), Key("a", "X", "p2"), Key("a", "Y", "p1")]
+    assert [source.key for source in found] == [RowKey("a", "X", "p1"), RowKey("a", "X", "p2"), RowKey("a", "Y", "p1")]
     assert found[0].read()[0].labels == ["slow", "sad"]
     assert found[0].label == "a.csv [a, X, p1]"
     assert (found[0].annotator, found[0].track) == ("p1", "a/X/p1")

@@ -5,16 +5,14 @@ import re
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregate import ask
-from mirflow.analysis.query import aggregate
-from mirflow.analysis.question import Question
+from mirflow.analysis.aggregation import ask
+from mirflow.analysis.queries import aggregate
 from mirflow.analysis.scoreboard import from_dataset
-from mirflow.report.answers import long_table
-from mirflow.report.contents import contents_table, coverage_table, overview_table
-from mirflow.report.layouts import readable_table
-from mirflow.report.pairs import failed_cells, pair_table
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
+from mirflow.report.layout import long_table, readable_table
+from mirflow.report.summaries import contents_table, coverage_table, failed_cells, pair_table, store_overview_table
 from mirflow.report.tables import text_width, to_text
-from mirflow.status import Status
 
 from ..groups import make_group, random_group
 
@@ -203,7 +201,7 @@ class TestContents:
     def test_the_overview_counts_what_each_evaluation_holds(self):
         matrix = random_group(2, 3, 1)
         matrix["confusion"] = (("system", "track", "ref_class", "est_class"), np.zeros((2, 3, 2, 2)))
-        table = overview_table({"a": from_dataset(dirty_group()), "b": from_dataset(matrix)})
+        table = store_overview_table({"a": from_dataset(dirty_group()), "b": from_dataset(matrix)})
         assert table.columns[3:] == ("systems", "tracks", "metrics", "with dims", "cells scored")
         assert table.rows == (
             ("a", "chord", "mir_eval", 2, 3, 1, 0, "5 of 6"),

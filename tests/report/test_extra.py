@@ -5,10 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from mirflow.analysis.extra import ask_extra
-from mirflow.analysis.question import Question
+from mirflow.analysis.per_class import ask_extra
 from mirflow.analysis.scoreboard import from_dataset
-from mirflow.report.extra import REST, entries_table, matrix_tables
+from mirflow.analysis.selection import Question
+from mirflow.report.layout import REST, entries_table, matrix_tables
 from mirflow.report.tables import text_width, to_text
 
 from ..groups import make_group

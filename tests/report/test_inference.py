@@ -9,11 +9,11 @@ import xarray as xr
 from click.testing import CliRunner
 
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.cli import cli
 from mirflow.errors import QueryError
-from mirflow.report.inference import comparison_tables, friedman_tables, show_p
+from mirflow.report.comparisons_tables import comparison_tables, friedman_tables, show_p
 
 from ..groups import make_group, random_group, write_store
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.inference import intervals
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.report.latex import escape, to_latex
-from mirflow.report.layouts import readable_table
+from mirflow.report.layout import readable_table
 from mirflow.report.tables import Figure, Table
 
 from ..groups import make_group, random_group

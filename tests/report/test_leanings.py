@@ -13,9 +13,9 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.errors import MirflowError
 from mirflow.metrics.base import Convention, get_task, tasks
-from mirflow.report.figures import verdicts
-from mirflow.report.leanings import LEANINGS
-from mirflow.report.page.bundle import read_asset
+from mirflow.report.figures import lanes as verdicts
+from mirflow.report.figures.lanes import LEANINGS
+from mirflow.report.page.html import read_asset
 
 from ..samples import sample
 

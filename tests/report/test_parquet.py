@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from mirflow.errors import QueryError
-from mirflow.report.parquet import write_parquet
-from mirflow.report.tables import Table
+from mirflow.report.tables import Table, write_parquet
 
 pytest.importorskip("pyarrow")
 

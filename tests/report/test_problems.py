@@ -3,11 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.analysis.problems import CellProblem, count_scored, find_problems, group_problems
+from mirflow.analysis.missing import CellProblem, count_scored, find_problems, group_problems
 from mirflow.analysis.scoreboard import from_dataset
-from mirflow.report.messages import shorten
-from mirflow.report.problems import problem_lines, problems_table
-from mirflow.status import Status
+from mirflow.cells import Status
+from mirflow.report.summaries import problem_lines, problems_table
+from mirflow.report.tables import shorten
 from tests.groups import make_group
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.report.layouts import show_figure
+from mirflow.report.layout import show_figure
 from mirflow.report.tables import Table, merge, show_entry, text_width, to_csv, to_json, to_markdown, to_text
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from mirflow.cells import Cells
+from mirflow.cells import Cells, Status
 from mirflow.metrics.base import Sparse
-from mirflow.status import Status
 from mirflow.store import GroupContent
 
 CREATED = "2000-01-01T00:00:00+00:00"

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mirflow.cells import Status
 from mirflow.errors import StoreError
-from mirflow.status import Status
 from mirflow.store import open_store, read_group
 
 from .crashing import TRACKS, killed_at, publish_forever, run_once

@@ -187,7 +187,7 @@ def test_a_publish_that_fails_leaves_the_store_and_the_journal(tmp_path, monkeyp
         writer.journal.append("chord", "v1", make_cells(all_pairs()))
         other = [make_content(cells=make_cells(all_pairs(), offset=1.0))]
         with monkeypatch.context() as patch:
-            patch.setattr("mirflow.store.files.os.fsync", full)
+            patch.setattr("mirflow.store.generations.os.fsync", full)
             with pytest.raises(StoreError, match="No space left on device; what was there"):
                 writer.publish(other)
         assert len(writer.journal.read("chord", "v1")) == 1

@@ -139,7 +139,7 @@ def test_a_failed_append_leaves_nothing_behind(journal, monkeypatch):
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mirflow.store.files.os.fsync", full)
+    monkeypatch.setattr("mirflow.store.generations.os.fsync", full)
     with pytest.raises(StoreError, match="No space left on device"):
         journal.append("chord", "v1", block(0))
     assert list(journal.folder.iterdir()) == []

@@ -12,10 +12,9 @@ import zarr
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mirflow.cells import concatenate_cells
+from mirflow.cells import Status, concatenate_cells
 from mirflow.errors import StoreError, UnknownNameError
 from mirflow.metrics.base import Metric, Parameter, Sparse, describe, select
-from mirflow.status import Status
 from mirflow.store import GroupContent, StoreWriter, read_group
 
 from .example import (

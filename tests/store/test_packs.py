@@ -20,7 +20,7 @@ from mirflow.annotations.schema import KINDS
 from mirflow.errors import StoreError, UnreadableError
 from mirflow.ragged import Ragged
 from mirflow.store import StoreWriter, open_pack, read_pack, write_pack
-from mirflow.store.pack import row_digests
+from mirflow.store.packs import row_digests
 
 from .example import files_of, make_content
 from .strategies import names, texts
@@ -317,7 +317,7 @@ def test_a_pack_that_cannot_be_written_leaves_nothing_behind(path, monkeypatch):
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("mirflow.store.files.os.fsync", full)
+    monkeypatch.setattr("mirflow.store.generations.os.fsync", full)
     with pytest.raises(StoreError, match=r"refs.zarr: cannot be written: No space left on device"):
         write_pack(path, "intervals", TRACKS, CHORDS)
     assert list(path.parent.iterdir()) == []

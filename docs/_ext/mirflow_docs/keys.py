@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mirflow.pipeline import json_schema
-from mirflow.pipeline.mapping import TableMapping
+from mirflow.published.mapping import TableMapping
 
 from .markdown import code, plain, table
 

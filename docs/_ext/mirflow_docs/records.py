@@ -6,10 +6,8 @@ import math
 import re
 from collections.abc import Iterator
 
-from mirflow.analysis.names import TABLE_AGGREGATES
-from mirflow.metrics.base import get_task, tasks
-from mirflow.metrics.base.record import Metric, Parameter
-from mirflow.metrics.base.task import Convention
+from mirflow.analysis.aggregates import TABLE_AGGREGATES
+from mirflow.metrics.base import Convention, Metric, Parameter, get_task, tasks
 
 from .markdown import code, plain, table
 

@@ -1,23 +1,20 @@
 """Statements about systems: intervals, comparisons, rank tests, agreement of metrics, groups that do not differ."""
 
-from .agreement import Agreement, agreement
-from .bootstrap import intervals
-from .comparison import Comparison
+from .class_statistics import rate_intervals
 from .comparisons import compare
-from .corrections import CORRECTIONS, correct
+from .confidence_intervals import intervals
 from .friedman import Friedman, friedman
-from .groups import letters, significance_groups
-from .paired import TESTS
-from .rated import rate_intervals
+from .metric_agreement import MetricAgreement, agreement
+from .paired import CORRECTIONS, TESTS, Comparison, correct, letters, significance_groups
 from .resampling import METHODS
 
 __all__ = [
     "CORRECTIONS",
     "METHODS",
     "TESTS",
-    "Agreement",
     "Comparison",
     "Friedman",
+    "MetricAgreement",
     "agreement",
     "compare",
     "correct",

@@ -1,32 +1,35 @@
-"""Every two systems compared on the units that both have: difference, interval, test, effect sizes, groups."""
+"""Every two systems compared on the units that both have; marks beside what is not told apart from the best."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 
 from ...errors import QueryError, counted
-from ...ragged import Float, Int
-from ..aggregate import VALUELESS, origin_of
-from ..class_figures import rated_kind
-from ..part import Part
-from ..question import Question
-from ..reduction import reduce
+from ...ragged import Bool, Float, Int
+from ..aggregation import EVERY, UNTESTED, VALUELESS, Answer, SelectedScores, origin_of, reduce, show_span
+from ..per_class import ExtraAnswer, rated_kind
 from ..scoreboard import Array, Scoreboard
-from .bootstrap import difference_bounds, draw, figures_of
-from .comparison import (
+from ..selection import Question
+from .class_statistics import ComparisonOptions, compare_rates
+from .confidence_intervals import difference_bounds, draw, figures_of
+from .paired import (
     Compared,
     Comparison,
+    choose_correction,
+    choose_tests,
     correct_pairs,
+    effects,
     empty_arrays,
     fill_pairs,
     least_of,
+    p_values,
     pairs_by_units,
     swap_pairs,
+    swap_scores,
 )
-from .corrections import choose_correction
-from .effects import effects
-from .paired import choose_tests, p_values, swap_scores
-from .rated import Choice, compare_rates
 from .resampling import Resampling, Seed
 from .sample import TRACK, Sample, sample_of, select_numbers
 
@@ -52,8 +55,8 @@ def compare(
     ----------
     board : Scoreboard
     question : Question or None
-        As for :func:`mirflow.analysis.aggregate.ask`, without groups of tracks. Each name stands for one metric: where
-        several parameters are stored, for the default ones.
+        As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Each name stands for one metric:
+        where several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``permutation`` swaps what two systems have on a unit (score times weight, and weight), and looks at the
         difference of the figures; for a mean that is the sign-flip test. All swaps are tried where they are no more
@@ -66,8 +69,8 @@ def compare(
     level : float
         Of the intervals, and of significance.
     method, replicates, unit, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.bootstrap.intervals`. The interval of a difference is that of paired
-        units.
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`. The interval of a difference is that
+        of paired units.
     sizes : bool
         Whether intervals and effect sizes are wanted; who differs from whom is known without them, in half the time.
 
@@ -87,7 +90,7 @@ def compare(
     question = question or Question()
     how = Resampling.of(level, method, replicates, rng)
     if rated_kind(board, question) is not None:
-        choice = Choice(test, correction, unit, cluster, sizes)
+        choice = ComparisonOptions(test, correction, unit, cluster, sizes)
         return compare_rates(board, question, how, choice, group)
     part = comparable(board, question)
     sample = sample_of(part, unit, cluster)
@@ -129,7 +132,7 @@ def compare(
     return Comparison(*named, along[0], along[1], sample.values(), arrays, least, attrs)
 
 
-def comparable(board: Scoreboard, question: Question) -> Part:
+def comparable(board: Scoreboard, question: Question) -> SelectedScores:
     """What a question selects, if systems can be compared on it.
 
     Raises
@@ -167,3 +170,59 @@ def _sizes(score: Float, pairs: Int, lower: bool) -> dict[str, Array]:
     counts = {"wins": found.wins, "losses": found.losses, "ties": found.ties}
     named = {name: getattr(found, name) for name in ("superiority", "dz", "rank_biserial", "cliffs_delta")}
     return counts | named
+
+
+Marked = TypeVar("Marked", bound=Answer | ExtraAnswer)
+
+
+def mark_best(
+    board: Scoreboard,
+    question: Question,
+    answer: Marked,
+    *,
+    level: float = 0.95,
+    correction: str = "auto",
+    cluster: str | None = None,
+) -> Marked:
+    """An answer that says which systems do not differ significantly from the best one, itself among them.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+        What was answered.
+    answer : Answer or ExtraAnswer
+        Of figures of classes or tags each one has a best system of its own.
+    level, correction, cluster
+        As for :func:`mirflow.analysis.inference.comparisons.compare`.
+
+    Raises
+    ------
+    QueryError
+        If tracks are grouped, or systems cannot be compared by such figures.
+    """
+    if answer.groupings:
+        raise QueryError("significance is that of figures over all tracks; ask without groups (by, --by)")
+    names = answer.metrics if isinstance(answer, Answer) else answer.metric
+    same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
+    found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)
+    few = [name for metric, name in enumerate(found.metrics) if not found.can_tell(metric)]
+    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": found.attrs["correction"]}
+    counts = found.arrays["n"][np.triu_indices(len(found.systems), 1)]
+    attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
+    if few:
+        attrs[UNTESTED] = EVERY if len(few) == len(found.metrics) else "\n".join(few)
+    marks = _like_best(found).reshape(answer.value.shape)
+    return replace(answer, like_best=marks, attrs={**answer.attrs, **attrs})
+
+
+def _like_best(found: Comparison) -> Bool:
+    """Whether a system is not told apart from the best one, for each figure: bool (systems, metrics)."""
+    marks: Bool = np.zeros(found.value.shape, dtype=np.bool_)
+    for metric, orientation in enumerate(found.orientations):
+        figures = found.value[:, metric]
+        if orientation == "none" or np.isnan(figures).all() or not found.can_tell(metric):
+            continue
+        best = int(np.nanargmin(figures) if orientation == "lower" else np.nanargmax(figures))
+        marks[:, metric] = ~found.significant[best, :, metric] & ~np.isnan(figures)
+    return marks

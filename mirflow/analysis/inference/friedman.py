@@ -10,17 +10,14 @@ import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Bool, Float
-from ..aggregate import VALUELESS, origin_of
-from ..extra import ExtraAnswer
-from ..question import Question
+from ..aggregation import VALUELESS, origin_of
+from ..per_class import ExtraAnswer
 from ..scoreboard import Array, Scoreboard
-from .comparison import alpha_of
+from ..selection import Question
 from .comparisons import comparable
-from .figure_units import ask_units, figures_as_units
-from .groups import letters, significance_groups
-from .layout import dataset_of
+from .paired import alpha_of, letters, significance_groups
 from .resampling import check_level
-from .sample import TRACK, by_track, sample_of, settle, signs_of
+from .sample import TRACK, ask_units, by_track, dataset_of, figures_as_units, sample_of, settle, signs_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -159,7 +156,7 @@ def friedman(
     ----------
     board : Scoreboard
     question : Question or None
-        As for :func:`mirflow.analysis.aggregate.ask`, without groups of tracks. Ranks need every system on a unit, so
+        As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Ranks need every system on a unit, so
         `missing` is ``common`` (the default), ``zero`` or ``raise``.
     unit : str
         ``track``, or a coordinate along the tracks (fold, class, query, ...) within whose values the scores are

@@ -1,18 +1,286 @@
-"""Tests of two systems on the same units: permutations that match the figure, Wilcoxon's and Student's."""
+"""Two systems on the same units: tests, corrections, effect sizes, groups that are not told apart."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import string
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
-from ...ragged import Float, Int
-from .figures import Ratios
-from .rates import Rates, without_rounding
-from .resampling import Resampling
-from .sample import Sample, differences, settle
+from ...ragged import Bool, Float, Int
+from ..aggregates import MAX_T, say_test
+from ..aggregation import show_span
+from ..scoreboard import Array
+from .resampling import Rates, Ratios, Resampling, without_rounding
+from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CORRECTIONS = {
+    MAX_T: "Westfall and Young (1993), step-down by the largest difference: the chance of any false one is bounded",
+    "holm": "Holm (1979): the chance of any false difference is bounded",
+    "bh": "Benjamini and Hochberg (1995): the share of false differences among those found is bounded",
+    "none": "p-values as they are",
+}
+
+
+def choose_correction(correction: str, tests: Sequence[str]) -> str:
+    """The correction that is meant.
+
+    Parameters
+    ----------
+    correction : str
+        ``auto``: what the test allows, ``max-t`` of permutations, ``holm`` of others; or one of `CORRECTIONS`.
+    tests : sequence of str
+        One a metric.
+
+    Raises
+    ------
+    QueryError
+        For ``max-t`` where no results are swapped.
+    UnknownNameError
+        For another one.
+    """
+    swapped = all(test == "permutation" for test in tests)
+    if correction == "auto":
+        return MAX_T if swapped else "holm"
+    if correction not in CORRECTIONS:
+        raise UnknownNameError("correction", correction, ["auto", *CORRECTIONS])
+    if correction == MAX_T and not swapped:
+        raise QueryError("correction 'max-t' is read off permutations; choose test permutation, or correction holm")
+    return correction
+
+
+def least_corrected(p: float, number: int, method: str) -> float:
+    """The smallest corrected p-value of so many, of which each is at least `p`.
+
+    Examples
+    --------
+    >>> least_corrected(0.01, 6, "holm"), least_corrected(0.01, 6, "max-t")
+    (0.06, 0.01)
+    """
+    return min(p * max(number, 1), 1.0) if method == "holm" else p
+
+
+def correct(p: Float, method: str = "holm") -> Float:
+    """p-values corrected for being many.
+
+    Parameters
+    ----------
+    p : float64 (n,)
+        NaN is no comparison, and stays.
+    method : {"holm", "bh", "none"}
+
+    Returns
+    -------
+    float64 (n,)
+
+    Raises
+    ------
+    UnknownNameError
+        For another method.
+
+    Examples
+    --------
+    >>> correct(np.array([0.01, 0.04, 0.03])).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    if method not in CORRECTIONS or method == MAX_T:
+        raise UnknownNameError("correction", method, [name for name in CORRECTIONS if name != MAX_T])
+    known = ~np.isnan(p)
+    count = int(known.sum())
+    if method == "none" or count == 0:
+        return p.copy()
+    corrected = p.copy()
+    if method == "bh":
+        from scipy.stats import false_discovery_control
+
+        corrected[known] = false_discovery_control(p[known])
+        return corrected
+    order = np.argsort(p[known], kind="stable")
+    steps = np.maximum.accumulate(p[known][order] * (count - np.arange(count)))
+    holm = np.empty(count)
+    holm[order] = np.minimum(steps, 1.0)
+    corrected[known] = holm
+    return corrected
+
+
+@dataclass(frozen=True)
+class Effects:
+    """Effect sizes of some pairs of systems.
+
+    Parameters
+    ----------
+    wins, losses, ties : int64 (pairs,)
+        Units on which the first system is better, worse, or equal.
+    dz : float64 (pairs,)
+        Mean of the differences over their standard deviation (Cohen 1988).
+    rank_biserial : float64 (pairs,)
+        Matched-pairs rank-biserial correlation (Kerby 2014): the sum of signed ranks over the sum of ranks, without
+        units that are equal.
+    cliffs_delta : float64 (pairs,)
+        How often a score of the first system is larger than one of the second, minus how often it is smaller, over
+        all pairs of units (Cliff 1993).
+    """
+
+    wins: Int
+    losses: Int
+    ties: Int
+    dz: Float
+    rank_biserial: Float
+    cliffs_delta: Float
+
+    @property
+    def superiority(self) -> Float:
+        """The share of units on which the first system is better, equal ones counted half; NaN without units."""
+        number = self.wins + self.losses + self.ties
+        known: Float = np.where(number > 0, number, np.nan)
+        return (self.wins + self.ties / 2) / known
+
+
+def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> Effects:
+    """Effect sizes of pairs of systems.
+
+    Parameters
+    ----------
+    score : float64 (systems, units)
+    pairs : int64 (pairs, 2)
+    lower_is_better : bool
+        Whose score is smaller wins; the other sizes have the sign of the difference all the same.
+
+    Examples
+    --------
+    >>> score = np.array([[0.5, 0.9, 0.7, 0.8], [0.4, 0.6, 0.7, 0.9]])
+    >>> found = effects(score, np.array([[0, 1]]))
+    >>> found.wins.item(), found.losses.item(), found.ties.item(), found.superiority.item()
+    (2, 1, 1, 0.625)
+    """
+    raw = differences(score[pairs[:, 0]], score[pairs[:, 1]]).T
+    difference = settle(raw)
+    larger, smaller = (flag.sum(axis=0) for flag in (difference > 0, difference < 0))
+    equal = len(difference) - larger - smaller
+    wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
+    delta = _dominance(settle(score), pairs)
+    return Effects(wins, losses, equal, _standardised(raw), _signed_ranks(difference), delta)
+
+
+def _standardised(difference: Float) -> Float:
+    """Mean over standard deviation; 0 where no unit differs, NaN where all differ by the same."""
+    units, pairs = difference.shape
+    if units < 2:
+        return np.full(pairs, np.nan)
+    with np.errstate(invalid="ignore"):  # of infinite differences there is no spread
+        mean, spread = difference.mean(axis=0), difference.std(axis=0, ddof=1)
+        constant = settle(np.ptp(difference, axis=0)) == 0
+    none = np.where(settle(mean) == 0, 0.0, np.nan)
+    return np.asarray(np.divide(mean, spread, out=none, where=~constant & (spread > 0)))
+
+
+def _signed_ranks(difference: Float) -> Float:
+    from scipy.stats import rankdata
+
+    if not difference.size:
+        return np.full(difference.shape[1], np.nan)
+    size = np.abs(difference)
+    # Equal units have the lowest ranks; without them all others move down by their number.
+    rank = np.where(size > 0, rankdata(size, axis=0) - (size == 0).sum(axis=0), 0.0)
+    total = rank.sum(axis=0)
+    signed = (np.sign(difference) * rank).sum(axis=0)
+    return np.asarray(np.divide(signed, total, out=np.zeros_like(total), where=total > 0))
+
+
+def _dominance(score: Float, pairs: Int) -> Float:
+    ordered = np.sort(score, axis=1)
+    units = score.shape[1]
+    found = np.full(len(pairs), np.nan)
+    for place, (left, right) in enumerate(pairs.tolist()):
+        if units:
+            below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
+            found[place] = ((below + upto).sum() / units - units) / units
+    return found
+
+
+_LETTERS = string.ascii_lowercase + string.ascii_uppercase
+
+
+def significance_groups(different: Bool, order: Sequence[int] | None = None) -> list[list[int]]:
+    """Sets of systems in which no two differ, none of which can be made larger.
+
+    Parameters
+    ----------
+    different : bool (systems, systems)
+        Symmetric; the diagonal does not matter.
+    order : sequence of int or None
+        The systems from the best to the worst; None: as they are numbered.
+
+    Returns
+    -------
+    list of list of int
+        Every two systems that are not told apart share a set, and every system has one. The best system's comes first.
+        Where systems differ from some rank distance on, as after a test on mean ranks, these are all such sets;
+        in general only as many as are needed, since there can be exponentially many.
+
+    Examples
+    --------
+    >>> different = np.zeros((3, 3), dtype=bool)
+    >>> different[0, 2] = different[2, 0] = True
+    >>> significance_groups(different)
+    [[0, 1], [1, 2]]
+    """
+    ranked = list(range(len(different))) if order is None else [int(one) for one in order]
+    alike = ~np.asarray(different)[np.ix_(ranked, ranked)]
+    np.fill_diagonal(alike, True)
+    open_pairs = alike.copy()
+    sets: list[list[int]] = []
+    for first in range(len(ranked)):
+        while (waiting := np.flatnonzero(open_pairs[first, first:])).size:
+            # A system alone is a set of its own only if no other set has taken it.
+            second = first + int(waiting[-1])
+            members = _extend(alike, [first, second])
+            open_pairs[np.ix_(members, members)] = False
+            sets.append(members)
+    return [[ranked[place] for place in members] for members in sorted(sets)]
+
+
+def _extend(alike: Bool, seeds: list[int]) -> list[int]:
+    """The largest set in order of rank that holds the seeds and in which all are alike."""
+    members = sorted(set(seeds))
+    fits: Bool = np.asarray(alike[members].all(axis=0))
+    fits[members] = False
+    for place in range(len(alike)):
+        if fits[place]:
+            members.append(place)
+            fits &= alike[place]
+            fits[place] = False
+    return sorted(members)
+
+
+def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
+    """The letters of each system: two systems that share one are not told apart (Piepho 2004).
+
+    Parameters
+    ----------
+    groups : sequence of sequences of int
+        As :func:`significance_groups` gives them.
+    systems : int
+
+    Examples
+    --------
+    >>> letters([[0, 1], [1, 2]], 3)
+    ['a', 'ab', 'b']
+    """
+    names = ["" for _ in range(systems)]
+    for place, members in enumerate(groups):
+        letter = _LETTERS[place] if place < len(_LETTERS) else f"({place + 1})"
+        for member in members:
+            names[member] += letter
+    return names
+
 
 TESTS = {
     "permutation": "the two systems' results swapped unit by unit, compared by the figure itself",
@@ -299,3 +567,226 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
 def _ratio(above: Float, below: Float, least: Float) -> Float:
     """The ratio; NaN where nothing weighs, of which the matrix products leave rounding behind."""
     return np.divide(above, below, out=np.full_like(above, np.nan), where=below > least)
+
+
+_SIGNED = ("difference", "dz", "rank_biserial", "cliffs_delta")
+_FLOATS = ("difference", "low", "high", "p", "p_adjusted", "superiority", *_SIGNED[1:])
+_COUNTS = ("n", "wins", "ties")
+LONG_NAMES = {
+    "value": "aggregate over tracks",
+    "letters": "systems that share a letter are not told apart by the test",
+    "difference": "figure of system minus figure of other, on the units of both",
+    "low": "lower end of the confidence interval of the difference",
+    "high": "upper end of the confidence interval of the difference",
+    "p": "p-value",
+    "p_adjusted": "p-value, corrected for all pairs of a metric",
+    "least_p_adjusted": "smallest corrected p-value that so few units can give",
+    "significant": "whether the corrected p-value is below 1 - level",
+    "n": "number of units compared",
+    "wins": "number of units on which system is better",
+    "ties": "number of units on which both are equal",
+    "superiority": "share of units on which system is better, equal ones counted half",
+    "dz": "mean of the units' differences over their standard deviation",
+    "rank_biserial": "matched-pairs rank-biserial correlation",
+    "cliffs_delta": "Cliff's delta of the units' scores",
+}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What every two systems differ by.
+
+    Parameters
+    ----------
+    systems, metrics, aggregates, tests : list of str
+        The last two are along the metrics.
+    system_coords, metric_coords : mapping of str to array
+    value : float64 (systems, metrics)
+        The figures, as a query gives them.
+    arrays : mapping of str to array (systems, systems, metrics)
+        ``difference``, ``low``, ``high``, ``p``, ``p_adjusted``, ``superiority``, ``dz``, ``rank_biserial``,
+        ``cliffs_delta`` float64; ``n``, ``wins``, ``ties`` int64: a system (first) against another. NaN or 0 for a
+        system against itself.
+    least : float64 (metrics,)
+        The smallest corrected p-value that the units could give.
+    attrs : mapping of str to str
+    unitwise : bool
+        Whether units were compared one by one too, which gives wins, ties and effect sizes; figures that are read off
+        sums over tracks have no score on any.
+    """
+
+    systems: list[str]
+    metrics: list[str]
+    aggregates: list[str]
+    tests: list[str]
+    system_coords: Mapping[str, Array]
+    metric_coords: Mapping[str, Array]
+    value: Float
+    arrays: Mapping[str, Array]
+    least: Float
+    attrs: Mapping[str, str]
+    unitwise: bool = True
+
+    @property
+    def significant(self) -> Bool:
+        """Whether the corrected p-values are below 1 - level: bool (systems, systems, metrics)."""
+        return np.asarray(self.arrays["p_adjusted"] < alpha_of(self.attrs))
+
+    @property
+    def orientations(self) -> list[str]:
+        """Which way is better, for each metric."""
+        return [str(one) for one in self.metric_coords["orientation"].tolist()]
+
+    def can_tell(self, metric: int) -> bool:
+        """Whether there are units enough for a corrected p-value below 1 - level."""
+        return float(self.least[metric]) < alpha_of(self.attrs)
+
+    def n_units(self, metric: int) -> str:
+        """How many units were compared: a number, or the fewest and the most of all pairs."""
+        return show_span(self.arrays["n"][..., metric][np.triu_indices(len(self.systems), 1)])
+
+    def tested(self, metric: int) -> str:
+        """By what systems are told apart: the test, its correction and the number of units."""
+        return f"{say_test(self.tests[metric], self.attrs['correction'])}, n = {self.n_units(metric)}"
+
+    def ranked(self, metric: int) -> list[int]:
+        """The systems from the best to the worst; those without a figure last."""
+        sign = 1.0 if self.orientations[metric] == "lower" else -1.0
+        return [int(place) for place in np.argsort(sign * self.value[:, metric], kind="stable")]
+
+    def groups(self, metric: int) -> list[list[int]]:
+        """Sets of systems that are not told apart, the best system's first; without systems that have no figure.
+
+        None where there are too few units for any two systems to be told apart.
+        """
+        if not self.can_tell(metric):
+            return []
+        ranked = [place for place in self.ranked(metric) if not np.isnan(self.value[place, metric])]
+        return significance_groups(self.significant[..., metric], ranked)
+
+    @property
+    def letters(self) -> Array:
+        """The significance groups of each system as letters: str (systems, metrics).
+
+        None without a figure, and none at all where there are too few units for any two systems to be told apart.
+        """
+        columns = [letters(self.groups(metric), len(self.systems)) for metric in range(len(self.metrics))]
+        return np.array(columns, dtype=str).reshape(len(columns), len(self.systems)).T
+
+    def to_dataset(self) -> xr.Dataset:
+        """The comparison over (system, other, metric); ``value`` and ``letters`` over (system, metric)."""
+        pairs = {**self.arrays, "significant": self.significant}
+        systems: dict[str, Array] = {"value": self.value, "letters": self.letters}
+        variables: dict[str, tuple[tuple[str, ...], Array]]
+        variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}
+        variables |= {name: (("system", "metric"), array) for name, array in systems.items()}
+        variables["least_p_adjusted"] = (("metric",), self.least)
+        along = {"aggregate": self.aggregates, "test": self.tests}
+        return dataset_of(self, variables, along, LONG_NAMES)
+
+
+def empty_arrays(systems: int, metrics: int) -> dict[str, Array]:
+    """The arrays of a :class:`Comparison` in which nothing was compared yet."""
+    shape = (systems, systems, metrics)
+    arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in _FLOATS}
+    return arrays | {name: np.zeros(shape, dtype=np.int64) for name in _COUNTS}
+
+
+def fill_pairs(arrays: Mapping[str, Array], metric: int, pairs: Int, found: Mapping[str, Array]) -> None:
+    """Write what was found for pairs into both halves: a system against another, and the other way round."""
+    first, second = pairs.T
+    turned = {name: -values for name, values in found.items() if name in _SIGNED}
+    turned |= {name: values for name, values in found.items() if name in ("p", "n", "ties")}
+    if "low" in found:
+        turned |= {"low": -found["high"], "high": -found["low"]}
+    if "wins" in found:
+        turned |= {"wins": found["losses"], "superiority": 1 - found["superiority"]}
+    for name, values in turned.items():
+        arrays[name][first, second, metric] = found[name]
+        arrays[name][second, first, metric] = values
+
+
+def correct_pairs(arrays: Mapping[str, Array], metric: int, correction: str) -> None:
+    """Write the corrected p-values of one metric, each pair's own ones being known."""
+    upper = np.triu_indices(len(arrays["p"]), 1)
+    write_corrected(arrays, metric, np.stack(upper, axis=1), correct(arrays["p"][..., metric][upper], correction))
+
+
+def write_corrected(arrays: Mapping[str, Array], metric: int, pairs: Int, corrected: Float) -> None:
+    """Write corrected p-values of pairs into both halves; none is below what it corrects."""
+    first, second = pairs.T
+    corrected = np.maximum(corrected, arrays["p"][first, second, metric])
+    arrays["p_adjusted"][first, second, metric] = corrected
+    arrays["p_adjusted"][second, first, metric] = corrected
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Pairs of systems, int64 (pairs, 2), and the clusters of the units that all of them have, int64 (clusters,)."""
+
+    pairs: Int
+    clusters: Int
+
+
+def swap_pairs(
+    arrays: Mapping[str, Array],
+    metrics: Sequence[int],
+    parts: Sequence[Compared],
+    swaps: Sequence[Swaps],
+    correction: str,
+    how: Resampling,
+) -> None:
+    """Write the p-values of permutation tests, and the corrected ones.
+
+    Parameters
+    ----------
+    arrays : mapping of str to array
+        Of a :class:`Comparison`.
+    metrics : sequence of int
+        What the figures of the swaps are.
+    parts : sequence of Compared
+    swaps : sequence of Swaps
+        Of each part.
+    correction : str
+    how : Resampling
+    """
+    spreads = []
+    for part, one in zip(parts, swaps, strict=True):
+        p, spread = count_extremes(one, how)
+        spreads.append(spread)
+        for place, metric in enumerate(metrics):
+            fill_pairs(arrays, metric, part.pairs, {"p": p[:, place]})
+    if correction != MAX_T:
+        for metric in metrics:
+            correct_pairs(arrays, metric, correction)
+    elif parts:
+        every = np.unique(np.concatenate([part.clusters for part in parts]))
+        own = [np.searchsorted(every, part.clusters) for part in parts]
+        corrected = step_down(list(zip(swaps, own, strict=True)), spreads, len(every), how)
+        pairs = np.concatenate([part.pairs for part in parts])
+        for place, metric in enumerate(metrics):
+            write_corrected(arrays, metric, pairs, corrected[:, place])
+
+
+def least_of(test: str, correction: str, parts: Sequence[Compared], how: Resampling) -> float:
+    """The smallest corrected p-value that a test can give of some pairs."""
+    least = min(least_p(test, len(part.clusters), how) for part in parts)
+    if correction == MAX_T:
+        every = np.unique(np.concatenate([part.clusters for part in parts]))
+        return max(least, least_p(test, len(every), how))
+    return least_corrected(least, sum(len(part.pairs) for part in parts), correction)
+
+
+def alpha_of(attrs: Mapping[str, str]) -> float:
+    """The chance of a false difference that a level leaves: 0.05 of 0.95, without what 1 - 0.95 leaves behind."""
+    return round(1 - float(attrs["level"]), 12)
+
+
+def pairs_by_units(included: Bool) -> Iterator[tuple[Int, Int]]:
+    """Pairs of systems, (pairs, 2), with the units that both have, for each different set of units."""
+    every = np.array(list(combinations(range(len(included)), 2)), dtype=np.int64)
+    if (included == included[0]).all():
+        yield every, np.flatnonzero(included[0])
+        return
+    for units, places in columns_by_pattern(included[every[:, 0]] & included[every[:, 1]]):
+        yield every[places], np.flatnonzero(units)

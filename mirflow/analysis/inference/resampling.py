@@ -1,17 +1,20 @@
-"""Drawing units again: how often each is drawn, and intervals from the figures that this gives."""
+"""Drawing units again: statistics that can be computed from how often each unit was drawn."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Bool, Float, Int
+from ..per_class import Chosen, rate
+from ..queries import figures_across
+from .sample import Sample
 
 METHODS = {
     "bca": "bias-corrected and accelerated (Efron 1987)",
@@ -253,3 +256,325 @@ def accelerations(left_out: Float) -> Float:
     cubes = (away**3).sum(axis=0)
     below = 6 * squares**1.5
     return np.asarray(np.divide(cubes, below, out=np.zeros_like(cubes), where=below > 0))
+
+
+class Statistics(Protocol):
+    """Some figures over the same clusters of units."""
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are to draw."""
+        ...
+
+    def again(self, counts: Float) -> Float:
+        """The figures of replicates, float64 (figures, replicates), by counts float64 (replicates, clusters)."""
+        ...
+
+    def left_out(self) -> Float:
+        """The figures without each of the clusters: float64 (clusters, figures)."""
+        ...
+
+
+@dataclass(frozen=True)
+class Ratios:
+    """Figures that are ratios of sums over units: all aggregates but the median.
+
+    Parameters
+    ----------
+    above : float64 (clusters, figures)
+    below : float64 (clusters, different denominators)
+        Systems often share their denominators, as that of a chord symbol recall depends on the reference alone.
+    denominator : int64 (figures,)
+        The column of `below` of each figure.
+    """
+
+    above: Float
+    below: Float
+    denominator: Int
+
+    @classmethod
+    def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
+        """The figures of some (system, metric) of a sample."""
+        count = int(sample.cluster.max(initial=-1)) + 1
+        above = np.empty((count, len(columns)))
+        different: dict[bytes, int] = {}
+        denominators: list[Float] = []
+        denominator = np.empty(len(columns), dtype=np.int64)
+        for place, column in enumerate(columns):
+            top, bottom = (_add_up(each, sample.cluster, count) for each in sample.terms(*column))
+            # An infinite score is in no sum: NaN, so that there is no interval and no test.
+            above[:, place] = top if np.isfinite(top).all() else np.nan
+            denominator[place] = different.setdefault(bottom.tobytes(), len(denominators))
+            if denominator[place] == len(denominators):
+                denominators.append(bottom)
+        return cls(above, np.stack(denominators, axis=1) if denominators else np.empty((count, 0)), denominator)
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are to draw."""
+        return len(self.above)
+
+    def again(self, counts: Float) -> Float:
+        """The figures of replicates."""
+        return _divide((counts @ self.above).T, (counts @ self.below).T[self.denominator])
+
+    def left_out(self) -> Float:
+        """The figures without each of the clusters."""
+        above = self.above.sum(axis=0) - self.above
+        below = self.below.sum(axis=0) - self.below
+        # What is left of a sum after taking away all of it is rounding.
+        below[below <= 1e-12 * np.abs(self.below).sum(axis=0)] = 0.0
+        return _divide(above, below[:, self.denominator])
+
+
+@dataclass(frozen=True)
+class Medians:
+    """Medians over units.
+
+    Parameters
+    ----------
+    ordered : float64 (figures, units)
+        Scores from the smallest to the largest.
+    order : int64 (figures, units)
+        The cluster that each of them belongs to.
+    clusters : int
+    """
+
+    ordered: Float
+    order: Int
+    clusters: int
+
+    @classmethod
+    def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Medians:
+        """The medians of some (system, metric) of a sample, whose units all count."""
+        score = np.array([sample.score[system, :, metric] for system, metric in columns])
+        order = np.argsort(score, axis=1, kind="stable")
+        count = int(sample.cluster.max(initial=-1)) + 1
+        return cls(np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
+
+    def again(self, counts: Float) -> Float:
+        """The figures of replicates."""
+        drawn = np.ascontiguousarray(counts.T).astype(np.int32)
+        found = np.empty((len(self.ordered), counts.shape[0]))
+        for place, (values, order) in enumerate(zip(self.ordered, self.order, strict=True)):
+            reached = np.cumsum(drawn[order], axis=0, dtype=np.int32)
+            total = reached[-1]
+            middle = [(reached <= rank).sum(axis=0) for rank in ((total - 1) // 2, total // 2)]
+            known = total > 0
+            low, high = (values[np.where(known, each, 0)] for each in middle)
+            found[place] = np.where(known, _halfway(low, high), np.nan)
+        return found
+
+    def left_out(self) -> Float:
+        """The figures without each of the clusters."""
+        units = self.ordered.shape[1]
+        if self.clusters < units:
+            parts = np.array_split(np.arange(self.clusters), max(1, self.clusters * units >> 22))
+            counts = (1.0 - (np.arange(self.clusters) == part[:, np.newaxis]) for part in parts)
+            return np.concatenate([self.again(each) for each in counts], axis=1).T
+        found = np.full((units, len(self.ordered)), np.nan)
+        if units > 1:
+            place = np.arange(units)
+            low, high = (units - 2) // 2, (units - 1) // 2
+            for figure, values in enumerate(self.ordered):
+                rest = _halfway(values[low + (place <= low)], values[high + (place <= high)])
+                found[self.order[figure], figure] = rest
+        return found
+
+
+def _halfway(low: Float, high: Float) -> Float:
+    with np.errstate(invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+        return np.asarray((low + high) / 2)
+
+
+def _add_up(values: Float, cluster: Int, clusters: int) -> Float:
+    return np.asarray(np.bincount(cluster, values, clusters), dtype=np.float64)
+
+
+def _divide(above: Float, below: Float) -> Float:
+    """The ratio; NaN where nothing weighs."""
+    return np.divide(above, below, out=np.full_like(above, np.nan), where=below != 0)
+
+
+_CANCELLED = 1e-12
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What some systems add up over the same clusters of tracks.
+
+    Parameters
+    ----------
+    counts : float64 (systems, clusters, entries)
+    ratio : callable
+        The figures, float64 (n, figures), of sums of entries, float64 (n, entries); NaN where there are none.
+    """
+
+    counts: Float
+    ratio: Callable[[Float], Float]
+
+    @property
+    def clusters(self) -> int:
+        """How many clusters there are to draw."""
+        return len(self.counts[0])
+
+    def values(self) -> Float:
+        """The figures: float64 (systems, figures)."""
+        return self.ratio(self.counts.sum(axis=1))
+
+    def again(self, counts: Float) -> Float:
+        """The figures of replicates, one system after the other."""
+        found = []
+        for own in self.counts:
+            parts = [self.ratio(counts[part] @ own).T for part in self.parts(len(counts))]
+            found.append(np.concatenate(parts, axis=1))
+        return np.concatenate(found)
+
+    def left_out(self) -> Float:
+        """The figures without each of the clusters, one system after the other."""
+        found = [self.ratio(without_rounding(own.sum(axis=0) - own, np.abs(own).sum(axis=0))) for own in self.counts]
+        return np.concatenate(found, axis=1)
+
+    def parts(self, rows: int, times: int = 1) -> Iterator[slice]:
+        """Slices of rows of which `times` arrays of all entries take a bounded amount of memory."""
+        return chunks(rows, self.counts.shape[2] * times)
+
+
+def without_rounding(sums: Float, scale: Float) -> Float:
+    """Sums of entries in which those that should be 0 are: what is left after taking away all of it is rounding."""
+    sums[np.abs(sums) <= _CANCELLED * scale] = 0.0
+    return sums
+
+
+def ratio_of(chosen: Chosen, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
+    """From sums of outcomes to figures, with what is done across classes or tags at the end.
+
+    Parameters
+    ----------
+    chosen : Chosen
+    asked : mapping of str to sequence of str
+        Dims of the figures, and names of :data:`mirflow.analysis.queries.ACROSS`.
+    """
+    nothing, labels = chosen.outcomes(np.zeros((0, *map(len, chosen.labels.values()))))
+
+    def ratio(sums: Float) -> Float:
+        value = rate(chosen.kind, sums.reshape(len(sums), *nothing.shape[1:]))
+        return finish(value, list(labels), asked)
+
+    return ratio
+
+
+def finish(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
+    """What is done across figures (n, dims), one dim after the other: float64 (n, figures)."""
+    for dim, names in asked.items():
+        figures = figures_across(figures, 1 + list(dims).index(dim), names)
+    return figures.reshape(len(figures), -1)
+
+
+def add_up(entries: Float, cluster: Int) -> Float:
+    """Entries (tracks, ...) of each cluster, flat: float64 (clusters, entries)."""
+    flat = entries.reshape(len(entries), int(np.prod(entries.shape[1:])))
+    if len(np.unique(cluster)) == len(cluster):
+        return flat
+    found = np.zeros((int(cluster.max(initial=-1)) + 1, flat.shape[1]))
+    np.add.at(found, cluster, flat)
+    return found
+
+
+@dataclass(frozen=True)
+class Tag:
+    """The tracks that are about a tag, from the highest affinity to the lowest.
+
+    Parameters
+    ----------
+    cluster : int64 (tracks,)
+    relevant : bool (tracks,)
+    ends : int64 (different affinities,)
+        Where the last track of each affinity stands.
+    """
+
+    cluster: Int
+    relevant: Bool
+    ends: Int
+
+    @classmethod
+    def of(cls, relevance: Float, affinity: Float, cluster: Int) -> Tag:
+        """From tracks in any order; those of which the relevance is NaN are not about the tag."""
+        there = np.flatnonzero(~np.isnan(relevance))
+        there = there[np.argsort(-affinity[there], kind="stable")]
+        differs = affinity[there][1:] != affinity[there][:-1]
+        ends = np.flatnonzero(np.append(differs, True)) if len(there) else there
+        return cls(cluster[there], relevance[there] > 0, ends)
+
+    def reached(self, counts: Float) -> tuple[Float, Float]:
+        """Tracks of at least each affinity, those that have the tag and all: float64 (replicates, affinities)."""
+        drawn = counts[:, self.cluster]
+        both = np.where(self.relevant, drawn, 0.0), drawn
+        having, every = (np.cumsum(one, axis=1)[:, self.ends] for one in both)
+        return having, every
+
+
+def roc_auc(having: Float, every: Float) -> Float:
+    """Share of the pairs of a track with the tag and one without it that are in the right order; ties count half."""
+    other = every - having
+    gained, passed = (np.diff(one, axis=1, prepend=0.0) for one in (having, other))
+    above = (gained * (other[:, -1:] - other + passed / 2)).sum(axis=1)
+    return _ratio(above, having[:, -1] * other[:, -1])
+
+
+def average_precision(having: Float, every: Float) -> Float:
+    """The mean of the precision at each track that has the tag, those of one affinity taken in at once."""
+    precision = np.divide(having, every, out=np.zeros_like(having), where=every > 0)
+    return _ratio((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1])
+
+
+ORDERS: dict[str, Callable[[Float, Float], Float]] = {"roc_auc": roc_auc, "average_precision": average_precision}
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The figures of the tags of one system.
+
+    Parameters
+    ----------
+    tags : tuple of Tag
+    kind : {"roc_auc", "average_precision"}
+    clusters : int
+    finish : callable
+        What is done across the figures, float64 (n, tags).
+    """
+
+    tags: tuple[Tag, ...]
+    kind: str
+    clusters: int
+    finish: Callable[[Float], Float]
+
+    @classmethod
+    def of(cls, values: Float, side: int, cluster: Int, kind: str, finish: Callable[[Float], Float]) -> Orders:
+        """From relevance and affinity along one axis of (tracks, dims); `side` is counted after the tracks."""
+        relevance, affinity = np.moveaxis(values, 1 + side, 0)
+        tags = (Tag.of(*both, cluster) for both in zip(relevance.T, affinity.T, strict=True))
+        return cls(tuple(tags), kind, int(cluster.max(initial=-1)) + 1, finish)
+
+    def again(self, counts: Float) -> Float:
+        """The figures of replicates: float64 (figures, replicates)."""
+        return np.concatenate([self.finish(self._figures(counts[part])) for part in self._parts(len(counts))]).T
+
+    def left_out(self) -> Float:
+        """The figures without each of the clusters: float64 (clusters, figures)."""
+        parts = list(self._parts(self.clusters))
+        kept = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
+        return np.concatenate([self.finish(self._figures(one)) for one in kept])
+
+    def _figures(self, counts: Float) -> Float:
+        figure = ORDERS[self.kind]
+        found = [figure(*tag.reached(counts)) if len(tag.ends) else np.full(len(counts), np.nan) for tag in self.tags]
+        return np.stack(found, axis=1) if found else np.empty((len(counts), 0))
+
+    def _parts(self, rows: int) -> Iterator[slice]:
+        return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
+
+
+def _ratio(above: Float, below: Float) -> Float:
+    found: Float = np.full(len(above), np.nan)
+    return np.divide(above, below, out=found, where=below > 0)

@@ -1,20 +1,78 @@
-"""What inference is about: the scores of systems on units that were drawn, and the figures made of them."""
+"""What inference is about: scores of systems on units that were drawn, and results as labelled datasets."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
-from ...errors import QueryError, counted
+from ...errors import QueryError, UnknownNameError, counted
 from ...ragged import Bool, Float, Int
-from ..aggregate import reduce_kinds
-from ..grouping import Grouping
-from ..part import Part, select
-from ..question import Question
-from ..reduction import track_weights
-from ..scoreboard import Scoreboard
+from ..aggregates import RATIO_AGGREGATES
+from ..aggregation import SelectedScores, beside, reduce_kinds, select, track_weights
+from ..per_class import CLASS, CONFUSED, ExtraAnswer, ask_extra, has_classes, rated_kind, rated_variable
+from ..queries import across, across_of
+from ..scoreboard import Array, Grouping, Scoreboard
+from ..selection import Question
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+class Result(Protocol):
+    """What all results have."""
+
+    @property
+    def systems(self) -> list[str]:
+        """The systems."""
+        ...
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics."""
+        ...
+
+    @property
+    def system_coords(self) -> Mapping[str, Array]:
+        """Further coordinates of the systems."""
+        ...
+
+    @property
+    def metric_coords(self) -> Mapping[str, Array]:
+        """Further coordinates of the metrics."""
+        ...
+
+    @property
+    def attrs(self) -> Mapping[str, str]:
+        """Where the numbers come from."""
+        ...
+
+
+def dataset_of(
+    result: Result,
+    variables: Mapping[str, tuple[tuple[str, ...], Array]],
+    along_metric: Mapping[str, Sequence[str]],
+    long_names: Mapping[str, str],
+) -> xr.Dataset:
+    """Variables under the names of systems and metrics; ``other`` holds the systems or metrics of a second dim."""
+    import xarray as xr
+
+    systems, metrics = (np.array(names, dtype=str) for names in (result.systems, result.metrics))
+    used = {dim for dims, _ in variables.values() for dim in dims}
+    coords: dict[str, object] = {"metric": metrics}
+    taken = (*variables, *along_metric)
+    coords |= {name: ("metric", values) for name, values in beside(result.metric_coords, taken).items()}
+    coords |= {name: ("metric", np.array(values, dtype=str)) for name, values in along_metric.items()}
+    if "system" in used:
+        coords["system"] = systems
+        coords |= {name: ("system", values) for name, values in beside(result.system_coords, taken).items()}
+    if "other" in used:
+        coords["other"] = systems if "system" in used else metrics
+    described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
+    return xr.Dataset(described, coords, dict(result.attrs))
+
 
 TRACK = "track"
 _DECIMALS = 10
@@ -66,25 +124,25 @@ class Sample:
         return score * np.where(included, above, 0.0), np.where(included, below, 0.0)
 
 
-def select_numbers(board: Scoreboard, question: Question, *, single: bool = False) -> Part:
+def select_numbers(board: Scoreboard, question: Question, *, single: bool = False) -> SelectedScores:
     """What a question selects, if it is about metrics that are one number; `single` as for ``select``.
 
     Raises
     ------
     QueryError
-        For a metric of which dims are left, and as :func:`mirflow.analysis.part.select`.
+        For a metric of which dims are left, and as :func:`mirflow.analysis.aggregation.select`.
     """
     if not board.metrics and question.metric is None:
         raise QueryError("inference needs metrics that are one number for each track, and here are none")
     return select(board, question, single=single)
 
 
-def sample_of(part: Part, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
+def sample_of(part: SelectedScores, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
     """The units that a question is about.
 
     Parameters
     ----------
-    part : Part
+    part : SelectedScores
     unit : str
         ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
         the figure is the plain mean over them, or the median where that is the aggregate.
@@ -113,12 +171,12 @@ def sample_of(part: Part, unit: str = TRACK, cluster: str | None = None, tracks:
     return sample if unit == TRACK else _by_unit(part, sample, unit, own if tracks is None else tracks)
 
 
-def by_track(part: Part, sample: Sample) -> Sample:
+def by_track(part: SelectedScores, sample: Sample) -> Sample:
     """A sample with one row for each track: what several annotators have of it is aggregated."""
     return _by_unit(part, sample, TRACK, np.arange(len(part.tracks), dtype=np.int64))
 
 
-def _by_unit(part: Part, sample: Sample, unit: str, tracks: Int) -> Sample:
+def _by_unit(part: SelectedScores, sample: Sample, unit: str, tracks: Int) -> Sample:
     """The figures of each value of a coordinate as the scores of units."""
     names = [part.track_names[place] for place in tracks.tolist()]
     grouping = Grouping.of(part.board, [part.tracks[place] for place in tracks.tolist()], [unit])
@@ -161,7 +219,7 @@ def clusters(board: Scoreboard, tracks: Sequence[int], name: str, alone: Int) ->
     return recount(codes)
 
 
-def _tracks(part: Part) -> Int:
+def _tracks(part: SelectedScores) -> Int:
     """The track of each row, counted in order: rows are tracks, or what several annotators have of them."""
     seen: dict[str, int] = {}
     return np.array([seen.setdefault(name, len(seen)) for name in part.track_names], dtype=np.int64)
@@ -217,3 +275,94 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     for place, row in enumerate(np.packbits(included, axis=1)):
         found.setdefault(row.tobytes(), []).append(place)
     return [(included[places[0]], places) for places in found.values()]
+
+
+def figures_as_units(board: Scoreboard, question: Question, unit: str) -> str | None:
+    """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
+    variable = rated_variable(board, question)
+    if unit == TRACK or variable is None:
+        return None
+    own = unit not in board.coords["track"]
+    return variable if own or rated_kind(board, question) is not None else None
+
+
+def ask_units(
+    board: Scoreboard, variable: str, question: Question, unit: str, group: str = ""
+) -> tuple[ExtraAnswer, Float]:
+    """Figures over tracks, one for each system and unit.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    variable : str
+        A metric with extra dims.
+    question : Question
+    unit : str
+        A dim of the figures, or a coordinate along the tracks.
+    group : str
+
+    Returns
+    -------
+    answer : ExtraAnswer
+    score : float64 (systems, units)
+
+    Raises
+    ------
+    QueryError
+        For fewer than two systems, further dims, groups, tracks without a value of the coordinate, and as a question.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    if question.by:
+        raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")
+    answer, by = ask_extra(board, variable, replace(question, across=None), group), None
+    if unit not in answer.labels and unit in board.coords["track"]:
+        answer, by = ask_extra(board, variable, replace(question, by=unit, across=None), group), unit
+    if question.aggregate is None and rated_kind(board, question) is None and has_classes(board, variable):
+        _want_aggregate(answer, unit)
+    if unit not in (*answer.labels, *answer.groupings):
+        raise UnknownNameError("unit", unit, [TRACK, *board.coords["track"], *answer.labels])
+    if len(answer.systems) < 2:
+        raise QueryError(f"{counted(len(answer.systems), 'system')} to compare; at least two are needed")
+    if unit in (question.across or {}):
+        raise QueryError(f"across {unit!r}: the figures of the units are ranked one by one")
+    if by is not None:
+        _check_values(answer, unit)
+    if question.across:
+        answer = cast(ExtraAnswer, across(answer, question.across))
+    _check_across(answer)
+    left = [dim for dim, labels in answer.labels.items() if dim != unit and (len(labels) > 1 or by is None)]
+    if left:
+        raise QueryError(
+            f"unit {unit!r}: metric {answer.metric!r} has further dims ({', '.join(left)}); reduce them (over, across)"
+        )
+    return answer, answer.value.reshape(len(answer.systems), -1)
+
+
+def _want_aggregate(answer: ExtraAnswer, unit: str) -> None:
+    """Refuse counts where it is figures of classes or tags that are ranked."""
+    if unit != CLASS and unit not in answer.labels:
+        return
+    own = CLASS if unit in CONFUSED else unit
+    kinds = ", ".join(RATIO_AGGREGATES)
+    raise QueryError(
+        f"unit {unit!r}: metric {answer.metric!r} holds counts, and what is ranked is a figure of each {own}; "
+        f"choose an aggregate: {kinds} (--aggregate recall --unit {own})"
+    )
+
+
+def _check_across(answer: ExtraAnswer) -> None:
+    """Refuse several figures across the same dim, and deviations, of which neither high nor low ones are better."""
+    for dim, names in across_of(answer.attrs).items():
+        if len(names) > 1 or "std" in names:
+            raise QueryError(
+                f"across {dim!r}: systems are ranked by one figure that can be better; choose mean or median"
+            )
+
+
+def _check_values(answer: ExtraAnswer, unit: str) -> None:
+    """Refuse tracks that are in no unit."""
+    lacking = np.array([value == "" or value != value for value in answer.groupings[unit].tolist()], dtype=bool)
+    lost = int(answer.n_tracks[lacking].sum())
+    if lost:
+        raise QueryError(f"unit {unit!r}: {counted(lost, 'track')} without a value of it; name the tracks to compare")

@@ -1,9 +1,8 @@
 """Beat tracking: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
 
 from ..events import MAX_TIME
-from .functions import cemgil, continuity, f_measure, goto, information_gain, p_score
-from .pair import evaluate, trim_beats, validate
-from .records import TASK
+from .metrics import TASK
+from .mir_eval import cemgil, continuity, evaluate, f_measure, goto, information_gain, p_score, trim_beats, validate
 
 __all__ = [
     "MAX_TIME",

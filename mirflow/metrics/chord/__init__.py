@@ -11,21 +11,6 @@ from ...theory.harte import (
     pitch_class_to_semitone,
     scale_degree_to_semitone,
 )
-from .accuracy import validate, weighted_accuracy
-from .comparisons import (
-    majmin,
-    majmin_inv,
-    mirex,
-    root,
-    sevenths,
-    sevenths_inv,
-    tetrads,
-    tetrads_inv,
-    thirds,
-    thirds_inv,
-    triads,
-    triads_inv,
-)
 from .labels import (
     BITMAP_LENGTH,
     NO_CHORD_ENCODED,
@@ -41,9 +26,29 @@ from .labels import (
     split,
     validate_chord_label,
 )
-from .pair import evaluate
-from .records import TASK
-from .segmentation import directional_hamming_distance, merge_chord_intervals, overseg, seg, underseg
+from .metrics import TASK
+from .mir_eval import (
+    directional_hamming_distance,
+    evaluate,
+    majmin,
+    majmin_inv,
+    merge_chord_intervals,
+    mirex,
+    overseg,
+    root,
+    seg,
+    sevenths,
+    sevenths_inv,
+    tetrads,
+    tetrads_inv,
+    thirds,
+    thirds_inv,
+    triads,
+    triads_inv,
+    underseg,
+    validate,
+    weighted_accuracy,
+)
 
 __all__ = [
     "BITMAP_LENGTH",

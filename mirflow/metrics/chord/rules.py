@@ -1,16 +1,75 @@
-"""The twelve comparison rules of mir_eval over encoded chords: right, wrong or not comparable."""
+"""Rules over chords: distinct chords of a batch, the twelve comparison rules, and vocabularies of classes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import UnknownNameError
-from ...ragged import Bool, Float
-from ...theory.chords import EVERY_SEMITONE, OCTAVE, ChordTable, encode_vocabulary
+from ...ragged import Bool, Float, Int, Ragged
+from ...theory.chords import EVERY_SEMITONE, OCTAVE, QUALITIES, ChordTable, encode_vocabulary
+from ...theory.harte import NO_CHORD
+
+
+@dataclass(frozen=True, slots=True)
+class Chords:
+    """The distinct chords of a batch.
+
+    Parameters
+    ----------
+    table : ChordTable
+        One row a distinct chord, extended chords not reduced, as the comparison rules want them.
+    merged : int64 (chords,)
+        Chords with equal numbers are the same once extended chords are reduced: neighbours of one run.
+    reference, estimate : int64 (intervals + 1,)
+        The chord of each flat interval of a side; the last element is no-chord, for the item -1.
+    """
+
+    table: ChordTable
+    merged: Int
+    reference: Int
+    estimate: Int
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+
+def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
+    """The distinct chords of two sides.
+
+    Labels that cannot be encoded count as no chord: `clean` is where they are found.
+    """
+    vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
+    place = {label: index for index, label in enumerate(vocabulary)}
+    full, reduced = encode_vocabulary(vocabulary), encode_vocabulary(vocabulary, reduce_extended=True)
+    keys = np.column_stack([_packed(full), _packed(reduced)])
+    _, row, chord = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    merged = np.unique(keys[row, 1], return_inverse=True)[1]
+    chord = chord.reshape(-1).astype(np.int64)
+
+    def of(side: Ragged) -> Int:
+        codes: Int = chord[[place[label] for label in side.labels] + [place[NO_CHORD]]]
+        items: Int = codes[np.append(side.columns["label"], -1)]
+        return items
+
+    return Chords(full.take(row), merged, of(references), of(estimates))
+
+
+def encode_runs(labels: Sequence[str]) -> Int:
+    """Equal numbers for labels that are the same chord once extended chords are reduced: int64 (labels,)."""
+    packed = _packed(encode_vocabulary(labels, reduce_extended=True))
+    _, runs = np.unique(packed, return_inverse=True)
+    return np.asarray(runs, dtype=np.int64)
+
+
+def _packed(table: ChordTable) -> Int:
+    root, bass = table.root.astype(np.int64) + 1, table.bass.astype(np.int64) + 1
+    return (root << 4 | bass) << 12 | table.pitches
+
 
 RIGHT, NOT_COMPARABLE = 1.0, -1.0
 
@@ -19,7 +78,7 @@ _TRIAD = np.uint16((1 << 8) - 1)  # up to the fifth; the augmented fifth lies ab
 _ANY = np.uint16(EVERY_SEMITONE)
 
 _MAJMIN = encode_vocabulary(["C:maj", "C:min"]).pitches
-_SEVENTHS = encode_vocabulary(["C:maj", "C:min", "C:maj7", "C:7", "C:min7", "N"]).pitches
+_SEVENTHS_PITCHES = encode_vocabulary(["C:maj", "C:min", "C:maj7", "C:7", "C:min7", "N"]).pitches
 _SHARED_PITCHES = 3
 
 
@@ -54,7 +113,7 @@ def _majmin(chords: ChordTable) -> Bool:
 
 
 def _sevenths(chords: ChordTable) -> Bool:
-    return np.isin(chords.pitches, _SEVENTHS)
+    return np.isin(chords.pitches, _SEVENTHS_PITCHES)
 
 
 def _defined(chords: ChordTable) -> Bool:
@@ -127,3 +186,126 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
         raise UnknownNameError("chord comparison rule", rule, RULES)
     right, comparable = _RULES[rule](reference, estimate)
     return np.where(comparable, right.astype(np.float64), NOT_COMPARABLE)
+
+
+ROOTS = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
+NO_CHORD_CLASS, OTHER = "N", "other"
+
+_TO_FIFTH = (1 << 9) - 1  # root to augmented fifth
+_EVERYTHING = (1 << OCTAVE) - 1
+
+_TRIADS = ("maj", "min", "dim", "aug", "sus2", "sus4")
+_SEVENTHS = ("maj", "min", "maj7", "7", "min7")
+_TETRADS = (*_TRIADS, "maj7", "7", "min7", "minmaj7", "dim7", "hdim7", "maj6", "min6")
+
+
+def _mask(quality: str) -> int:
+    return sum(1 << semitone for semitone, sounds in enumerate(QUALITIES[quality]) if sounds)
+
+
+@dataclass(frozen=True, slots=True)
+class Vocabulary:
+    """A finite set of chord classes, to which every chord belongs.
+
+    Parameters
+    ----------
+    name : str
+    qualities : tuple of str
+        Each is a class per root; after all of these come the classes ``N`` and ``other``.
+    considered : int
+        Bits of the semitones above the root that must be those of the quality; others are not looked at.
+    summary : str
+    """
+
+    name: str
+    qualities: tuple[str, ...]
+    considered: int
+    summary: str
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """Names of the classes: 12 for each quality, then ``N`` and ``other``."""
+        if self.name == "root":
+            return (*ROOTS, NO_CHORD_CLASS, OTHER)
+        return (*(f"{root}:{quality}" for quality in self.qualities for root in ROOTS), NO_CHORD_CLASS, OTHER)
+
+    @property
+    def no_chord(self) -> int:
+        """The class of N."""
+        return OCTAVE * len(self.qualities)
+
+    @property
+    def other(self) -> int:
+        """The class of everything else, X included."""
+        return self.no_chord + 1
+
+    def quality_of_class(self) -> Int:
+        """The quality of each class, ``N`` as the last one, -1 for ``other``: int64 (classes,)."""
+        return np.append(np.repeat(np.arange(len(self.qualities) + 1), [OCTAVE] * len(self.qualities) + [1]), -1)
+
+    def classify(self, chords: ChordTable) -> Int:
+        """The class of each chord: int64 (n,).
+
+        Examples
+        --------
+        >>> from mirflow.theory.chords import encode_vocabulary
+        >>> majmin = VOCABULARIES["majmin"]
+        >>> [majmin.classes[i] for i in majmin.classify(encode_vocabulary(["D:7", "G:min/b3", "C:dim", "N", "X"]))]
+        ['D:maj', 'G:min', 'other', 'N', 'other']
+        """
+        found = np.full(len(chords), self.other, dtype=np.int64)
+        root = chords.root.astype(np.int64)
+        sounding = root >= 0
+        for place, quality in enumerate(self.qualities):
+            match: Bool = (chords.pitches & self.considered) == (_mask(quality) & self.considered)
+            match &= sounding
+            found[match] = place * OCTAVE + root[match]
+        found[(chords.pitches == 0) & ~sounding] = self.no_chord
+        return found
+
+
+_UP_TO_FIFTH = (1 << 8) - 1  # as mir_eval's triad rules: the augmented fifth lies above
+
+VOCABULARIES: Mapping[str, Vocabulary] = MappingProxyType(
+    {
+        vocabulary.name: vocabulary
+        for vocabulary in (
+            Vocabulary("root", ("1",), 0, "the root alone"),
+            Vocabulary("majmin", ("maj", "min"), _UP_TO_FIFTH, "major and minor triads, whatever lies above the fifth"),
+            Vocabulary("triads", _TRIADS, _TO_FIFTH, "six triads, whatever lies above the augmented fifth"),
+            Vocabulary("sevenths", _SEVENTHS, _EVERYTHING, "major, minor and their three common sevenths, exactly"),
+            Vocabulary("tetrads", _TETRADS, _EVERYTHING, "six triads, six sevenths and two sixths, exactly"),
+        )
+    }
+)
+"""The vocabularies by name; their classes are disjoint and cover every chord."""
+
+
+def to_25(chords: ChordTable) -> Int:
+    """The class of each chord among 25: 12 major, 12 minor, no chord, in this order: int64 (n,).
+
+    The mapping covers every chord: with a minor third and no major third it is minor, with no root (N, X) it is no
+    chord, otherwise major. So diminished chords count as minor; augmented and suspended ones, power chords and single
+    notes as major.
+
+    Examples
+    --------
+    >>> from mirflow.theory.chords import encode_vocabulary
+    >>> to_25(encode_vocabulary(["C:maj", "C#:dim7", "D:sus4", "E:5", "X"])).tolist()
+    [0, 13, 2, 4, 24]
+    """
+    minor: Bool = (chords.pitches >> 3 & 1 == 1) & (chords.pitches >> 4 & 1 == 0)
+    return np.where(chords.root < 0, 2 * OCTAVE, chords.root + OCTAVE * minor)
+
+
+def get_vocabulary(name: str) -> Vocabulary:
+    """The vocabulary of that name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is none.
+    """
+    if name not in VOCABULARIES:
+        raise UnknownNameError("chord vocabulary", name, VOCABULARIES)
+    return VOCABULARIES[name]

@@ -1,7 +1,7 @@
 """Multiple F0 estimation: mir_eval's functions for one pair under its own names, and the convention in `TASK`."""
 
-from .cleaning import MAX_FREQ, MAX_TIME, MIN_FREQ
-from .pair import (
+from .metrics import MAX_FREQ, MAX_TIME, MIN_FREQ, TASK
+from .mir_eval import (
     compute_accuracy,
     compute_err_score,
     compute_num_freqs,
@@ -13,7 +13,6 @@ from .pair import (
     resample_multipitch,
     validate,
 )
-from .records import TASK
 
 __all__ = [
     "MAX_FREQ",

@@ -1,6 +1,7 @@
 """Discovery of repeated patterns: mir_eval's functions for one pair under its names, and the convention in `TASK`."""
 
-from .pair import (
+from .metrics import TASK
+from .mir_eval import (
     establishment_FPR,
     evaluate,
     first_n_target_proportion_R,
@@ -10,7 +11,6 @@ from .pair import (
     three_layer_FPR,
     validate,
 )
-from .records import TASK
 
 __all__ = [
     "TASK",

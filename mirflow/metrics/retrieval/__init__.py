@@ -1,5 +1,6 @@
 """Retrieval: rankings judged by what is relevant, for one query in plain functions and batched in `TASK`."""
 
+from .metrics import TASK
 from .pair import (
     average_precision,
     covers_in_first,
@@ -14,7 +15,6 @@ from .pair import (
     reciprocal_rank,
     validate,
 )
-from .records import TASK
 
 __all__ = [
     "TASK",

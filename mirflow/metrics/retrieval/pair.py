@@ -10,11 +10,8 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...ragged import Ragged
-from ..base.arguments import refuse_unknown
-from ..base.identity import Measure
-from .cleaning import clean_by_score
-from .records import METRICS, MIREX
-from .scoring import score
+from ..base import Measure, refuse_unknown
+from .metrics import METRICS, MIREX, clean_by_score, score
 
 Items = Iterable[str] | Mapping[str, float]
 """Names of items: relevant ones, perhaps with their grades; or a ranking, in the order of rank or with its scores."""

@@ -1,10 +1,19 @@
 """Structural segmentation: mir_eval's functions for one pair under its own names, and the batched conventions."""
 
-from .boundary_functions import detection, deviation
-from .checks import validate_boundary, validate_structure
-from .label_functions import ari, mutual_information, nce, pairwise, rand_index, vmeasure
-from .pair import evaluate
-from .records import TASK
+from .metrics import TASK
+from .mir_eval import (
+    ari,
+    detection,
+    deviation,
+    evaluate,
+    mutual_information,
+    nce,
+    pairwise,
+    rand_index,
+    validate_boundary,
+    validate_structure,
+    vmeasure,
+)
 
 __all__ = [
     "TASK",

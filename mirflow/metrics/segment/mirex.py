@@ -10,17 +10,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...kernels.contingency import Table, restrict, tabulate
-from ...kernels.runs import NOTHING, Runs, paint
-from ...kernels.timeline import batches
+from ...kernels.clustering import ContingencyTables, restrict, tabulate
+from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...ragged import Bool, Float, Int, Ragged, rows_of
-from ..base.arguments import refuse_grid
-from ..base.identity import Measure
-from ..base.record import Value
-from ..base.task import Grid, Scores
-from .agreement import Agreement, conditional_entropy, pairwise, rand
-from .boundaries import Scored, detect, deviate, find_boundaries
-from .spans import Codes, Spans, extreme, fit_estimate, fit_reference, take
+from ..base import Grid, Measure, Scores, Value, refuse_grid
+from .kernel import (
+    Codes,
+    LabelAgreement,
+    LabelledSpans,
+    Scored,
+    conditional_entropy,
+    detect,
+    deviate,
+    extreme,
+    find_boundaries,
+    fit_estimate,
+    fit_reference,
+    pairwise,
+    rand,
+    take,
+)
 
 SILENCE = ("sil", "silence", "silece", "si")
 """Labels whose intervals have no boundaries; written like that, in lower case."""
@@ -74,7 +83,7 @@ def score(
             take(references, reference_row[part], codes[0].of_label),
             take(estimates, estimate_row[part], codes[1].of_label),
         )
-        reader = _Reader(given, codes, (references.labels, estimates.labels))
+        reader = _MirexScores(given, codes, (references.labels, estimates.labels))
         for column, measure in enumerate(measures):
             values[0, part, column], values[1, part, column] = reader.read(measure)
     return Scores(values[0], values[1])
@@ -87,14 +96,17 @@ def _encode_exactly(labels: tuple[str, ...]) -> Codes:
     return Codes(of_label, len(number) + 1, len(number) + 2)
 
 
-class _Reader:
+class _MirexScores:
     """Scores of some pairs; what several measures need is computed once."""
 
     def __init__(
-        self, given: tuple[Spans, Spans], codes: tuple[Codes, Codes], labels: tuple[tuple[str, ...], tuple[str, ...]]
+        self,
+        given: tuple[LabelledSpans, LabelledSpans],
+        codes: tuple[Codes, Codes],
+        labels: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
         self._given, self._codes, self._labels = given, codes, labels
-        self._tables: dict[tuple[str, int], tuple[Table, Float]] = {}
+        self._tables: dict[tuple[str, int], tuple[ContingencyTables, Float]] = {}
 
     def read(self, measure: Measure) -> Scored:
         """Score and weight of one measure: float64 (pairs,) each."""
@@ -107,13 +119,13 @@ class _Reader:
             return detect(sides[0], sides[1], float(given["window"]), 1.0, str(given["matching"]))[place]
         table, hop = self._table(str(given["extent"]), int(given["points"]))
         if family == "pairwise":
-            return pairwise(Agreement(table, hop), 1.0, undefined=0.0)[place]
+            return pairwise(LabelAgreement(table, hop), 1.0, undefined=0.0)[place]
         if family == "rand":
-            score, weight = rand(Agreement(table, hop))
+            score, weight = rand(LabelAgreement(table, hop))
             return np.where(table.frames > 1, score, 0.0), weight
         return self._entropy(table, hop, given["single_label"], str(given["extent"]))[place]
 
-    def _fitted(self, extent: str) -> tuple[Spans, Spans]:
+    def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
         references, estimates = self._given
         if extent == "given":
             return references, estimates
@@ -122,7 +134,7 @@ class _Reader:
         fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
         return fit_reference(references, self._codes[0]), fitted
 
-    def _heard(self, extent: str, silence: str) -> list[Spans]:
+    def _heard(self, extent: str, silence: str) -> list[LabelledSpans]:
         """Both sides, without the intervals of silence if these are not to count."""
         sides = []
         for side, codes, labels in zip(self._fitted(extent), self._codes, self._labels, strict=True):
@@ -130,11 +142,11 @@ class _Reader:
                 silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
                 kept = ~np.isin(side.code, silent)
                 counts = np.bincount(rows_of(side.counts)[kept], minlength=len(side.counts)).astype(np.int64)
-                side = Spans(side.start[kept], side.end[kept], side.code[kept], counts)
+                side = LabelledSpans(side.start[kept], side.end[kept], side.code[kept], counts)
             sides.append(side)
         return sides
 
-    def _table(self, extent: str, points: int) -> tuple[Table, Float]:
+    def _table(self, extent: str, points: int) -> tuple[ContingencyTables, Float]:
         """The contingency tables, in which what no interval covers is a class; and the time between points."""
         if (extent, points) not in self._tables:
             references, estimates = self._fitted(extent)
@@ -143,11 +155,13 @@ class _Reader:
             self._tables[extent, points] = tabulate(*sampled), (last - first) / (points - 1)
         return self._tables[extent, points]
 
-    def _entropy(self, table: Table, hop: Float, single_label: Value, extent: str) -> tuple[Scored, ...]:
+    def _entropy(self, table: ContingencyTables, hop: Float, single_label: Value, extent: str) -> tuple[Scored, ...]:
         """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
         labels = [_count_labels(side).astype(np.float64) for side in self._fitted(extent)]
-        found = conditional_entropy(Agreement(covered, hop), 1.0, False, float(single_label), (labels[0], labels[1]))
+        found = conditional_entropy(
+            LabelAgreement(covered, hop), 1.0, False, float(single_label), (labels[0], labels[1])
+        )
         empty = covered.frames == 0
         return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
 
@@ -167,7 +181,7 @@ _PLACES = {
 }
 
 
-def span(references: Spans, estimates: Spans) -> tuple[Float, Float]:
+def span(references: LabelledSpans, estimates: LabelledSpans) -> tuple[Float, Float]:
     """From the earliest to the latest time of both sides, 0 to 0 where either is empty: float64 (pairs,), seconds."""
     heard = (references.counts > 0) & (estimates.counts > 0)
     starts = [
@@ -177,12 +191,12 @@ def span(references: Spans, estimates: Spans) -> tuple[Float, Float]:
     return np.where(heard, np.minimum(*starts), 0.0), np.where(heard, np.maximum(*ends), 0.0)
 
 
-def sample(spans: Spans, first: Float, last: Float, points: int) -> Runs:
+def sample(spans: LabelledSpans, first: Float, last: Float, points: int) -> Runs:
     """The labels between equally spaced points, of which an interval has those between its nearest two.
 
     Parameters
     ----------
-    spans : Spans
+    spans : LabelledSpans
     first, last : float64 (pairs,), seconds
         The first and the last point. Where they are the same there are no frames.
     points : int
@@ -218,7 +232,7 @@ def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
     return nearest
 
 
-def _in_order_of_labels(spans: Spans, chosen: Bool) -> Int:
+def _in_order_of_labels(spans: LabelledSpans, chosen: Bool) -> Int:
     """The order of intervals in which, in the chosen rows, all of one label come together, as labels come up."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
@@ -226,7 +240,7 @@ def _in_order_of_labels(spans: Spans, chosen: Bool) -> Int:
     return np.argsort(np.where(chosen, first[place], np.arange(len(owner))), kind="stable")
 
 
-def _count_labels(spans: Spans) -> Int:
+def _count_labels(spans: LabelledSpans) -> Int:
     """The number of distinct labels of each row: int64 (rows,)."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1

@@ -1,6 +1,7 @@
 """Source separation: mir_eval's functions for one pair under its own names, and the conventions in `TASK`."""
 
-from .pair import (
+from .metrics import TASK
+from .mir_eval import (
     MAX_SOURCES,
     bss_eval_images,
     bss_eval_images_framewise,
@@ -9,7 +10,6 @@ from .pair import (
     evaluate,
     validate,
 )
-from .records import TASK
 
 __all__ = [
     "MAX_SOURCES",

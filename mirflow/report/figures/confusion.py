@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.extra import ExtraAnswer, ask_extra
-from ...analysis.ratios import CONFUSED
+from ...analysis.per_class import CONFUSED, ExtraAnswer, ask_extra
 from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError
 from ...ragged import Float
-from ..extra import REST, choose_labels, with_others
-from ..layouts import title_of
+from ..layout import REST, choose_labels, title_of, with_others
 from .canvas import Sheet, label, sheet
-from .scores import Options, Stored, board_of, frame_of, plural, question_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, plural, question_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +24,7 @@ def confusion(
     metric: str | None = None,
     *,
     most: int = 26,
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """How the time, or the tracks, of each class of the reference are shared out among those of a system's estimates.
 
@@ -85,7 +83,7 @@ def _variable(board: Scoreboard, metric: str | None) -> str:
     return found[0]
 
 
-def _only_system(board: Scoreboard, options: Options) -> str:
+def _only_system(board: Scoreboard, options: FigureOptions) -> str:
     given = options.get("system")
     names = board.systems if given is None else [given] if isinstance(given, str) else list(given)
     if len(names) != 1:

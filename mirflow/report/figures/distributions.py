@@ -8,9 +8,8 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float
-from .canvas import Sheet, label, sheet
-from .palette import BLUE, RED, SKY
-from .scores import Options, Shown, Stored, describe, frame_of, infinite, scores_of
+from .canvas import BLUE, RED, SKY, Sheet, label, sheet
+from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, infinite, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +30,7 @@ def distributions(
     aggregate: str | None = None,
     *,
     style: Literal["violin", "box"] = "violin",
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """Every track as a point, a row for each system, the best system on top.
 

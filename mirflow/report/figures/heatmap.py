@@ -9,9 +9,8 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float, Int
-from .canvas import Sheet, label, sheet
-from .palette import PALE
-from .scores import Options, Shown, Stored, describe, frame_of, plural, scores_of
+from .canvas import PALE, Sheet, label, sheet
+from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, plural, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +26,7 @@ def heatmap(
     aggregate: str | None = None,
     *,
     order: str = "difficulty",
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """Tracks x systems, bright where scores are good, hatched where there is none.
 

@@ -10,9 +10,8 @@ from ...analysis.inference.sample import settle
 from ...analysis.selection import as_names
 from ...errors import FigureError
 from ...ragged import Bool, Float
-from .canvas import Sheet, label, sheet
-from .palette import BLUE, GREY, RED
-from .scores import Options, Shown, Stored, describe, frame_of, infinite, plural, scores_of
+from .canvas import BLUE, GREY, RED, Sheet, label, sheet
+from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, infinite, plural, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +25,7 @@ def scatter(
     aggregate: str | None = None,
     *,
     tie: float = 0.0,
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """The scores of one system over those of another; above the diagonal those of the second are larger.
 
@@ -75,7 +74,7 @@ def scatter(
     return page.ax
 
 
-def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: Options) -> list[str]:
+def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
     shown = scores_of(scores, metric, aggregate, options)
     if len(shown.systems) < 2:
         raise FigureError("two systems make this figure, and there is one")

@@ -9,22 +9,20 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.aggregate import origin_of
+from ...analysis.aggregation import origin_of
 from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
-from ...plan import EvaluationPlan
+from ...pipeline.plan import EvaluationPlan
 from ...ragged import Bool, Column
-from ..layouts import title_of
-from ..page.sources import Shelf, find_plans
-from .canvas import Sheet, label, sheet
-from .lanes import BOTTOM, TOP, Lanes, draw
-from .palette import GREY
-from .scores import Options, Stored, best_first, board_of, frame_of, one_metric
-from .verdicts import draw_verdicts, explained
+from ..layout import title_of
+from ..page.origins import Shelf, find_plans
+from .canvas import GREY, Sheet, label, sheet
+from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained
+from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +68,7 @@ def timeline(
     start: float | None = None,
     end: float | None = None,
     root: str | Path | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """The annotations of one track, the reference on top, with what the metric finds right and wrong.
 

@@ -6,15 +6,23 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.aggregate import ask
-from ...analysis.answer import Answer
+from ...analysis.aggregation import Answer, ask
 from ...analysis.scoreboard import Scoreboard
 from ...errors import FigureError, MirflowError
 from ...metrics.base import Measure, get_task, parse
 from ...ragged import Float
-from .canvas import Sheet, label, sheet
-from .palette import CYCLE, PALE, Look, looks
-from .scores import Options, Stored, best_first, board_of, describe, frame_of, lower_is_better, overall, question_of
+from .canvas import CYCLE, PALE, Look, Sheet, label, looks, sheet
+from .track_scores import (
+    FigureOptions,
+    Stored,
+    best_first,
+    board_of,
+    describe,
+    frame_of,
+    lower_is_better,
+    overall,
+    question_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +37,7 @@ def tolerance(
     aggregate: str | None = None,
     *,
     parameter: str | None = None,
-    **options: Unpack[Options],
+    **options: Unpack[FigureOptions],
 ) -> Axes:
     """A metric over one of its parameters, a line for each system.
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from .writing import PageReport, write_page
+from .html import PageReport, write_page
 
-__all__ = ["PageReport", "write_page"]
+__all__ = [
+    "PageReport",
+    "write_page",
+]

@@ -1,20 +1,163 @@
-"""The stores that a page is about: what each has scored, and where its files are."""
+"""The stores that a page is about, and the annotation files behind them as far as they are still there."""
 
 from __future__ import annotations
 
+import hashlib
+import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...analysis.accessor import Stores, name_stores, open_store
-from ...analysis.query import boards_of
-from ...analysis.scoreboard import Scoreboard, read_store
+from ...accessor import Stores, name_stores, open_store
+from ...analysis.queries import boards_of
+from ...analysis.scoreboard import Array, Scoreboard, read_store
+from ...annotations.annotation import Annotation, to_ragged
 from ...annotations.schema import TASK_KINDS
-from ...errors import QueryError
+from ...errors import AnnotationError, MirflowError, PipelineError, QueryError
 from ...metrics.base import get_task
-from .files import Files
-from .sources import Found, find_plans
+from ...pipeline import plan_text
+from ...pipeline.plan import EvaluationPlan, Reference
+from ...readers.sources import Source
+from ...store.packs import open_pack, row_digests
+from .embed import LONGEST, shorten
+
+
+@dataclass(frozen=True)
+class FoundPlans:
+    """The plans of a store's evaluations, or why there are none."""
+
+    plans: Mapping[str, EvaluationPlan] = field(default_factory=dict)
+    reason: str = ""
+
+
+def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> FoundPlans:
+    """What the pipeline that made a store names, with the files that there are now.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of one evaluation of the store: ``pipeline``, the text, and ``root``.
+    root : path or None
+        Where the annotations are now; None: where they were.
+    """
+    text, folder = attrs.get("pipeline"), root if root is not None else attrs.get("root")
+    if not text:
+        return FoundPlans(reason="The store does not say which pipeline made it.")
+    if not folder:
+        return FoundPlans(reason="The store does not say where its annotations were; name their folder with --root.")
+    if not os.path.isdir(folder):  # noqa: PTH112 - a folder as text, as everywhere in pipelines
+        return FoundPlans(reason="The folder of the annotations is gone; name the one where they are now with --root.")
+    try:
+        planned = plan_text(str(text), folder, open_pack=open_pack)
+    except PipelineError as error:
+        return FoundPlans(reason=f"The annotations cannot be found: {error.problems[0]}")
+    except MirflowError as error:
+        return FoundPlans(reason=f"The annotations cannot be found: {error}")
+    return FoundPlans({plan.name: plan for plan in planned.plans})
+
+
+class Shelf:
+    """Annotations by source, each read once, and what is wrong with those that cannot be read."""
+
+    def __init__(self) -> None:
+        self._read: dict[Source, tuple[Annotation | str, str]] = {}
+        self._contents: dict[Source, str] = {}
+
+    def read(self, source: Source) -> Annotation | str:
+        """The annotation, or why there is none."""
+        return self._find(source)[0]
+
+    def digest(self, source: Source) -> str:
+        """The digest of the annotation; empty where there is none."""
+        return self._find(source)[1]
+
+    def contents(self, source: Source) -> str:
+        """A digest of what the annotation says, whatever it was read from; empty where there is none."""
+        if source not in self._contents:
+            found = self.read(source)
+            self._contents[source] = "" if isinstance(found, str) else _digest_contents(found)
+        return self._contents[source]
+
+    def _find(self, source: Source) -> tuple[Annotation | str, str]:
+        if source not in self._read:
+            try:
+                self._read[source] = source.read()
+            except (AnnotationError, OSError) as error:
+                self._read[source] = shorten(str(error), LONGEST), ""
+        return self._read[source]
+
+
+def _digest_contents(annotation: Annotation) -> str:
+    (digest,) = row_digests(annotation.kind, to_ragged([annotation]))
+    return digest
+
+
+REFERENCE = ""
+"""Stands for the references among the names of systems whose files have changed."""
+
+
+class Files:
+    """The files of an evaluation in one store.
+
+    Parameters
+    ----------
+    board : Scoreboard
+        What was scored, as this store holds it: its systems, and the digests of the files.
+    plan : EvaluationPlan
+        The files that there are now.
+    store : str
+        What the store is called; empty where there is no other.
+    prefix : str
+        What stands before its systems' names where several stores are one.
+    """
+
+    def __init__(self, board: Scoreboard, plan: EvaluationPlan, store: str = "", prefix: str = "") -> None:
+        self.board, self.plan, self.store = board, plan, store
+        self._planned = {track: place for place, track in enumerate(plan.tracks)}
+        self._scored = {track: place for place, track in enumerate(board.tracks)}
+        own = {name: place for place, name in enumerate(plan.systems)}
+        self._rows = {f"{prefix}{name}": plan.estimates[place] for name, place in own.items()}
+        self._systems = {f"{prefix}{name}": place for place, name in enumerate(board.systems)}
+        self._digests: Array = board.digests()
+
+    def has(self, track: str) -> bool:
+        """Whether there are files of a track."""
+        return track in self._planned
+
+    def plans(self, system: str) -> bool:
+        """Whether the pipeline has a system."""
+        return system in self._rows
+
+    def references(self, track: str) -> tuple[Reference, ...]:
+        """The references of a track."""
+        return self.plan.references[self._planned[track]]
+
+    def estimate(self, system: str, track: str) -> Source | None:
+        """The estimate of a system for a track; None if there is none."""
+        return self._rows[system][self._planned[track]]
+
+    def changed(self, track: str, shelf: Shelf) -> list[str]:
+        """Systems whose estimates are not what was scored, and `REFERENCE`; nothing where that is not known."""
+        if self._digests.ndim != 2 or track not in self._scored:
+            return []
+        column = self._digests[:, self._scored[track]].tolist()
+        scored = {name: str(column[place]).partition(":") for name, place in self._systems.items()}
+        now = _merge([shelf.digest(one.source) for one in self.references(track)])
+        changed = [REFERENCE] if any(old and old != now for old, _, _ in scored.values()) else []
+        for name, (_, _, old) in scored.items():
+            source = self.estimate(name, track) if self.plans(name) else None
+            if old and old != ("" if source is None else shelf.digest(source)):
+                changed.append(name)
+        return changed
+
+
+def _merge(digests: Sequence[str]) -> str:
+    """The digest of all references of a track together."""
+    if len(digests) < 2:
+        return "".join(digests)
+    return hashlib.blake2b("".join(digests).encode(), digest_size=8).hexdigest()
+
 
 _NAMED = 3
 """Tasks that a title names; of more it says how many."""
@@ -33,14 +176,14 @@ class Origin:
         What stands before its systems' names.
     boards : mapping of str to Scoreboard
         Its evaluations, as it holds them.
-    found : Found
+    found : FoundPlans
         Its files.
     """
 
     name: str
     prefix: str
     boards: Mapping[str, Scoreboard]
-    found: Found
+    found: FoundPlans
 
     def files(self, evaluation: str) -> Files | None:
         """The files of an evaluation, as far as they are there."""

@@ -8,13 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask, reduce
 from mirflow.analysis.inference import compare, intervals
-from mirflow.analysis.inference.bootstrap import draw, figures_of
+from mirflow.analysis.inference.confidence_intervals import draw, figures_of
 from mirflow.analysis.inference.resampling import Resampling, bounds
 from mirflow.analysis.inference.sample import sample_of, select_numbers
-from mirflow.analysis.question import Question
-from mirflow.analysis.reduction import reduce
+from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError, UnknownNameError
 
 from .worlds import KINDS, board_of, random_board, random_scores

@@ -10,10 +10,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.inference import compare, correct, friedman, intervals, resampling
-from mirflow.analysis.inference.effects import effects
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.paired import effects
+from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError, UnknownNameError
 
 from .worlds import KINDS, board_of, random_board, random_scores

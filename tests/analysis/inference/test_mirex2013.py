@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from scipy import stats
 
 from mirflow.analysis.inference import Comparison, compare, friedman, intervals
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import Scoreboard, read_store
+from mirflow.analysis.selection import Question
 from mirflow.cli import cli
 
 PIPELINE = Path(__file__).parents[3] / "pipelines" / "mirex2013-ace.yaml"

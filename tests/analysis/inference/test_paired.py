@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from mirflow.analysis.aggregation import reduce
 from mirflow.analysis.inference.paired import choose_tests, p_values
 from mirflow.analysis.inference.resampling import Resampling
 from mirflow.analysis.inference.sample import sample_of, select_numbers
-from mirflow.analysis.question import Question
-from mirflow.analysis.reduction import reduce
+from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError, UnknownNameError
 
 from .worlds import KINDS, board_of, random_board

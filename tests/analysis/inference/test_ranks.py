@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mirflow.analysis.aggregate import ask
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.inference import agreement, friedman
-from mirflow.analysis.inference.agreement import rank_correlations
 from mirflow.analysis.inference.friedman import rank_systems
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.metric_agreement import rank_correlations
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError, UnknownNameError
 
 from ...groups import random_group

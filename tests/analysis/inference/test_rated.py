@@ -18,17 +18,15 @@ from sklearn.metrics import (
     roc_auc_score,
 )
 
-from mirflow.analysis.across import figures_across
-from mirflow.analysis.extra import answer_extra, choose_extra
 from mirflow.analysis.inference import compare, friedman, rate_intervals
-from mirflow.analysis.inference.bootstrap import draw
-from mirflow.analysis.inference.orders import Orders
-from mirflow.analysis.inference.rates import Rates, add_up, ratio_of
-from mirflow.analysis.inference.resampling import Resampling
-from mirflow.analysis.question import Question
+from mirflow.analysis.inference.confidence_intervals import draw
+from mirflow.analysis.inference.resampling import Orders, Rates, Resampling, add_up, ratio_of
+from mirflow.analysis.per_class import answer_extra, choose_extra
+from mirflow.analysis.queries import figures_across
 from mirflow.analysis.scoreboard import Scoreboard, from_dataset
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.status import Status
 
 from ...groups import make_group
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from mirflow.analysis.scoreboard import Scoreboard, from_dataset
-from mirflow.status import Status
+from mirflow.cells import Status
 
 from ...groups import make_group
 

@@ -8,12 +8,12 @@ import pytest
 import xarray as xr
 
 from mirflow.analysis.inference import compare, friedman, intervals
-from mirflow.analysis.query import aggregate
-from mirflow.analysis.question import Question
+from mirflow.analysis.queries import aggregate
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.report import figures
-from mirflow.status import Status
 
 from ...groups import make_group, random_group
 from .looking import cut_off, overlapping, words

@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from mirflow.report.figures.palette import BLUE, CYCLE, GREY, MOST_LOOKS, ORANGE, RED, SKY, looks
+from mirflow.report.figures.canvas import BLUE, CYCLE, GREY, MOST_LOOKS, ORANGE, RED, SKY, looks
 
 # Machado, Oliveira and Fernandes, "A physiologically-based model for simulation of color vision deficiency", IEEE TVCG
 # 15(6), 2009: matrices of severity 1.0 on linear RGB.

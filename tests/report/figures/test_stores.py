@@ -15,16 +15,15 @@ from click.testing import CliRunner, Result
 from matplotlib.collections import PolyCollection
 
 import mirflow
-from mirflow.analysis.query import aggregate
+from mirflow.analysis.queries import aggregate
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.cli import cli
 from mirflow.errors import FigureError, UnknownNameError
 from mirflow.metrics.base import tasks
 from mirflow.report import figures
-from mirflow.report.figures.accessor import Plots
-from mirflow.report.figures.lanes import Lanes, draw
-from mirflow.report.figures.palette import BLUE, ORANGE
-from mirflow.report.figures.verdicts import draw_verdicts, form_of
+from mirflow.report.figures import Plots
+from mirflow.report.figures.canvas import BLUE, ORANGE
+from mirflow.report.figures.lanes import Lanes, draw, draw_verdicts, form_of
 
 from ...datasets import write_dataset, write_pipeline
 from ...groups import random_group

@@ -8,8 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
+from mirflow.engine.runs import run
 from mirflow.report.page import write_page
-from mirflow.running import run
 from tests.datasets import write_dataset
 
 from .reading import choose

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregate import ask
-from mirflow.analysis.question import Question
+from mirflow.analysis.aggregation import ask
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.report.page import write_page
-from mirflow.status import Status
 from tests.groups import make_group, write_store
 
 from .reading import choose, figures

@@ -14,16 +14,16 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from mirflow.analysis.aggregate import ask
-from mirflow.analysis.extra import ask_extra
-from mirflow.analysis.question import Question
+from mirflow.analysis.aggregation import ask
+from mirflow.analysis.per_class import ask_extra
 from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.analysis.selection import Question
+from mirflow.cells import Status
 from mirflow.cli import cli
+from mirflow.engine.runs import run
 from mirflow.errors import QueryError
 from mirflow.report.page import write_page
-from mirflow.report.page.standing import INTERVALS
-from mirflow.running import run
-from mirflow.status import Status
+from mirflow.report.page.data import INTERVALS
 from tests.datasets import write_dataset
 from tests.groups import make_group, random_group, write_store
 
@@ -166,7 +166,7 @@ class TestExtraDims:
         run(chords(tmp_path, "[majmin, confusion]"))
         for limit, value in (("VALUES", 10), ("LABELS", {1: 2}), ("LABELS", {1: 2, 2: 2})):
             with monkeypatch.context() as patch:
-                patch.setattr(f"mirflow.report.page.extras.{limit}", value)
+                patch.setattr(f"mirflow.report.page.data.{limit}", value)
                 write_page(tmp_path / "own.zarr", tmp_path / "p.html")
             (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
             assert extra["value"].endswith("values for each system, too many for this page.")
@@ -267,7 +267,7 @@ class TestOutput:
 
     @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes on this system")
     def test_what_is_no_file_is_written_to_and_not_replaced(self, tmp_path):
-        from mirflow.report.page.output import write_output
+        from mirflow.report.page.html import write_output
 
         path = tmp_path / "pipe"
         os.mkfifo(path)

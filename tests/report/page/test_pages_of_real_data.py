@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mirflow.engine.runs import run
 from mirflow.report.page import write_page
-from mirflow.running import run
 from tests.groups import random_group, write_store
 
 from .reading import choose, figures

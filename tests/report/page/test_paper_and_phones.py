@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mirflow.engine.runs import run
 from mirflow.report.page import write_page
-from mirflow.report.page.bundle import read_asset
-from mirflow.running import run
+from mirflow.report.page.html import read_asset
 from tests.datasets import write_dataset, write_lab, write_pipeline
 from tests.report.page.reading import choose
 

@@ -14,10 +14,10 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.cli import cli
+from mirflow.engine.runs import run
 from mirflow.errors import MirflowWarning, QueryError
 from mirflow.loading import pack
 from mirflow.report.page import write_page
-from mirflow.running import run
 from tests.datasets import write_dataset
 from tests.groups import random_group, write_store
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from mirflow.engine.runs import run
 from mirflow.report.page import write_page
-from mirflow.running import run
 from tests.datasets import write_dataset
 
 from .reading import choose

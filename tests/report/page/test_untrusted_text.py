@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mirflow.engine.runs import run
 from mirflow.report.page import write_page
-from mirflow.report.page.blocks import to_json
-from mirflow.report.page.bundle import assemble, script
-from mirflow.running import run
+from mirflow.report.page.embed import to_json
+from mirflow.report.page.html import assemble, script
 from tests.datasets import write_lab
 
 IMAGE = "<img src=x onerror=alert(1)>"

@@ -12,21 +12,17 @@ import pytest
 from click.testing import CliRunner
 
 from mirflow.analysis.inference import compare
-from mirflow.analysis.question import Question
 from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
 from mirflow.cli import cli
+from mirflow.engine.runs import run
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.report.page import write_page
-from mirflow.report.page.blocks import Blocks
-from mirflow.report.page.bundle import order_modules, read_asset, script
-from mirflow.report.page.contents import main_metrics
-from mirflow.report.page.encoding import ITEMS, TIMELESS, encode, encode_evidence
-from mirflow.report.page.ordering import order_tracks
-from mirflow.report.page.standing import standings
-from mirflow.report.page.vocabulary import Vocabulary
-from mirflow.running import run
+from mirflow.report.page.data import main_metrics, order_tracks, standings
+from mirflow.report.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence
+from mirflow.report.page.html import order_modules, read_asset, script
 from tests.datasets import write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
@@ -211,7 +207,7 @@ class TestSize:
         for side in ("ref", "est/ada", "est/bob"):
             write_lab(tmp_path / side / "t01.lab", rng, segments=2_000)
         whole = write_page(stored, tmp_path / "whole.html", timelines="all")
-        monkeypatch.setattr("mirflow.report.page.writing.BYTES", 10_000)
+        monkeypatch.setattr("mirflow.report.page.html.BYTES", 10_000)
         report = write_page(stored, tmp_path / "p.html")
         assert (whole.tracks, report.tracks) == (6, 5)
         assert report.notes[-1] == "The timeline of 1 more track would make the page larger than it should be."
@@ -260,12 +256,12 @@ class TestEncoding:
         series = Annotation(
             "series", {"time": np.array([0.0, 0.01, 0.02]), "frequency": np.array([440.0, 0.0, -880.0])}
         )
-        assert encode(series, "melody", Vocabulary()) == {"k": "series", "t": [0, 10, 10], "p": [6900, 0, -8100]}
+        assert encode(series, "melody", PageLabels()) == {"k": "series", "t": [0, 10, 10], "p": [6900, 0, -8100]}
 
     def test_nested_counts_fit_after_something_was_left_out(self):
         columns = {"start": np.array([0.0, np.nan, 1.0]), "end": np.array([1.0, 1.0, np.inf])}
         levels = Annotation("hierarchy", columns, ["a", "b", "c"], (np.array([2, 1]),))
-        assert encode(levels, "hierarchy", Vocabulary()) == {
+        assert encode(levels, "hierarchy", PageLabels()) == {
             "k": "hierarchy",
             "s": [0],
             "n": [1000],
@@ -280,7 +276,7 @@ class TestEncoding:
             None,
             (np.array([2, 0]),),
         )
-        assert encode(frames, "multipitch", Vocabulary()) == {
+        assert encode(frames, "multipitch", PageLabels()) == {
             "k": "multipitch",
             "t": [0, 100],
             "c": [[2, 0]],
@@ -290,21 +286,21 @@ class TestEncoding:
     def test_a_ranking_shows_its_first_items_and_says_how_many_more_there_are(self):
         names = [f"item {place}" for place in range(ITEMS + 30)]
         ranking = Annotation("ranking", {"value": np.linspace(1, 0, len(names))}, names)
-        found = encode(ranking, "retrieval", Vocabulary())
+        found = encode(ranking, "retrieval", PageLabels())
         assert (len(found["l"]), len(found["v"]), found["o"]) == (ITEMS, ITEMS, 30)
-        assert "o" not in encode(Annotation("labels", {}, names[:3]), "tagging", Vocabulary())
+        assert "o" not in encode(Annotation("labels", {}, names[:3]), "tagging", PageLabels())
 
     def test_a_kind_without_a_drawing_of_its_own_is_drawn_as_moments(self):
         notes = Annotation("following", {"time": np.array([0.5, 1.5]), "position": np.array([0.0, 1.0])})
-        assert encode(notes, "score_following", Vocabulary()) == {"k": "events", "t": [500, 1000]}
+        assert encode(notes, "score_following", PageLabels()) == {"k": "events", "t": [500, 1000]}
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_every_kind_has_a_place_in_the_page(self, kind):
-        found = encode(empty(kind), KINDS[kind].tasks[0], Vocabulary())
+        found = encode(empty(kind), KINDS[kind].tasks[0], PageLabels())
         assert ("t" in found or "s" in found) == (kind not in TIMELESS)
 
     def test_keys_and_chords_sound_and_other_labels_do_not(self):
-        vocabulary = Vocabulary()
+        vocabulary = PageLabels()
         for label, task in (
             ("A minor", "key"),
             ("A:min", "chord"),
@@ -406,6 +402,6 @@ class TestCommand:
 
 
 def test_equal_blocks_stand_once():
-    blocks = Blocks()
+    blocks = CompressedParts()
     ones = np.ones(5)
     assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]

@@ -94,7 +94,7 @@ export function noteKey(time, cents) {
   return `${time} ${cents}`;
 }
 
-/** As mirflow/report/leanings.py has them; what is half right is not right. */
+/** As mirflow/report/figures/lanes.py has them; what is half right is not right. */
 const LEANINGS = {
   "good": ["right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"],
   "bad": ["octave", "near", "wrong", "extra", "missed", "misaligned", "false alarm"]

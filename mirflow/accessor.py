@@ -1,0 +1,483 @@
+"""The ``.mirflow`` accessor of xarray datasets and trees: queries, inference, plots, and how a store shows itself."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from html import escape
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
+
+import numpy as np
+
+from .analysis.aggregation import Answer, ask
+from .analysis.combine import REFERENCES_DIFFER, told_cautions
+from .analysis.inference import agreement, compare, friedman, intervals, rate_intervals
+from .analysis.inference.resampling import Seed
+from .analysis.missing import find_gaps
+from .analysis.per_class import rated_kind
+from .analysis.queries import aggregate as aggregate_group
+from .analysis.queries import boards_of, choose_one, coverage, headline_metrics, query
+from .analysis.scoreboard import Scoreboard
+from .analysis.scoreboard import from_dataset as board_of
+from .analysis.selection import Names, QueryOptions, Question, make_question
+from .analysis.worst import extremes
+from .annotations.collection import Collection
+from .annotations.collection import from_dataset as collection_from_dataset
+from .errors import MirflowError, QueryError, counted
+
+if TYPE_CHECKING:
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
+
+    import xarray as xr
+
+_CLASSES: dict[str, tuple[str, str]] = {}
+
+
+def extend(name: str, module: str, cls: str) -> None:
+    """Give the accessors an attribute: an instance of a class, made of the dataset or tree.
+
+    Parameters
+    ----------
+    name : str
+        The attribute.
+    module, cls : str
+        Where the class is.
+    """
+    _CLASSES[name] = (module, cls)
+
+
+def extension(name: str, scores: Any) -> Any:
+    """The instance for a dataset or a tree.
+
+    Raises
+    ------
+    AttributeError
+        If nothing was added under this name.
+    """
+    if name not in _CLASSES:
+        raise AttributeError(f"the accessor has no attribute {name!r}")
+    module, cls = _CLASSES[name]
+    return getattr(import_module(module), cls)(scores)
+
+
+def register_accessors() -> None:
+    """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
+
+    Importing xarray takes forty times as long as importing mirflow, so that nobody pays it who does not use it. Its
+    entry points are no way to hear of it: those for backends are loaded only when an engine has to be guessed, and
+    never for a dataset that is made in memory.
+    """
+    if "xarray" in sys.modules:
+        _register()
+    else:
+        sys.meta_path.insert(0, _AfterXarray())
+
+
+class _AfterXarray:
+    """Finds xarray as the other finders do, registers the accessors once it has been executed, and is gone then."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """The specification of xarray; None of everything else, which is left to the others."""
+        if name != "xarray":
+            return None
+        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
+        spec = next((found for found in others if found is not None), None)
+        if spec is not None:
+            loader: Any = spec.loader
+            execute = loader.exec_module
+
+            def execute_and_register(module: ModuleType) -> None:
+                execute(module)
+                with suppress(ValueError):  # imported a second time
+                    sys.meta_path.remove(self)
+                _register()
+
+            loader.exec_module = execute_and_register
+        return spec
+
+
+def _register() -> None:
+    import xarray as xr
+
+    untyped: Any = xr  # these two functions of xarray have no annotations
+    untyped.register_dataset_accessor("mirflow")(_accessor("DatasetAccessor"))
+    untyped.register_datatree_accessor("mirflow")(_accessor("DataTreeAccessor"))
+
+
+def _accessor(cls: str) -> Callable[[Any], Any]:
+    """What makes an accessor, with its class imported when the first one is asked for."""
+
+    def make(scores: Any) -> Any:
+        return getattr(import_module("mirflow.accessor"), cls)(scores)
+
+    make.__doc__ = f"Questions to scores; see :class:`mirflow.accessor.{cls}`."
+    return make
+
+
+class IntervalOptions(TypedDict, total=False):
+    """How intervals are made; see :func:`mirflow.analysis.inference.confidence_intervals.intervals`."""
+
+    level: float
+    method: str
+    replicates: int
+    unit: str
+    cluster: str | None
+    rng: Seed
+
+
+class _AllOptions(IntervalOptions, QueryOptions):
+    """The words of a question and of its intervals."""
+
+
+class Inference:
+    """Statements about the systems of one evaluation. `group` names it in a tree that has several."""
+
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+        raise NotImplementedError
+
+    def intervals(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        group: str | None = None,
+        **options: Unpack[_AllOptions],
+    ) -> xr.Dataset:
+        """Figures over the tracks with confidence intervals: as ``query``, with ``low`` and ``high``.
+
+        Parameters
+        ----------
+        metric, aggregate, by, group
+            As for ``query``.
+        **options
+            ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
+            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other words of a question.
+        """
+        name, board = self._choose(metric, group)
+        asked, how = _apart(options)
+        question = make_question("intervals", metric, aggregate, by, **asked)
+        if rated_kind(board, question) is not None:
+            return rate_intervals(board, question, **how, group=name).to_dataset()
+        return intervals(board, question, **how, group=name).to_dataset()
+
+    def worst(
+        self,
+        metric: str | None = None,
+        n: int = 10,
+        *,
+        best: bool = False,
+        overall: bool = False,
+        group: str | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """The tracks with the worst scores of one metric, or the best; see :func:`mirflow.analysis.worst.extremes`.
+
+        Scores with nothing to measure are left out unless ``undefined="keep"`` is said.
+        """
+        name, board = self._choose(metric, group)
+        asked: QueryOptions = {"undefined": "skip", **options}
+        question = make_question("worst", metric, **asked)
+        return extremes(board, question, n, best=best, overall=overall, group=name).to_dataset()
+
+    def compare(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        *,
+        group: str | None = None,
+        test: str = "auto",
+        correction: str = "auto",
+        **options: Unpack[_AllOptions],
+    ) -> xr.Dataset:
+        """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""
+        name, board = self._choose(metric, group)
+        asked, how = _apart(options)
+        question = make_question("compare", metric, aggregate, **asked)
+        return compare(board, question, test=test, correction=correction, **how, group=name).to_dataset()
+
+    def friedman(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        *,
+        group: str | None = None,
+        unit: str = "track",
+        level: float = 0.95,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
+        name, board = self._choose(metric, group)
+        question = make_question("friedman", metric, aggregate, **options)
+        return friedman(board, question, unit=unit, level=level, group=name).to_dataset()
+
+    def agreement(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        *,
+        between: str = "metric",
+        group: str | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """How much alike metrics (or annotators) rank the systems, or systems the tracks.
+
+        See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
+        """
+        name, board = self._choose(metric, group)
+        question = make_question("agreement", metric, aggregate, **options)
+        return agreement(board, question, between=between, group=name).to_dataset()
+
+
+def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
+    """The words of a question, and those of its intervals; an unknown one is an error of the call that gets it."""
+    own = IntervalOptions.__annotations__
+    asked = {name: value for name, value in options.items() if name not in own}
+    how = {name: value for name, value in options.items() if name in own}
+    return cast(QueryOptions, asked), cast(IntervalOptions, how)
+
+
+_METRICS, _SYSTEMS = 6, 60
+
+
+@dataclass(frozen=True)
+class Overview:
+    """A line of text, and evaluations, whose scores are read only for HTML."""
+
+    line: str
+    boards: Mapping[str, Scoreboard] = field(default_factory=dict)
+
+    def text(self) -> str:
+        """For a terminal."""
+        return f"<mirflow {self.line}>"
+
+    def html(self) -> str:
+        """For a notebook."""
+        sections = "".join(_section(name, board) for name, board in self.boards.items())
+        return f"<div><div><b>mirflow</b> {escape(self.line)}</div>{sections}</div>"
+
+
+def tree_overview(tree: xr.DataTree) -> Overview:
+    """A store, or one group of it."""
+    boards = boards_of(tree)
+    line = "; ".join(f"{name} {_size(board)}" for name, board in boards.items())
+    return Overview(f"store: {line or 'no scores'}", boards)
+
+
+def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
+    """An evaluation, or a collection of annotations."""
+    if collection is not None:
+        return Overview(f"collection: {counted(ds.sizes.get('track', 0), 'track')}")
+    if "score" not in ds.data_vars:
+        return Overview("accessor: neither scores nor a collection")
+    board = board_of(ds)
+    return Overview(f"scores: {_size(board)}", {"": board})
+
+
+def _size(board: Scoreboard) -> str:
+    sizes = {"system": board.systems, "track": board.tracks, "metric": board.metrics}
+    return " x ".join(counted(len(names), dim) for dim, names in sizes.items())
+
+
+def _section(name: str, board: Scoreboard) -> str:
+    told = ", ".join(f"{key} {board.attrs[key]}" for key in ("task", "convention", "grid") if board.attrs.get(key))
+    head = f"<div>{escape(': '.join(filter(None, (name, told))))}</div>"
+    if not board.metrics or not board.systems or not board.tracks:
+        return f"{head}<div>no scores of single numbers</div>"
+    metrics = headline_metrics(board, _METRICS)
+    try:
+        answer = ask(board, Question(metrics, exact=True))
+    except MirflowError as error:  # a table of contents says what it can
+        return f"{head}<div>{escape(str(error))}</div>"
+    return head + _table(answer) + _notes(answer, board)
+
+
+def _table(answer: Answer) -> str:
+    heads = "".join(f"<th>{escape(name)}<br><small>{escape(kind)}</small></th>" for name, kind in _named(answer))
+    rows = []
+    for place, system in enumerate(answer.systems[:_SYSTEMS]):
+        cells = "".join(f"<td>{_figure(float(value))}</td>" for value in answer.value[place, :, 0])
+        counts = answer.counts["n"][place, :, 0]
+        span = str(counts.max()) if np.ptp(counts) == 0 else f"{counts.min()}-{counts.max()}"
+        rows.append(f"<tr><th>{escape(system)}</th>{cells}<td>{span}</td></tr>")
+    body = "".join(rows)
+    return f"<table><thead><tr><th>system</th>{heads}<th>n</th></tr></thead><tbody>{body}</tbody></table>"
+
+
+def _named(answer: Answer) -> list[tuple[str, str]]:
+    units = (f" [{unit}]" if unit else "" for unit in answer.units)
+    names = (f"{name}{unit}" for name, unit in zip(answer.metrics, units, strict=True))
+    return list(zip(names, answer.aggregates, strict=True))
+
+
+def _figure(value: float) -> str:
+    return "-" if np.isnan(value) else f"{value:z.4f}"
+
+
+def _notes(answer: Answer, board: Scoreboard) -> str:
+    score, weight, status, duration = board.load(range(len(board.systems)))
+    lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
+    notes = [f"missing ({answer.attrs['missing']}): {lost} of {status.size} cells without any score"]
+    notes += [f"references: {answer.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in answer.attrs else []
+    notes += [f"warning: {said}" for said in told_cautions(board.attrs)]
+    if len(answer.metrics) < len(board.metrics):
+        notes.append(f"{len(answer.metrics)} of {len(board.metrics)} metrics shown")
+    if len(answer.systems) > _SYSTEMS:
+        notes.append(f"{_SYSTEMS} of {len(answer.systems)} systems shown")
+    return "".join(f"<div><small>{escape(note)}</small></div>" for note in notes)
+
+
+class DatasetAccessor(Inference):
+    """``ds.mirflow``: questions to one evaluation of a store, or a collection of annotations with its own selection.
+
+    Raises
+    ------
+    AnnotationError
+        For a collection that was cut so that its counts and its values do not fit.
+    """
+
+    def __init__(self, ds: xr.Dataset) -> None:
+        self._ds = ds
+        self._collection = collection_from_dataset(ds) if "row_size" in ds.variables else None
+
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+        if group is not None:
+            raise QueryError(f"group {group!r}: this dataset is one evaluation; ask the tree for another")
+        return "", board_of(self._ds)
+
+    def __repr__(self) -> str:
+        return self._overview().text()
+
+    def _repr_html_(self) -> str:
+        return self._overview().html()
+
+    def _overview(self) -> Overview:
+        return dataset_overview(self._ds, self._collection)
+
+    @property
+    def collection(self) -> Collection:
+        """The collection of annotations that the dataset holds."""
+        return collection_from_dataset(self._ds) if self._collection is None else self._collection
+
+    def sel(self, *, track: str | Sequence[str]) -> xr.Dataset:
+        """The named tracks of a collection with their values, which xarray's own ``sel`` would leave behind."""
+        return self.collection.sel(track=track).to_dataset()
+
+    @property
+    def plot(self) -> Any:
+        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.report.figures`."""
+        return extension("plot", self._ds)
+
+    def query(
+        self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
+    ) -> xr.Dataset:
+        """Figures over the tracks; see :func:`mirflow.analysis.queries.aggregate`."""
+        return aggregate_group(self._ds, metric, aggregate, by, **options)
+
+    def coverage(self) -> xr.Dataset:
+        """How many cells of each system have each status; see :func:`mirflow.analysis.queries.coverage`."""
+        return coverage(self._ds)
+
+
+class DataTreeAccessor(Inference):
+    """``tree.mirflow``: questions to a whole store."""
+
+    def __init__(self, tree: xr.DataTree) -> None:
+        self._tree = tree
+
+    def __repr__(self) -> str:
+        return tree_overview(self._tree).text()
+
+    def _repr_html_(self) -> str:
+        return tree_overview(self._tree).html()
+
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+        return choose_one(boards_of(self._tree), metric, group)
+
+    @property
+    def plot(self) -> Any:
+        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.report.figures`."""
+        return extension("plot", self._tree)
+
+    def query(
+        self,
+        metric: Names = None,
+        aggregate: str | None = None,
+        by: Names = None,
+        *,
+        group: str | None = None,
+        **options: Unpack[QueryOptions],
+    ) -> xr.Dataset:
+        """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`."""
+        return query(self._tree, metric, aggregate, by, group=group, **options)
+
+    def coverage(self) -> xr.DataTree:
+        """How many cells of each system have each status, for every evaluation."""
+        import xarray as xr
+
+        nodes = {node.path: node for node in self._tree.subtree if "score" in node.data_vars}
+        return xr.DataTree.from_dict({path: coverage(node.to_dataset()) for path, node in nodes.items()})
+
+
+Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
+
+
+def open_store(path: Stores) -> xr.DataTree:
+    """A result store, or several as one, as a lazy tree whose ``.mirflow`` accessor answers questions.
+
+    Parameters
+    ----------
+    path : str or path, sequence of these, or mapping of str to these
+        The store, or a plain copy of one. Several stores, such as the campaigns of several years, are joined along
+        systems and tracks where groups have the same name; the coordinate ``store`` along tracks says where each comes
+        from. The keys of a mapping are put before the systems' names, ``2013/KO1``, so that the same system may be in
+        several stores.
+
+    Returns
+    -------
+    xarray.DataTree
+        One group an evaluation, of the generation that is current now; see :func:`mirflow.store.read.open_store`.
+        Values are read when they are asked for.
+
+    Raises
+    ------
+    StoreError
+        If nothing is there, or not a result store, or one of a later version, or a damaged one.
+    QueryError
+        If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
+        :func:`mirflow.analysis.combine.join_trees`.
+    """
+    from .store.read import open_store as open_tree
+    from .store.read import usable_tree
+
+    if isinstance(path, str | Path):
+        return usable_tree(open_tree(path))
+    from .analysis.combine import join_trees
+
+    if isinstance(path, Mapping):
+        return usable_tree(join_trees({name: open_tree(one) for name, one in path.items()}, label=True))
+    return usable_tree(join_trees({name: open_tree(one) for name, one in name_stores(path).items()}))
+
+
+def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:
+    """Stores by the names of their folders, or by their paths where these are alike.
+
+    Raises
+    ------
+    QueryError
+        If there is none, or the same one twice.
+    """
+    if not paths:
+        raise QueryError("no store to open")
+    stems = [Path(one).name.removesuffix(".zarr") for one in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(one) for one in paths]
+    if len(set(names)) < len(names):
+        raise QueryError(f"the same store twice: {next(name for name in names if names.count(name) > 1)}")
+    return dict(zip(names, paths, strict=True))

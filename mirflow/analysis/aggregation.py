@@ -1,0 +1,649 @@
+"""Aggregates over the tracks of a collection, which say how they came about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..cells import Status
+from ..errors import QueryError, UnknownNameError, counted
+from ..ragged import Bool, Float, Int
+from .aggregates import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES, table_aggregates
+from .combine import REFERENCES_DIFFER, WARNINGS, told_cautions
+from .dims import check_over, derive
+from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
+from .scoreboard import Array, Grouping, Scoreboard, Status8, filled_groups, group_values
+from .selection import (
+    BEST,
+    CHOSEN,
+    NAME,
+    ORDERS,
+    STORED,
+    Names,
+    Question,
+    as_names,
+    choose_metrics,
+    choose_tracks,
+    find_labels,
+    find_measures,
+    find_metrics,
+    find_single,
+    spell_out,
+    split_names,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def track_weights(kind: str, weight: Float, duration: Float) -> tuple[Float, Float]:
+    """What a track's score is multiplied by above, and what is added up below, the fraction line of an aggregate.
+
+    Parameters
+    ----------
+    kind : {"mean", "pooled", "wcsr", "wcsr_tn", "wcsr_total"}
+        Every aggregate that is a ratio of sums over tracks; the median is none.
+    weight : float64 (systems, tracks, metrics)
+        The scores' own weights.
+    duration : float64 (tracks,), seconds
+        Durations of the references.
+
+    Returns
+    -------
+    (above, below) : float64 (systems, tracks, metrics)
+        The aggregate is ``sum(score * above) / sum(below)``. A bootstrap multiplies both sums' terms by how often
+        each track was drawn.
+
+    Raises
+    ------
+    QueryError
+        For a `kind` that is not a ratio of sums.
+    """
+    if kind == "mean":
+        ones = np.ones_like(weight)
+        return ones, ones
+    if kind in ("pooled", "wcsr"):
+        return weight, weight
+    seconds = np.broadcast_to(duration[:, np.newaxis], weight.shape)
+    if kind == "wcsr_tn":
+        return seconds, seconds
+    if kind == "wcsr_total":
+        return weight, seconds
+    raise QueryError(f"aggregate {kind!r} is not a ratio of sums over tracks; choose mean")
+
+
+def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:
+    """One aggregate over the tracks.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+        What is not included may hold anything, NaN too.
+    duration : float64 (tracks,), seconds
+        Durations of the references; only ``wcsr_tn`` and ``wcsr_total`` look at it.
+    kind : str
+        A name of :data:`mirflow.analysis.aggregates.AGGREGATES`.
+    included : bool (systems, tracks, metrics)
+        The scores that count.
+
+    Returns
+    -------
+    float64 (systems, metrics)
+        NaN where nothing is included or nothing weighs.
+
+    Examples
+    --------
+    >>> score = np.array([[[1.0], [0.0]]])
+    >>> weight = np.array([[[30.0], [10.0]]])
+    >>> duration, both = np.array([40.0, 60.0]), np.ones((1, 2, 1), dtype=bool)
+    >>> kinds = ("mean", "wcsr", "wcsr_tn", "wcsr_total")
+    >>> [reduce(score, weight, duration, kind, both).item() for kind in kinds]
+    [0.5, 0.75, 0.4, 0.3]
+    """
+    if kind == "median":
+        return _median(score, included)
+    above, below = track_weights(kind, weight, duration)
+    # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
+    # What weighs nothing adds nothing, an infinite score too.
+    known = np.where(included & (above != 0), score, 0.0)
+    with np.errstate(invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+        total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
+    whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
+    return np.divide(total, whole, out=np.full_like(total, np.nan), where=whole != 0)
+
+
+def _median(score: Float, included: Bool) -> Float:
+    """The median of what is included; NaN where that is nothing."""
+    systems, tracks, metrics = score.shape
+    if tracks == 0:
+        return np.full((systems, metrics), np.nan)
+    ordered = np.sort(np.where(included, score, np.nan), axis=1)
+    count = included.sum(axis=1, keepdims=True)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=1)
+    high = np.take_along_axis(ordered, count // 2, axis=1)
+    with np.errstate(invalid="ignore"):
+        middle = (low + high)[:, 0] / 2
+    return np.asarray(middle)
+
+
+UNTESTED = "untested"
+"""The attribute of an answer that lists, a line each, figures of too few units for any two systems to be told apart."""
+EVERY = "*"
+"""Stands there for all of them."""
+COUNTS = ("n", "n_missing", "n_undefined")
+LONG_NAMES = {
+    "value": "aggregate over tracks",
+    "n": "number of scores that count",
+    "n_missing": "number of cells without a score",
+    "n_undefined": "number of scores with nothing to measure",
+    "n_tracks": "number of tracks asked for",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "like_best": "whether the system is the best one, or not told apart from it by the test",
+}
+
+
+def beside(coords: Mapping[str, Array], taken: Collection[str]) -> dict[str, Array]:
+    """Coordinates under names that they can have beside variables: of a parameter ``n``, ``meta_n``.
+
+    Examples
+    --------
+    >>> list(beside({"n": np.array([5]), "window": np.array([0.05])}, ["value", "n"]))
+    ['meta_n', 'window']
+    """
+    return {f"meta_{name}" if name in taken else name: values for name, values in coords.items()}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Figures over tracks.
+
+    Parameters
+    ----------
+    systems, metrics, aggregates : list of str
+        ``aggregates`` is along the metrics.
+    system_coords, metric_coords : mapping of str to array
+    groupings : mapping of str to array
+        The distinct values of each coordinate that groups the tracks; the groups are their product.
+    value : float64 (systems, metrics, groups)
+    counts : mapping of str to int64 (systems, metrics, groups)
+        ``n``, ``n_missing`` and ``n_undefined``.
+    n_tracks : int64 (groups,)
+    attrs : mapping of str to str
+        Where the numbers come from (``group``, ``task``, ``convention``, ``grid``), the policies (``missing``,
+        ``undefined``), and ``left_out``, the metrics that have no such aggregate; with intervals also how these came
+        about (``level``, ``method``, ``replicates``, ``unit``, ``cluster``).
+    low, high : float64 (systems, metrics, groups) or None
+        The ends of confidence intervals, where they were asked for.
+    like_best : bool (systems, metrics, groups) or None
+        Whether a system is not told apart from the best one, where that was asked for.
+    """
+
+    systems: list[str]
+    metrics: list[str]
+    aggregates: list[str]
+    system_coords: Mapping[str, Array]
+    metric_coords: Mapping[str, Array]
+    groupings: Mapping[str, Array]
+    value: Float
+    counts: Mapping[str, Int]
+    n_tracks: Int
+    attrs: Mapping[str, str]
+    low: Float | None = None
+    high: Float | None = None
+    like_best: Bool | None = None
+
+    @property
+    def n_counted(self) -> Int:
+        """How many tracks count in all groups together, for each system and metric: int64 (systems, metrics)."""
+        return np.asarray(self.counts["n"].sum(axis=-1))
+
+    def cells_with(self, policy: str) -> int:
+        """How many cells, pairs of a system and a track, a policy is about: ``missing`` or ``undefined``.
+
+        A cell counts once, however many of the metrics lack a score of it.
+        """
+        return int(self.attrs[f"{policy}_cells"])
+
+    @property
+    def ends(self) -> dict[str, Float]:
+        """The ends of the intervals by name; empty where none were asked for."""
+        return {} if self.low is None or self.high is None else {"low": self.low, "high": self.high}
+
+    @property
+    def units(self) -> list[str]:
+        """Units of the metrics; empty for ratios."""
+        return [str(unit) for unit in self.metric_coords["unit"].tolist()]
+
+    @property
+    def filled(self) -> list[int]:
+        """The groups that have tracks; the only one where nothing is grouped."""
+        return filled_groups(self.groupings, self.n_tracks)
+
+    def group(self, group: int) -> tuple[object, ...]:
+        """The values that make a group."""
+        return group_values(self.groupings, group)
+
+    def cells(self) -> Iterator[tuple[int, int, int]]:
+        """Every (system, metric, group) whose group has tracks, metric by metric."""
+        filled = self.filled
+        for metric in range(len(self.metrics)):
+            for system in range(len(self.systems)):
+                for group in filled:
+                    yield system, metric, group
+
+    def to_dataset(self) -> xr.Dataset:
+        """The answer over (system, metric, and a dim for each grouping).
+
+        Raises
+        ------
+        QueryError
+            If a grouping has the name of another coordinate.
+        """
+        import xarray as xr
+
+        names: dict[str, Array] = {
+            "system": np.array(self.systems, dtype=str),
+            "metric": np.array(self.metrics, dtype=str),
+        }
+        taken = ("value", *self.ends, "like_best", *self.counts, "n_tracks")
+        coords = {name: ("system", values) for name, values in beside(self.system_coords, taken).items()}
+        coords |= {name: ("metric", values) for name, values in beside(self.metric_coords, taken).items()}
+        coords["aggregate"] = ("metric", np.array(self.aggregates, dtype=str))
+        for name in self.groupings:
+            if name in coords:
+                raise QueryError(f"by {name!r}: the name is taken by a coordinate of systems or metrics")
+        dims = ("system", "metric", *self.groupings)
+        sizes = tuple(len(values) for values in self.groupings.values())
+        variables, marks = {}, {} if self.like_best is None else {"like_best": self.like_best}
+        figures: dict[str, Array] = {"value": self.value, **self.ends, **marks, **self.counts}
+        for name, array in {**figures, "n_tracks": self.n_tracks}.items():
+            own = dims[2:] if name == "n_tracks" else dims
+            variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": LONG_NAMES[name]})
+        return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))
+
+
+def show_span(counts: Int) -> str:
+    """A count that is the same everywhere, or the fewest and the most."""
+    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
+    return str(low) if low == high else f"{low}-{high}"
+
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class SelectedScores:
+    """The scores that a question is about, and the policies under which they count.
+
+    Parameters
+    ----------
+    board : Scoreboard
+        Where they come from, with a row for each annotation where annotators are asked for.
+    systems, tracks, metrics : list of int
+        Positions on the board.
+    kinds : list of str
+        The aggregate of each metric.
+    left_out : list of str
+        Metrics that have no such aggregate, where none was named.
+    missing, undefined : str
+        The policies.
+    score, weight : float64 (systems, tracks, metrics)
+    status : int8 (systems, tracks)
+    duration : float64 (tracks,), seconds
+    gaps : Gaps
+    """
+
+    board: Scoreboard
+    systems: list[int]
+    tracks: list[int]
+    metrics: list[int]
+    kinds: list[str]
+    left_out: list[str]
+    missing: str
+    undefined: str
+    score: Float
+    weight: Float
+    status: Status8
+    duration: Float
+    gaps: Gaps
+
+    @property
+    def system_names(self) -> list[str]:
+        """The systems."""
+        return [self.board.systems[place] for place in self.systems]
+
+    @property
+    def track_names(self) -> list[str]:
+        """The tracks."""
+        return [self.board.tracks[place] for place in self.tracks]
+
+    @property
+    def metric_names(self) -> list[str]:
+        """The metrics."""
+        return [self.board.metrics[place] for place in self.metrics]
+
+    def texts(self, name: str) -> list[str]:
+        """A coordinate of the metrics as text."""
+        every = self.board.texts(name)
+        return [every[place] for place in self.metrics]
+
+    @property
+    def valueless(self) -> str:
+        """Which scores with nothing to measure are NaN: ``some``, ``all``, or empty for none."""
+        known = ~np.isnan(self.score[self.gaps.undefined])
+        return "" if known.all() else "some" if known.any() else "all"
+
+    def scores(self) -> tuple[Float, Bool]:
+        """The scores to aggregate and which of them count, both (systems, tracks, metrics).
+
+        Raises
+        ------
+        QueryError
+            For an aggregate over seconds of references that are not known.
+        """
+        score, included = included_scores(self.score, self.weight, self.gaps, self.missing, self.undefined)
+        for kind in {"wcsr_tn", "wcsr_total"}.intersection(self.kinds):
+            unknown = np.isnan(self.duration) & included.any(axis=(0, 2))
+            if unknown.any():
+                track = self.track_names[int(np.flatnonzero(unknown)[0])]
+                raise QueryError(
+                    f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                    "known here; choose wcsr, or ask a store that holds `duration`"
+                )
+        return score, included
+
+
+def select(board: Scoreboard, question: Question, *, single: bool = False) -> SelectedScores:
+    """Read what a question needs, once.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+    single : bool
+        Each name stands for one metric, as where systems are compared: of several parameters for the default ones.
+
+    Raises
+    ------
+    QueryError
+        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
+        ``raise``, a lower-is-better metric under ``zero``.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    best_first = question.sort == BEST
+    over_sort = question.sort not in (None, *ORDERS) and bool(split_names(board, question.sort)[1])
+    question = replace(question, system=sort_systems(board, question), sort=None)
+    board, question = derive(board, question)
+    systems = find_labels(board, "system", question.system)
+    board, tracks = choose_tracks(board, question)
+    board, places = _metrics(board, question, single)
+    if not over_sort:
+        check_over(", ".join(board.metrics[place] for place in places[:1]), {}, question.over or {})
+    kinds, left_out = _kinds(board, places, question.aggregate, named=question.metric is not None)
+    metrics = list(kinds)
+    score, weight, status, duration = board.load(systems)
+    score, weight, status, duration = score[:, tracks], weight[:, tracks], status[:, tracks], duration[tracks]
+    missing = question.policy(len(systems), apart=are_apart(board.attrs, status))
+    # Whether a track has a reference shows in the weights of all metrics, not only those of the question.
+    gaps = find_gaps(score, weight, status, duration)
+    gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
+    # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
+    score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
+    check_policies(missing, question.undefined)
+    policies = (left_out, missing, question.undefined)
+    part = SelectedScores(
+        board, systems, tracks, metrics, list(kinds.values()), *policies, score, weight, status, duration, gaps
+    )
+    _check_missing(part)
+    return _best_first(part) if best_first else part
+
+
+def _best_first(part: SelectedScores) -> SelectedScores:
+    """The systems in the order of the first metric of which high or low values are better."""
+    places = [place for place, one in enumerate(part.texts("orientation")) if one != "none"][:1]
+    if not places or len(part.systems) < 2:
+        return part
+    score, included = part.scores()
+    three = (score[..., places], part.weight[..., places], included[..., places])
+    value = reduce(three[0], three[1], part.duration, part.kinds[places[0]], three[2])[:, 0]
+    order = _ranked(value, part.texts("orientation")[places[0]])
+    gaps = Gaps(part.gaps.missing[order], part.gaps.undefined[order], part.gaps.without_reference)
+    return replace(
+        part,
+        systems=[part.systems[place] for place in order],
+        score=np.ascontiguousarray(part.score[order]),
+        weight=np.ascontiguousarray(part.weight[order]),
+        status=part.status[order],
+        gaps=gaps,
+    )
+
+
+def _ranked(value: Float, orientation: str) -> list[int]:
+    """The best first. The sort is stable: what is equal stays in order, and what has no figure comes last."""
+    places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
+    return places
+
+
+def _metrics(board: Scoreboard, question: Question, single: bool) -> tuple[Scoreboard, list[int]]:
+    """The metrics of a question, on a board that says for which ones the default parameters were taken."""
+    places = choose_metrics(board, find_metrics(board, question.metric, exact=question.exact), question.param)
+    if not single or question.exact or question.metric is None:
+        return board, places
+    names = as_names(question.metric) or []
+    left = [name for name in names if set(find_metrics(board, name)) & set(places)]
+    found = list(dict.fromkeys(find_single(board, name, places) for name in left))
+    if len(found) == len(places):
+        return board, found
+    several = [place for place in found if len({*find_metrics(board, board.metrics[place])}.intersection(places)) > 1]
+    said = {"default": ", ".join(spell_out(board, place) for place in several)} if several else {}
+    return replace(board, attrs={**board.attrs, **said}), found
+
+
+def sort_systems(board: Scoreboard, question: Question) -> Names:
+    """The systems of a question in the order that it asks for.
+
+    Raises
+    ------
+    QueryError
+        If the metric to sort by is several without default parameters, or none of its values is better than another.
+    UnknownNameError
+        For a metric that is not there, with a suggestion.
+    """
+    if question.sort is None or question.sort in (BEST, STORED):
+        return question.system
+    names = [board.systems[place] for place in find_labels(board, "system", question.system)]
+    if question.sort == NAME:
+        return sorted(names)
+    over = question.over if split_names(board, question.sort)[1] else None
+    by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
+    part = select(board, by, single=True)
+    (orientation,), (kind,) = part.texts("orientation"), part.kinds
+    if orientation == "none":
+        raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
+    score, included = part.scores()
+    value = reduce(score, part.weight, part.duration, kind, included)[:, 0]
+    return [names[place] for place in _ranked(value, orientation)]
+
+
+def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
+    """The aggregate of each metric, by its position, and the metrics left out."""
+    if kind is not None and kind not in {**AGGREGATES, **TABLE_AGGREGATES, **CLASS_AGGREGATES}:
+        raise UnknownNameError("aggregate", kind, AGGREGATES)
+    if kind is None:
+        standard = board.texts("standard_aggregate")
+        return {place: standard[place] for place in places}, []
+    allowed = [text.split() for text in board.texts("aggregates")]
+    refused = [place for place in places if kind not in allowed[place]]
+    if refused and (named or len(refused) == len(places)):
+        name, has = board.metrics[refused[0]], ", ".join(allowed[refused[0]])
+        others = _with_figures(board, kind) if kind in CLASS_AGGREGATES else []
+        more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
+        raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
+    return {place: kind for place in places if kind in allowed[place]}, [board.metrics[place] for place in refused]
+
+
+def _with_figures(board: Scoreboard, kind: str) -> list[str]:
+    """The metrics with extra dims that have an aggregate."""
+    measures = find_measures(board).values()
+    return [str(one) for one in measures if kind in table_aggregates(one.metric.orientation, one.metric.dims)]
+
+
+def _check_missing(part: SelectedScores) -> None:
+    """Refuse a policy that what is missing does not allow."""
+    if part.missing == "raise" and part.gaps.missing.any():
+        missing = np.asarray(part.gaps.missing.any(axis=2))
+        raise QueryError(list_missing(part.system_names, part.track_names, missing, part.status))
+    if part.missing == "zero":
+        if "stores" in part.board.attrs and (part.status == Status.not_computed).any():
+            raise QueryError(
+                "some systems and tracks are in different stores, so that what a missing score would count for is not "
+                "known; choose missing skip or common (--missing)"
+            )
+        for column, orientation in enumerate(part.texts("orientation")):
+            if orientation == "lower" and part.gaps.missing[..., column].any():
+                raise QueryError(
+                    f"metric {part.metric_names[column]!r}: lower is better, so a missing score cannot count as 0; "
+                    "choose missing skip or common (--missing)"
+                )
+
+
+def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
+    """The cells (systems, tracks) without a score, as a message that says what to do."""
+    cells = np.argwhere(missing)
+    lines = [
+        f"  system {systems[s]!r}, track {tracks[t]!r}: {Status(int(status[s, t])).name}"
+        for s, t in cells[:_SHOWN].tolist()
+    ]
+    if len(cells) > _SHOWN:
+        lines.append(f"  and {len(cells) - _SHOWN} more")
+    head = f"{len(cells)} of {counted(status.size, 'cell')} have no score; mend them"
+    head += " or choose missing zero, skip or common (--missing)"
+    return "\n".join([head, *lines])
+
+
+_ORIGIN = ("task", "convention", "grid")
+STORES = "stores"
+"""The attribute of an evaluation that was joined from several stores."""
+
+VALUELESS = "valueless"
+"""The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
+
+
+def ask(board: Scoreboard, question: Question | None = None, group: str = "") -> Answer:
+    """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question or None
+        None: all metrics with their standard aggregates.
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    Answer
+
+    Raises
+    ------
+    QueryError
+        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
+        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    question = question or Question()
+    return answer_of(select(board, question), question.by, group)
+
+
+def answer_of(part: SelectedScores, by: Names = None, group: str = "") -> Answer:
+    """The figures of what was selected, one for each group that some coordinates make of the tracks.
+
+    Raises
+    ------
+    QueryError
+        For a coordinate that does not lie along the tracks, or durations that are not known.
+    UnknownNameError
+        For a coordinate that is not there, with a suggestion.
+    """
+    grouping = Grouping.of(part.board, part.tracks, as_names(by) or [])
+    value, counts, n_tracks = _compute(part, grouping)
+    policies = {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
+    policies |= {name: str(count) for name, count in part.gaps.count_cells().items()}
+    if part.valueless:
+        policies[VALUELESS] = part.valueless
+    return Answer(
+        part.system_names,
+        part.metric_names,
+        part.kinds,
+        {name: values[part.systems] for name, values in part.board.coords["system"].items()},
+        {name: values[part.metrics] for name, values in part.board.coords["metric"].items()},
+        grouping.values,
+        value,
+        counts,
+        n_tracks,
+        {**origin_of(part.board, group, part.system_names), **policies},
+    )
+
+
+def origin_of(board: Scoreboard, group: str, systems: Sequence[str] = ()) -> dict[str, str]:
+    """Where the numbers of an answer about some systems come from, and what was warned of when these were scored."""
+    told = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
+    origin = {name: str(board.attrs[name]) for name in told if name in board.attrs}
+    cautions = "\n".join(told_cautions(board.attrs, systems))
+    return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
+
+
+def _compute(part: SelectedScores, grouping: Grouping) -> tuple[Float, dict[str, Int], Int]:
+    """Values and counts (systems, metrics, groups), and tracks (groups,)."""
+    score, included = part.scores()
+    flags = {"n": included, "n_missing": part.gaps.missing, "n_undefined": part.gaps.undefined}
+    shape = (len(part.systems), len(part.metrics), grouping.count)
+    value: Float = np.full(shape, np.nan)
+    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    n_tracks: Int = np.zeros(grouping.count, dtype=np.int64)
+    for group, members in grouping.members().items():
+        whole = len(members) == len(part.tracks)
+        three = (score, part.weight, included)
+        inside = three if whole else (score[:, members], part.weight[:, members], included[:, members])
+        value[..., group] = reduce_kinds(*inside, part.duration[members], part.kinds)
+        for name, flag in flags.items():
+            counts[name][..., group] = flag[:, members].sum(axis=1)
+        n_tracks[group] = len(members)
+    return value, counts, n_tracks
+
+
+def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: list[str]) -> Float:
+    """The aggregate of each metric over the tracks.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+    included : bool (systems, tracks, metrics)
+    duration : float64 (tracks,), seconds
+    kinds : list of str
+        The aggregate of each metric.
+
+    Returns
+    -------
+    float64 (systems, metrics)
+        As :func:`mirflow.analysis.aggregation.reduce`.
+    """
+    value: Float = np.full((score.shape[0], score.shape[2]), np.nan)
+    for kind in dict.fromkeys(kinds):
+        chosen = [place for place, one in enumerate(kinds) if one == kind]
+        whole = len(chosen) == len(kinds)
+        three = (score, weight, included) if whole else _columns((score, weight, included), chosen)
+        value[:, chosen] = reduce(three[0], three[1], duration, kind, three[2])
+    return value
+
+
+def _columns(arrays: tuple[Float, Float, Bool], chosen: list[int]) -> tuple[Float, Float, Bool]:
+    """Some metrics of scores, weights and what is included, contiguous like the whole."""
+    score, weight, included = arrays
+    return np.ascontiguousarray(score[..., chosen]), np.ascontiguousarray(weight[..., chosen]), included[..., chosen]

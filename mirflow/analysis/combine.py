@@ -1,0 +1,662 @@
+"""Several stores as one: joined along systems and tracks, with what keeps them from being joined."""
+
+from __future__ import annotations
+
+import warnings
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotations.classes import Classes
+from ..cells import Status
+from ..errors import MirflowWarning, QueryError, counted
+from .dims import OWN_DIMS
+from .scoreboard import Array
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..pipeline.plan import Caution
+
+WARNINGS = "warnings"
+"""The attribute of an evaluation that keeps them, each with its ``text`` and its ``system``; of an answer those that
+concern its systems, a line each."""
+
+
+def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
+    """The attribute that keeps them; none where there is nothing, as in stores that know of none.
+
+    Parameters
+    ----------
+    cautions : iterable of Caution
+    """
+    kept = [{"text": one.text, "system": one.system} for one in cautions]
+    return {WARNINGS: kept} if kept else {}
+
+
+def told_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
+    """What was warned of, each once.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Of an evaluation.
+    systems : collection of str or None
+        Only what concerns one of these, or everybody; None: all of it.
+
+    Examples
+    --------
+    >>> attrs = {"warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
+    >>> told_cautions(attrs, ["a", "b"]), told_cautions(attrs, ["b"])
+    (["no item of 'a' is true"], [])
+    """
+    kept = attrs.get(WARNINGS, ())
+    return list(
+        dict.fromkeys(one["text"] for one in kept if systems is None or one["system"] in systems or not one["system"])
+    )
+
+
+def labelled_cautions(attrs: Mapping[str, Any], store: str) -> dict[str, list[dict[str, str]]]:
+    """The attribute where the name of the store stands before its systems."""
+    kept = [{**one, "system": one["system"] and f"{store}/{one['system']}"} for one in attrs.get(WARNINGS, ())]
+    return {WARNINGS: kept} if kept else {}
+
+
+def joined_cautions(given: Mapping[str, Mapping[str, Any]]) -> dict[str, list[dict[str, str]]]:
+    """The attribute of several stores as one: those of each, after its name where not all of them say the same.
+
+    Parameters
+    ----------
+    given : mapping of str to mapping
+        Attributes of the evaluation, by store.
+    """
+    stores: dict[tuple[str, str], list[str]] = {}
+    for store, attrs in given.items():
+        for one in attrs.get(WARNINGS, ()):
+            stores.setdefault((one["text"], one["system"]), []).append(store)
+    kept = [
+        {"text": text if len(own) == len(given) else f"{', '.join(own)}: {text}", "system": system}
+        for (text, system), own in stores.items()
+    ]
+    return {WARNINGS: kept} if kept else {}
+
+
+CLASSES = "classes"
+"""The attribute of an evaluation that keeps them: ``names``, and ``credits`` as lists of the reference's class, the
+estimate's class and what the error is worth; both empty where the pipeline names none."""
+_DECIDED = ("tagging",)
+"""Tasks in which each name is a decision on every track, so that scores depend on which there are."""
+
+
+def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
+    """The attribute that keeps them.
+
+    Parameters
+    ----------
+    classes : Classes or None
+        None: the evaluation takes whatever occurs.
+
+    Examples
+    --------
+    >>> kept_classes(Classes(("jazz", "blues"), (("jazz", "blues", 0.5),)))
+    {'classes': {'names': ['jazz', 'blues'], 'credits': [['jazz', 'blues', 0.5]]}}
+    """
+    names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
+    return {CLASSES: {"names": names, "credits": credits}}
+
+
+def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
+    """Why scores of several stores do not mean the same by their classes; empty: they do.
+
+    A list of classes that differs is none: scores depend on which tags there are, and on what errors are worth. Stores
+    that do not say which classes they have agree with all others.
+
+    Parameters
+    ----------
+    given : mapping of str to mapping
+        Attributes of the evaluation, by store.
+
+    Examples
+    --------
+    >>> def attrs(credit):
+    ...     return {"task": "classification", **kept_classes(Classes(("jazz", "pop"), (("jazz", "pop", credit),)))}
+    >>> differing_classes({"a": attrs(0.5), "b": attrs(0.25)})
+    "the credit for 'pop' where 'jazz' is right is 0.5 in a and 0.25 in b"
+    >>> differing_classes({"a": attrs(0.5), "b": {"task": "classification"}})
+    ''
+    """
+    known = {store: attrs[CLASSES] for store, attrs in given.items() if CLASSES in attrs}
+    if not all(attrs.get("task") in _DECIDED for attrs in given.values()):
+        # Without credits there is no metric that depends on them.
+        known = {store: kept for store, kept in known.items() if kept["credits"]}
+        differ = _other_credits
+    else:
+        differ = _other_names
+    stores = list(known)
+    return next(filter(None, (differ(known, stores[0], store) for store in stores[1:])), "")
+
+
+def _other_names(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
+    one, other = known[a]["names"], known[b]["names"]
+    if bool(one) != bool(other):
+        has, lacks = (a, b) if one else (b, a)
+        return f"the tags that there are are named in {has} and not in {lacks}"
+    for here, there, has, lacks in ((one, other, a, b), (other, one, b, a)):
+        only = next((name for name in here if name not in set(there)), None)
+        if only is not None:
+            return f"{only!r} is one of the tags that there are in {has} and none of those in {lacks}"
+    return ""
+
+
+def _other_credits(known: Mapping[str, Mapping[str, Any]], a: str, b: str) -> str:
+    """The first error that is worth something else, of classes that both have."""
+    shared = set(known[a]["names"]) & set(known[b]["names"])
+    one, other = ({(told, guess): worth for told, guess, worth in known[store]["credits"]} for store in (a, b))
+    for told, guess in {**one, **other}:
+        here, there = one.get((told, guess), 0.0), other.get((told, guess), 0.0)
+        if here != there and {told, guess} <= shared:
+            return f"the credit for {guess!r} where {told!r} is right is {here:g} in {a} and {there:g} in {b}"
+    return ""
+
+
+REFERENCES_DIFFER = "references_differ"
+"""The attribute of an evaluation of several stores that says on which tracks their references differ or may do so."""
+DURATION, DIGEST = "duration", "digest"
+TOLERANCE = 1e-6
+"""Seconds by which the same duration may differ in two stores."""
+
+
+def differing_references(given: Mapping[str, xr.Dataset]) -> str:
+    """What there is to say of tracks that several stores hold, but perhaps not with the same reference; empty: nothing.
+
+    References differ if their durations do. If only the digests of their files do, they may: the same annotation may
+    have been read from a pack, or from a file of another format. A store that knows neither of a track, as one of
+    imported scores, agrees with every other.
+
+    Parameters
+    ----------
+    given : mapping of str to xr.Dataset
+        One evaluation of each store: perhaps ``digest`` over (system, track), ``reference:estimate``, of which only
+        what is needed is read, and ``duration`` over (track) in seconds.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> def scored(digest):
+    ...     return xr.Dataset({"digest": (("system", "track"), [[digest, "7:1"]])}, {"track": ["x", "y"]})
+    >>> differing_references({"2012": scored("4:2"), "2013": scored("5:3")}).partition(",")[0]
+    "the reference of 1 of 2 shared tracks comes from different files in 2012 and 2013 (track 'x') and may differ"
+    """
+    holders = Counter(track for ds in given.values() for track in _tracks(ds))
+    shared = {track for track, stores in holders.items() if stores > 1}
+    if not shared:
+        return ""
+    others, involved = _other_files(given, shared)
+    longer, by_length = _other_durations(given, shared)
+    differing = [track for track in holders if track in others or track in longer]
+    if not differing:
+        return ""
+    stores = [store for store in given if store in involved | by_length]
+    where = f"in {', '.join(stores[:-1])} and {stores[-1]}"
+    return _said(differing, len(shared), where, longer)
+
+
+def _said(differing: Sequence[str], shared: int, where: str, longer: Collection[str]) -> str:
+    """A sentence that claims no more than is known."""
+    one = len(differing) == 1
+    which = "track" if one else "the first: track"
+    of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(shared, 'shared track')}"
+    first, truths = f"({which} {differing[0]!r})", "systems of different stores are held against different truths there"
+    if len(longer) == len(differing):
+        return f"{of} {'is' if one else 'are'} of different durations {where} {first}, so that {truths}"
+    come = f"{of} {'comes' if one else 'come'} from different files {where} {first}"
+    if not longer:
+        may = truths.replace("are held", "may be held")
+        return f"{come} and may differ, so that {may}"
+    return f"{come}, {len(longer)} of them of another duration, and the others may differ, so that {truths}"
+
+
+def _tracks(ds: xr.Dataset) -> list[str]:
+    return [str(name) for name in ds["track"].values.tolist()]
+
+
+def _other_files(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
+    """Tracks whose references have several digests, and the stores that these are in."""
+    known = {store: _reference_digests(ds, shared) for store, ds in given.items()}
+    tracks: set[str] = set()
+    stores: set[str] = set()
+    for track in shared:
+        found = {store: own[track] for store, own in known.items() if track in own}
+        if len(set(found.values())) > 1:
+            tracks.add(track)
+            stores |= set(found)
+    return tracks, stores
+
+
+def _reference_digests(ds: xr.Dataset, shared: set[str]) -> dict[str, str]:
+    """The digests of the references of some tracks, as far as they are known."""
+    found: dict[str, str] = {}
+    if DIGEST not in ds.data_vars:
+        return found
+    wanted = {place: track for place, track in enumerate(_tracks(ds)) if track in shared}
+    for system in range(ds.sizes["system"]):
+        # Most often one system tells all of them.
+        if len(found) == len(wanted):
+            break
+        digests = ds[DIGEST].isel(system=system).values.tolist()
+        for place, track in wanted.items():
+            reference = str(digests[place]).partition(":")[0]
+            if reference and track not in found:
+                found[track] = reference
+    return found
+
+
+def _other_durations(given: Mapping[str, xr.Dataset], shared: set[str]) -> tuple[set[str], set[str]]:
+    """Tracks whose references last differently long, and the stores that these are in."""
+    found: dict[str, dict[str, float]] = {}
+    for store, ds in given.items():
+        if DURATION not in ds.data_vars:
+            continue
+        for track, seconds in zip(_tracks(ds), ds[DURATION].values.tolist(), strict=True):
+            # 0 stands where no reference was usable.
+            if track in shared and seconds > 0:
+                found.setdefault(track, {})[store] = seconds
+    differing = {track: own for track, own in found.items() if np.ptp(list(own.values())) > TOLERANCE}
+    return set(differing), {store for own in differing.values() for store in own}
+
+
+CELL = ("system", "track")
+_FILLS: Mapping[str, object] = {"score": np.nan, "weight": 0.0, "status": 0, "repairs": 0, "stamp": 0}
+
+
+@dataclass(frozen=True)
+class StorePart:
+    """One evaluation of one store, and where its systems, tracks and metrics are in the whole.
+
+    Parameters
+    ----------
+    store : str
+        Its name.
+    ds : xr.Dataset
+    places : mapping of str to int64
+        For each dim, the place in the whole of each of its labels; -1 for one that is not in it.
+    """
+
+    store: str
+    ds: xr.Dataset
+    places: Mapping[str, Array]
+
+
+def lazy_variable(
+    key: str,
+    parts: Sequence[StorePart],
+    labels: Mapping[str, Sequence[str]],
+    coords: dict[str, Any],
+    taken: Collection[str],
+) -> xr.Variable:
+    """A variable over cells that is read part by part.
+
+    Parameters
+    ----------
+    key : str
+        Its name; all parts have it, with the same dims by the metric's own names.
+    parts : sequence of StorePart
+    labels : mapping of str to sequence of str
+        Those of the dims that all of an evaluation is about.
+    coords : dict
+        Of the whole; it gets the labels of extra dims.
+    taken : collection of str
+        Names that no dim may have.
+
+    Raises
+    ------
+    QueryError
+        If there is no name for a dim.
+    """
+    import xarray as xr
+    from xarray.core import indexing
+
+    like = parts[0].ds[key]
+    named = [extra_dims(part.ds[key]) for part in parts]
+    own = list(named[0])
+    whole = [list(labels[dim]) if dim in labels else _union_of(dim, parts, named) for dim in own]
+    dims = [dim if dim in labels else _put(key, dim, one, coords, taken) for dim, one in zip(own, whole, strict=True)]
+    readers = []
+    for part, stored in zip(parts, named, strict=True):
+        inner = [places_of(names_of(part.ds, stored[dim]), one) for dim, one in zip(own, whole, strict=True)]
+        values = part.ds[key].transpose(*CELL, *(stored[dim] for dim in own))
+        readers.append(([*(part.places[dim] for dim in CELL), *inner], values))
+    shape = (*(len(labels[dim]) for dim in CELL), *map(len, whole))
+    text = like.dtype.kind in "OTU"
+    fill: object = "" if text else _FILLS.get(key, _fill_of(like))
+    dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
+    array = _joined_array(shape, dtype, fill, readers)
+    attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
+    if dims != own:
+        attrs[OWN_DIMS] = own
+    return xr.Variable((*CELL, *dims), indexing.LazilyIndexedArray(array), attrs)
+
+
+def extra_dims(values: xr.DataArray) -> dict[str, str]:
+    """The extra dims of a variable, by the metric's own names, as the store calls them."""
+    stored = [str(dim) for dim in values.dims if dim not in CELL]
+    return dict(zip(map(str, values.attrs.get(OWN_DIMS, stored)), stored, strict=True))
+
+
+def _union_of(dim: str, parts: Sequence[StorePart], named: Sequence[Mapping[str, str]]) -> list[str]:
+    return union(names_of(part.ds, stored[dim]) for part, stored in zip(parts, named, strict=True))
+
+
+def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken: Collection[str]) -> str:
+    """What a dim is called in the whole: its own name, or with the variable's in front as in a store."""
+    for name in (dim, f"{key}_{dim}"):
+        if name not in coords and name not in taken:
+            coords[name] = np.array(names, dtype=str)
+            return name
+        there = coords.get(name)
+        if isinstance(there, np.ndarray) and there.tolist() == list(names):
+            return name
+    raise QueryError(f"{key}: its dim {dim!r} cannot be joined, both {dim!r} and {key}_{dim} are taken")
+
+
+def names_of(ds: xr.Dataset, dim: str) -> list[str]:
+    """The labels along a dim."""
+    return [str(name) for name in ds[dim].values.tolist()]
+
+
+def union(names: Iterable[Sequence[str]]) -> list[str]:
+    """All labels, each once."""
+    return list(dict.fromkeys(name for several in names for name in several))
+
+
+def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
+    """The place of each label in the whole; -1 for one that is not in it."""
+    at = {name: place for place, name in enumerate(whole)}
+    return np.array([at.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _fill_of(values: xr.DataArray) -> float:
+    """What stands where there is no entry: as the store says, and 0 for counts of old ones."""
+    fill = values.encoding.get("_FillValue", 0.0)
+    return float(fill)
+
+
+Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
+
+
+def _joined_array(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Any:
+    """An array for xarray's lazy indexing; its class is made here, as xarray is imported only where it is used."""
+    from xarray.backends import BackendArray
+    from xarray.core import indexing
+
+    class Joined(BackendArray):
+        def __init__(self) -> None:
+            self.shape, self.dtype = shape, dtype
+
+        def __getitem__(self, key: Any) -> Any:
+            support = indexing.IndexingSupport.OUTER
+            return indexing.explicit_indexing_adapter(key, shape, support, _reader(shape, dtype, fill, readers))
+
+    return Joined()
+
+
+def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Callable[[tuple[Any, ...]], Array]:
+    def read(key: tuple[Any, ...]) -> Array:
+        wanted = [np.atleast_1d(np.arange(size)[one]) for size, one in zip(shape, key, strict=True)]
+        whole = np.full([len(one) for one in wanted], fill, dtype=dtype)
+        for places, values in readers:
+            # Where in the answer, and where in the part, are the labels that are in both.
+            into, out = zip(*(_meet(one, own) for one, own in zip(wanted, places, strict=True)), strict=True)
+            if all(map(len, into)):
+                whole[np.ix_(*into)] = _merge(whole[np.ix_(*into)], values[out].values, fill)
+        scalar = tuple(
+            0 if np.ndim(np.arange(size)[one]) == 0 else slice(None) for size, one in zip(shape, key, strict=True)
+        )
+        return np.asarray(whole[scalar])
+
+    return read
+
+
+def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
+    """Positions among what is wanted, and in the part, of what is in both."""
+    at = np.full(max(int(wanted.max(initial=-1)), int(places.max(initial=-1))) + 1, -1, dtype=np.int64)
+    known = np.flatnonzero(places >= 0)
+    at[places[known]] = known
+    found = at[wanted]
+    return np.flatnonzero(found >= 0), found[found >= 0]
+
+
+def _merge(old: Array, new: Array, fill: object) -> Array:
+    """What a part has; where it has nothing, what stood there from another part."""
+    if old.dtype.kind in "OTU":
+        return np.where(np.asarray(new, dtype=old.dtype) == "", old, np.asarray(new, dtype=old.dtype))
+    nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
+    return np.where(nothing, old, new)
+
+
+STORE = "store"
+"""The coordinate along tracks that says where they come from."""
+
+_SETTINGS = ("task", "convention", "grid", "combine")
+
+
+def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.DataTree:
+    """Stores as one tree.
+
+    Parameters
+    ----------
+    trees : mapping of str to xr.DataTree
+        Opened stores by name.
+    label : bool
+        Put the store's name before its systems, ``2013/KO1``, so that the same system may be in several.
+
+    Returns
+    -------
+    xr.DataTree
+        A group for each name of a group. A cell that no store has is ``not_computed``. Where stores scored the same
+        track against references of different files or durations, the attribute ``references_differ`` says so, and a
+        duration that differs is NaN.
+
+    Raises
+    ------
+    QueryError
+        If groups of the same name differ in task, convention, grid, combination, or in classes that scores depend on,
+        a metric in its version, a track in a coordinate, or if two stores hold the same cell.
+
+    Warns
+    -----
+    MirflowWarning
+        Once for each group, where references may differ, and where only some stores have a metric.
+    """
+    import xarray as xr
+
+    groups: dict[str, dict[str, xr.Dataset]] = {}
+    for store, tree in trees.items():
+        for node in tree.subtree:
+            if "score" in node.data_vars:
+                ds = node.to_dataset()
+                groups.setdefault(node.path.strip("/"), {})[store] = _labelled(ds, store) if label else ds
+    joined = {}
+    for name, parts in groups.items():
+        joined[f"/{name}"] = join_group(name, parts)
+    return xr.DataTree.from_dict(joined)
+
+
+def _labelled(ds: xr.Dataset, store: str) -> xr.Dataset:
+    named = ds.assign_coords(system=[f"{store}/{name}" for name in names_of(ds, "system")])
+    return named.assign_attrs(labelled_cautions(ds.attrs, store))
+
+
+def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
+    """One evaluation of several stores as one dataset; see :func:`join_trees`."""
+    import xarray as xr
+
+    _check_settings(name, given)
+    labels = {dim: union(names_of(ds, dim) for ds in given.values()) for dim in CELL}
+    labels["metric"], left_out = _common_metrics(name, given)
+    parts = [
+        StorePart(store, ds, {dim: places_of(names_of(ds, dim), own) for dim, own in labels.items()})
+        for store, ds in given.items()
+    ]
+    _check_cells(name, parts, labels)
+    coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in labels.items()}
+    for dim in labels:
+        coords |= {key: (dim, values) for key, values in _coordinates(name, parts, dim, labels[dim]).items()}
+    coords.setdefault(STORE, ("track", _origin(parts, len(labels["track"]))))
+    variables: dict[str, Any] = {}
+    for key in parts[0].ds.data_vars:
+        if key in left_out or not all(key in part.ds.data_vars for part in parts):
+            continue
+        if set(parts[0].ds[key].dims) == {"track"}:
+            values = _along_tracks(name, str(key), parts, labels["track"])
+            variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
+        elif set(CELL) <= set(parts[0].ds[key].dims):
+            variables[str(key)] = lazy_variable(str(key), parts, labels, coords, variables)
+    told = {**joined_cautions({store: ds.attrs for store, ds in given.items()}), **_references(name, given)}
+    same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
+    return xr.Dataset(variables, coords, {**same, **told, "stores": ", ".join(given)})
+
+
+def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """What there is to say of references that differ or may do so, which is also warned of."""
+    said = differing_references(given)
+    if not said:
+        return {}
+    hint = "where they differ, score them again with the same references, or ask the stores one by one"
+    warnings.warn(f"group {name!r}: {said}; {hint}", MirflowWarning, stacklevel=5)
+    return {REFERENCES_DIFFER: said}
+
+
+def _check_settings(name: str, given: Mapping[str, xr.Dataset]) -> None:
+    (first, one), *others = given.items()
+    for store, ds in others:
+        for key in _SETTINGS:
+            own, other = str(one.attrs.get(key, "")), str(ds.attrs.get(key, ""))
+            if own != other:
+                raise QueryError(
+                    f"group {name!r}: {key} is {own!r} in {first} and {other!r} in {store}, so that they cannot be "
+                    "opened as one; ask them one by one"
+                )
+    said = differing_classes({store: ds.attrs for store, ds in given.items()})
+    if said:
+        raise QueryError(
+            f"group {name!r}: {said}, so that they cannot be opened as one; score them again by the same classes, or "
+            "ask them one by one"
+        )
+
+
+def _common_metrics(name: str, given: Mapping[str, xr.Dataset]) -> tuple[list[str], Collection[str]]:
+    """The metrics that all stores have, by the same version, and the tables that are left out; a warning names them."""
+    versions: dict[str, dict[str, int]] = {}
+    for store, ds in given.items():
+        own = ds["version"].values.tolist() if "version" in ds.coords else [0] * ds.sizes["metric"]
+        for metric, version in zip(names_of(ds, "metric"), own, strict=True):
+            versions.setdefault(metric, {})[store] = version
+    for metric, found in versions.items():
+        if len(set(found.values())) > 1:
+            told = ", ".join(f"{version} in {store}" for store, version in found.items())
+            raise QueryError(f"group {name!r}: metric {metric!r} has version {told}; run the older pipeline again")
+    common = [metric for metric, found in versions.items() if len(found) == len(given)]
+    tables = _partly_tables(given)
+    partly = [*(metric for metric in versions if metric not in common), *tables.values()]
+    if partly:
+        text = f"group {name!r}: not in all stores and left out: {', '.join(partly)}"
+        warnings.warn(text, MirflowWarning, stacklevel=5)
+    return common, tables
+
+
+def _partly_tables(given: Mapping[str, xr.Dataset]) -> dict[str, str]:
+    """Variables with extra dims that not all stores have over the same ones, with what to call them."""
+    tables = [
+        {str(key): one for key, one in ds.data_vars.items() if set(CELL) < set(one.dims) != {*CELL, "metric"}}
+        for ds in given.values()
+    ]
+    found = {}
+    for key, one in {key: one for own in tables for key, one in own.items()}.items():
+        if not all(key in own and extra_dims(own[key]).keys() == extra_dims(one).keys() for own in tables):
+            found[key] = str(one.attrs.get("metric", key))
+    return found
+
+
+def _check_cells(name: str, parts: Sequence[StorePart], labels: Mapping[str, Sequence[str]]) -> None:
+    """Refuse a cell that two stores hold: which one counts would be chance."""
+    owner = np.full((len(labels["system"]), len(labels["track"])), -1)
+    for number, part in enumerate(parts):
+        held = part.ds["status"].transpose(*CELL).values != Status.not_computed
+        at = np.ix_(part.places["system"], part.places["track"])
+        both = held & (owner[at] >= 0)
+        if both.any():
+            system, track = np.argwhere(both)[0].tolist()
+            one, two = parts[int(owner[at][system, track])].store, part.store
+            cell = f"system {names_of(part.ds, 'system')[system]!r}, track {names_of(part.ds, 'track')[track]!r}"
+            raise QueryError(
+                f"group {name!r}: {cell} is in {one} and in {two} ({int(both.sum())} such cells); give the stores "
+                f"labels, which are put before their systems, as in --label {one} --label {two} or "
+                f"open_store({{{one!r}: ..., {two!r}: ...}}); stores are joined before any systems are chosen"
+            )
+        owner[at] = np.where(held, number, owner[at])
+
+
+def _coordinates(name: str, parts: Sequence[StorePart], dim: str, labels: Sequence[str]) -> dict[str, Array]:
+    """Coordinates along a dim, from all stores that have them."""
+    keys = union(
+        [str(key) for key, one in part.ds.coords.items() if one.dims == (dim,) and key != dim] for part in parts
+    )
+    found = {}
+    for key in keys:
+        entries: list[Any] = [None] * len(labels)
+        for part in parts:
+            if key not in part.ds.coords:
+                continue
+            for place, value in zip(part.places[dim].tolist(), part.ds[key].values.tolist(), strict=True):
+                if place < 0 or value == "" or value != value:
+                    continue
+                if entries[place] is not None and entries[place] != value:
+                    both = f"{entries[place]!r} in one store and {value!r} in {part.store}"
+                    raise QueryError(f"group {name!r}: {dim} {labels[place]!r} has {key} {both}")
+                entries[place] = value
+        found[key] = _column(entries)
+    return found
+
+
+def _column(entries: Sequence[Any]) -> Array:
+    """Values as one array; gaps are NaN among numbers, else empty."""
+    there = {type(value) for value in entries if value is not None}
+    if there and there <= {int, float}:
+        whole = there == {int} and None not in entries
+        return np.array(entries if whole else [np.nan if one is None else float(one) for one in entries])
+    if there == {bool} and None not in entries:
+        return np.array(entries)
+    return np.array(["" if one is None else str(one) for one in entries], dtype=str)
+
+
+def _origin(parts: Sequence[StorePart], count: int) -> Array:
+    """The stores that each track is in."""
+    names: list[list[str]] = [[] for _ in range(count)]
+    for part in parts:
+        for place in part.places["track"].tolist():
+            names[place].append(part.store)
+    return np.array([" + ".join(own) for own in names], dtype=str)
+
+
+def _along_tracks(name: str, key: str, parts: Sequence[StorePart], tracks: Sequence[str]) -> Array:
+    """Values of whole tracks, which all stores that know them have alike, but for durations of references.
+
+    Of a duration that differs nobody can say which one counts: it is NaN, as one that is not known.
+    """
+    found, differing = np.full(len(tracks), np.nan), np.zeros(len(tracks), dtype=bool)
+    for part in parts:
+        places, values = part.places["track"], part.ds[key].values
+        differ = np.abs(found[places] - values) > TOLERANCE
+        if key == DURATION:  # which is 0 where no reference was usable
+            differ &= (found[places] > 0) & (values > 0)
+        if differ.any() and key != DURATION:
+            track = tracks[int(places[np.flatnonzero(differ)[0]])]
+            raise QueryError(f"group {name!r}: track {track!r} has another {key} in {part.store}")
+        differing[places] |= differ
+        found[places] = np.fmax(found[places], values)
+    found[differing] = np.nan
+    return found

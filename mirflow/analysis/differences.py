@@ -1,0 +1,736 @@
+"""The difference of two sets of scores, cell by cell: stores, their groups, and published tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from ..cells import SCORED
+from ..errors import QueryError, UnknownNameError
+from ..ragged import Bool, Float, Int
+from .scoreboard import Loaded, Scoreboard, from_dataset, read_store
+from .selection import Names, bare_name, find_labels, find_metrics, find_single
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..published.scores import PublishedScores
+
+__all__ = [
+    "ComparedScores",
+    "Difference",
+    "compare_sides",
+    "diff",
+    "differences",
+    "sides_of",
+]
+
+Comparable: TypeAlias = "str | Path | xr.Dataset | xr.DataTree"
+
+IMPORTED = "imported"
+"""Attribute of a group whose scores come from a table: what the mapping calls itself."""
+PRINTED_STEP = "printed_step"
+"""Attribute of a group: for each metric the smallest difference that the printed digits of a table show."""
+MAPPING_SUFFIXES = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class ComparedScores:
+    """One of two evaluations that are compared.
+
+    Parameters
+    ----------
+    label : str
+        What messages and tables call it.
+    group : str
+        Name of the evaluation; empty for a dataset.
+    board : Scoreboard
+    """
+
+    label: str
+    group: str
+    board: Scoreboard
+    printed_step: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def is_table(self) -> bool:
+        """Whether the scores come from a table, which says little about how they came about."""
+        return IMPORTED in self.board.attrs
+
+
+def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, ComparedScores]:
+    """Every evaluation of a store, tree or mapping file, or the only one of a dataset, by name.
+
+    Parameters
+    ----------
+    given : path, xr.DataTree or xr.Dataset
+        A path may name a group behind a colon: ``stores/x.zarr:chord``.
+    root : path or None
+        Where the patterns of a mapping file start, instead of what it says.
+
+    Raises
+    ------
+    UnknownNameError
+        If it has no such group.
+    QueryError
+        If it has no scores at all.
+    """
+    label, boards, wanted = _boards(given, root)
+    if wanted is not None:
+        if wanted not in boards:
+            raise UnknownNameError(f"group of {label}", wanted, boards)
+        boards = {wanted: boards[wanted]}
+    if not boards:
+        raise QueryError(f"{label}: has no scores")
+    return {
+        name: ComparedScores(f"{label}:{name}" if name else label, name, board, _steps(board))
+        for name, board in boards.items()
+    }
+
+
+def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, Scoreboard], str | None]:
+    """What it is called, its evaluations, and the one that its name asks for."""
+    if not isinstance(given, str | Path):
+        return _labelled(given)
+    path, group = split_group(given)
+    if path.suffix.lower() in MAPPING_SUFFIXES:
+        from ..published.scores import read_published
+
+        published = read_published(path, root=root)
+        return str(path), {one.name: board_of(one, published.name) for one in published.groups}, group
+    return str(path), read_store(path), group
+
+
+def split_group(given: str | Path) -> tuple[Path, str | None]:
+    """A path, and the group behind its last colon, unless there is a file of the whole name.
+
+    Examples
+    --------
+    >>> path, group = split_group("stores/x.zarr:chord")
+    >>> path.as_posix(), group
+    ('stores/x.zarr', 'chord')
+    """
+    text = str(given)
+    before, colon, group = text.rpartition(":")
+    if Path(text).exists() or not (colon and before and group.isidentifier()):
+        return Path(text), None
+    return Path(before), group
+
+
+def _labelled(given: xr.Dataset | xr.DataTree) -> tuple[str, dict[str, Scoreboard], None]:
+    import xarray as xr
+
+    if isinstance(given, xr.Dataset):
+        return "dataset", {"": from_dataset(given)}, None
+    nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
+    return str(given.name or "tree"), {name: from_dataset(node.to_dataset()) for name, node in nodes.items()}, None
+
+
+def board_of(scores: PublishedScores, origin: str) -> Scoreboard:
+    """The scores of a table as questions want them.
+
+    Parameters
+    ----------
+    scores : PublishedScores
+    origin : str
+        What the mapping calls itself.
+    """
+
+    def load(systems: Sequence[int]) -> Loaded:
+        chosen = list(systems)
+        unknown = np.full(len(scores.tracks), np.nan)
+        return scores.score[chosen], scores.weight[chosen], scores.status[chosen], unknown
+
+    coords = {
+        "system": {},
+        "track": {name: np.array(values) for name, values in scores.track_coords.items()},
+        "metric": {name: np.array(values) for name, values in scores.metric_coords.items()},
+    }
+    names = (list(scores.systems), list(scores.tracks), list(scores.measures))
+    return Scoreboard(
+        *names, coords, attrs_of(scores, origin), load, {}, lambda: np.array(scores.message, dtype=np.str_)
+    )
+
+
+def attrs_of(scores: PublishedScores, origin: str) -> dict[str, Any]:
+    """What a group that holds the scores of a table says of itself."""
+    told = {name: value for name, value in (("task", scores.task), ("convention", scores.convention)) if value}
+    parameters = {name: dict(values) for name, values in scores.parameters.items() if values}
+    return {**told, "parameters": parameters, IMPORTED: origin, PRINTED_STEP: dict(scores.printed_step)}
+
+
+def _steps(board: Scoreboard) -> Mapping[str, float]:
+    steps = board.attrs.get(PRINTED_STEP, {})
+    return {str(name): float(step) for name, step in steps.items()} if isinstance(steps, Mapping) else {}
+
+
+# Times, texts that say the same as other attributes, and what differs from machine to machine without meaning anything.
+_SKIPPED = frozenset({"created", "coordinates", "signatures", "parameters", "root", "mapping", IMPORTED, PRINTED_STEP})
+
+
+MetricPairs = Sequence[tuple[str, str]]
+"""Metrics of a, each with that of b that it is compared with."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One thing that differs; a side that does not have it says nothing.
+
+    Examples
+    --------
+    >>> Setting("convention", "mir_eval", "mirex2013").name
+    'convention'
+    """
+
+    name: str
+    a: str
+    b: str
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """In how many of the cells that both sides scored the files differ.
+
+    Parameters
+    ----------
+    reference, estimate : int
+        Cells whose reference (estimate) had other bytes.
+    cells : int
+        Cells of which both sides say what they scored.
+    """
+
+    reference: int
+    estimate: int
+    cells: int
+
+
+def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
+    """What differs in the attributes of two evaluations, and in the versions and parameters of the metrics compared.
+
+    A table says little of itself: beside one, only what both sides say can differ.
+    """
+    return [*_differing(a, b, *(dict(_attributes(one.board)) for one in (a, b))), *of_metrics(a, b, pairs)]
+
+
+def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
+    """What differs in the versions, units and parameters of metrics of a and those of b."""
+    return _differing(a, b, *(dict(_of_metrics(side.board, pairs, place)) for place, side in enumerate((a, b))))
+
+
+def label_of(pair: tuple[str, str]) -> str:
+    """What a metric of a and the one of b that it is compared with are called together.
+
+    Examples
+    --------
+    >>> label_of(("f_measure", "f_measure")), label_of(("f_measure", "f_measure@0.05"))
+    ('f_measure', 'f_measure=f_measure@0.05')
+    """
+    return pair[0] if pair[0] == pair[1] else "=".join(pair)
+
+
+def _differing(
+    a: ComparedScores, b: ComparedScores, left: Mapping[str, str], right: Mapping[str, str]
+) -> list[Setting]:
+    tables = a.is_table or b.is_table
+    names = [name for name in dict.fromkeys([*left, *right]) if not tables or (name in left and name in right)]
+    pairs = ((name, left.get(name, ""), right.get(name, "")) for name in names)
+    return [Setting(*_shown(*pair)) for pair in pairs if pair[1] != pair[2]]
+
+
+def _attributes(board: Scoreboard) -> Iterator[tuple[str, str]]:
+    for name, value in board.attrs.items():
+        if name in _SKIPPED:
+            continue
+        if isinstance(value, Mapping):
+            yield from ((f"{name}.{key}", _text(one)) for key, one in value.items())
+        else:
+            yield name, _text(value)
+
+
+def _of_metrics(board: Scoreboard, pairs: MetricPairs, side: int) -> Iterator[tuple[str, str]]:
+    """Versions and parameters of the metrics of one side, under the names of the pairs; the units of pairs by hand."""
+    place = {name: at for at, name in enumerate(board.metrics)}
+    version = board.coords["metric"].get("version")
+    parameters = board.attrs.get("parameters", {})
+    for pair in pairs:
+        metric, label = pair[side], label_of(pair)
+        if version is not None:
+            yield f"version of {label}", _text(version[place[metric]])
+        if pair[0] != pair[1]:
+            yield f"unit of {label}", board.texts("unit")[place[metric]] or "none"
+        for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
+            yield f"{name} of {label}", _text(value)
+
+
+def _text(value: Any) -> str:
+    """A value as text; a list by lines, of which the first that differs is shown."""
+    if isinstance(value, list):
+        return "\n".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _shown(name: str, a: str, b: str) -> tuple[str, str, str]:
+    """Long texts, such as pipelines, by their first line that differs."""
+    if "\n" not in a + b:
+        return name, a, b
+    mine, others = a.splitlines(), b.splitlines()
+    first = next((at for at, (one, two) in enumerate(zip(mine, others, strict=False)) if one != two), None)
+    at = min(len(mine), len(others)) if first is None else first
+    return f"{name}, line {at + 1}", "".join(mine[at : at + 1]).strip(), "".join(others[at : at + 1]).strip()
+
+
+def differing_inputs(
+    a: ComparedScores, b: ComparedScores, systems: Sequence[str], tracks: Sequence[str]
+) -> Inputs | None:
+    """How many cells were scored from other files; None where a side does not say from which."""
+    if a.is_table or b.is_table:
+        return None
+    left, right = (_digests(one.board, systems, tracks) for one in (a, b))
+    cells = reference = estimate = 0
+    for mine, others in zip(left, right, strict=True):
+        if mine and others:
+            cells += 1
+            (ref_a, _, est_a), (ref_b, _, est_b) = mine.partition(":"), others.partition(":")
+            reference += ref_a != ref_b
+            estimate += est_a != est_b
+    return Inputs(reference, estimate, cells) if cells else None
+
+
+def _digests(board: Scoreboard, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
+    """Digests of what was scored, cell by cell."""
+    whole = np.broadcast_to(board.digests(), (len(board.systems), len(board.tracks)))
+    rows = [board.systems.index(name) for name in systems]
+    place = {name: at for at, name in enumerate(board.tracks)}
+    columns = [place[name] for name in tracks]
+    return [str(one) for one in whole[np.ix_(rows, columns)].ravel().tolist()]
+
+
+LEAST_TOLERANCE = 1e-9
+"""What two scores may differ by and still agree where no digits were printed: the rounding of another order of sums."""
+_SIDES = ("a", "b")
+Pairs = Mapping[str, str] | None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Two evaluations side by side, over what both have.
+
+    Parameters
+    ----------
+    sides : (ComparedScores, ComparedScores)
+        a and b.
+    systems, tracks, metrics : list of str
+        What both have, in a's order; a metric is called ``A=B`` where a's A was paired with b's B.
+    units : list of str
+        Of the metrics; empty for ratios.
+    orientations : list of str
+        Of the metrics: whether ``higher`` or ``lower`` values are better, or ``none``.
+    scores : (float64, float64), each (systems, tracks, metrics)
+        NaN where a side has no score.
+    tolerance : float64 (metrics,)
+        Up to which scores agree.
+    only : mapping of str to (list of str, list of str)
+        Systems, tracks and metrics that only a, or only b has.
+    settings : list of Setting
+        What the two sides say differently of themselves.
+    inputs : Inputs or None
+        How many cells were scored from other files; None where a side does not say from which.
+    akin : list of (str, str, str)
+        Metrics of one name that are not compared as their parameters differ: a's, b's, and how they differ.
+    """
+
+    sides: tuple[ComparedScores, ComparedScores]
+    systems: list[str]
+    tracks: list[str]
+    metrics: list[str]
+    units: list[str]
+    orientations: list[str]
+    scores: tuple[Float, Float]
+    tolerance: Float
+    only: Mapping[str, tuple[list[str], list[str]]]
+    settings: list[Setting]
+    inputs: Inputs | None
+    akin: list[tuple[str, str, str]]
+
+    @property
+    def both(self) -> Bool:
+        """The cells that have a score on both sides: bool (systems, tracks, metrics)."""
+        return ~np.isnan(self.scores[0]) & ~np.isnan(self.scores[1])
+
+    @property
+    def change(self) -> Float:
+        """a - b, also 0 where both are the same infinity, NaN without a score: float64 (systems, tracks, metrics)."""
+        a, b = self.scores
+        return np.subtract(a, b, out=np.zeros_like(a), where=a != b)
+
+    @property
+    def relative(self) -> Float:
+        """``|a - b| / ((|a| + |b|) / 2)``, 0 where both are equal: float64 (systems, tracks, metrics)."""
+        middle = (np.abs(self.scores[0]) + np.abs(self.scores[1])) / 2
+        change: Float = np.abs(self.change)
+        # Towards infinity the ratio goes to 2; NaN stays NaN.
+        out = np.where(np.isinf(middle) & (change != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
+        return np.divide(change, middle, out=out, where=np.isfinite(middle) & (middle != 0))
+
+    @property
+    def agreeing(self) -> Bool:
+        """The cells that agree to the tolerance: bool (systems, tracks, metrics)."""
+        return np.abs(self.change) <= self.tolerance
+
+    @property
+    def n(self) -> Int:
+        """How many cells are compared: int64 (metrics,)."""
+        return np.asarray(self.both.sum(axis=(0, 1)))
+
+    @property
+    def n_agreeing(self) -> Int:
+        """How many of them agree: int64 (metrics,)."""
+        return np.asarray(self.agreeing.sum(axis=(0, 1)))
+
+    @property
+    def missing(self) -> tuple[Int, Int]:
+        """How many cells only the other side has a score of, for a and for b: int64 (metrics,)."""
+        has_a, has_b = (~np.isnan(one) for one in self.scores)
+        return (~has_a & has_b).sum(axis=(0, 1)), (has_a & ~has_b).sum(axis=(0, 1))
+
+    @property
+    def mean_relative(self) -> Float:
+        """Average relative change of the mir_eval paper: float64 (metrics,), NaN where nothing is compared."""
+        return _mean(self.relative, self.both)
+
+    @property
+    def mean_absolute(self) -> Float:
+        """Mean absolute difference: float64 (metrics,), NaN where nothing is compared."""
+        return _mean(np.abs(self.change), self.both)
+
+    @property
+    def largest(self) -> Float:
+        """Largest absolute difference: float64 (metrics,), NaN where nothing is compared."""
+        whole = np.where(self.both, np.abs(self.change), 0.0).max(axis=(0, 1), initial=0.0)
+        return np.where(self.n > 0, whole, np.nan)
+
+    @property
+    def largest_loss(self) -> Float:
+        """By how much b is worse than a at most, 0 where it never is: float64 (metrics,), NaN without a comparison."""
+        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(one, 0.0) for one in self.orientations])
+        with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
+            loss = self.change * signs
+        whole = np.where(self.both & ~np.isnan(loss), loss, 0.0).max(axis=(0, 1), initial=0.0)
+        return np.where(self.n > 0, whole, np.nan)
+
+    def worst(self, most: int) -> list[tuple[int, int, int]]:
+        """For each metric the cells that do not agree and differ most, at most so many: (system, track, metric)."""
+        found: list[tuple[int, int, int]] = []
+        apart = np.where(self.both & ~self.agreeing, np.abs(self.change), 0.0)
+        for metric in range(len(self.metrics)):
+            flat = apart[..., metric].ravel()
+            # Stable, so that of equal differences the first cells come first.
+            order = np.argsort(-flat, kind="stable")[:most]
+            cells = (divmod(int(at), len(self.tracks)) for at in order[flat[order] > 0])
+            found += [(system, track, metric) for system, track in cells]
+        return found
+
+    def exceeds(self, most: float | None = None, *, worse: bool = False) -> list[str]:
+        """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
+
+        Parameters
+        ----------
+        most : float or None
+            In the unit of each metric; None: its tolerance.
+        worse : bool
+            Only where b is worse than a, or has no score where a has one. Metrics of which neither high nor low values
+            are better are never worse.
+        """
+        alone = (self.missing[1] if worse else self.missing[0] + self.missing[1]) > 0
+        limit = self.tolerance if most is None else most
+        # Written so that NaN, which is no small difference, counts as too large.
+        far = ~((self.largest_loss if worse else self.largest) <= limit) | alone
+        if worse:
+            far &= np.array([one != "none" for one in self.orientations], dtype=np.bool_)
+        return [name for name, one in zip(self.metrics, far.tolist(), strict=True) if one]
+
+    def to_dataset(self) -> xr.Dataset:
+        """The difference as labelled arrays; see :func:`mirflow.diff`."""
+        import xarray as xr
+
+        cell, metric = ("system", "track", "metric"), ("metric",)
+        a, b = self.sides
+        missing_a, missing_b = self.missing
+        variables = {
+            "a": (cell, self.scores[0], {"long_name": f"score in {a.label}"}),
+            "b": (cell, self.scores[1], {"long_name": f"score in {b.label}"}),
+            "difference": (cell, self.change, {"long_name": "a - b"}),
+            "relative_change": (metric, self.mean_relative, {"long_name": "mean of |a - b| / ((|a| + |b|) / 2)"}),
+            "mean_difference": (metric, self.mean_absolute, {"long_name": "mean of |a - b|"}),
+            "max_difference": (metric, self.largest, {"long_name": "largest |a - b|"}),
+            "n": (metric, self.n, {"long_name": "number of cells compared"}),
+            "n_agreeing": (metric, self.n_agreeing, {"long_name": "number of cells that agree to the tolerance"}),
+            "missing_a": (metric, missing_a, {"long_name": "number of cells that only b has a score of"}),
+            "missing_b": (metric, missing_b, {"long_name": "number of cells that only a has a score of"}),
+            "setting_a": ("setting", np.array([one.a for one in self.settings], dtype=str)),
+            "setting_b": ("setting", np.array([one.b for one in self.settings], dtype=str)),
+        }
+        coords = {
+            "system": np.array(self.systems, dtype=str),
+            "track": np.array(self.tracks, dtype=str),
+            "metric": np.array(self.metrics, dtype=str),
+            "setting": np.array([one.name for one in self.settings], dtype=str),
+            "unit": ("metric", np.array(self.units, dtype=str)),
+            "tolerance": ("metric", self.tolerance),
+        }
+        only = {
+            f"{what}_only_in_{side}": names
+            for what, pair in self.only.items()
+            for side, names in zip(_SIDES, pair, strict=True)
+        }
+        return xr.Dataset(variables, coords, {"a": a.label, "b": b.label, **only})
+
+
+def compare_sides(
+    a: ComparedScores,
+    b: ComparedScores,
+    metric: Names = None,
+    system: Names = None,
+    track: Names = None,
+    tolerance: float | None = None,
+    pair: Pairs = None,
+) -> Difference:
+    """Two evaluations side by side; systems and tracks are matched by name, metrics by name and parameters.
+
+    Parameters
+    ----------
+    a, b : ComparedScores
+    metric, system, track : str, sequence of str or None
+        Only these; None: all that both have.
+    tolerance : float or None
+        Up to which scores agree; None: half of the last printed digit where a side is a table, at least 1e-9.
+    pair : mapping of str to str or None
+        Metrics of a and the one of b that each is compared with, whatever their names; then no others are compared
+        unless `metric` names some.
+
+    Raises
+    ------
+    QueryError
+        If they have no system, no track or no metric in common, or a name to pair stands for several metrics.
+    UnknownNameError
+        For a name that one of them does not have, with a suggestion.
+    """
+    asked = {"system": system, "track": track, "metric": metric}
+    chosen = [{dim: _chosen(one, dim, asked[dim]) for dim in asked} for one in (a, b)]
+    common: dict[str, list[str]] = {}
+    only: dict[str, tuple[list[str], list[str]]] = {}
+    akin: list[tuple[str, str, str]] = []
+    by_hand = [(_single(a, mine), _single(b, other)) for mine, other in (pair or {}).items()]
+    for dim in asked:
+        mine, others = chosen[0][dim], chosen[1][dim]
+        common[dim] = [name for name in mine if name in set(others)]
+        only[f"{dim}s"] = ([n for n in mine if n not in set(others)], [n for n in others if n not in set(mine)])
+        if dim == "metric":
+            akin = [] if by_hand else _akin(a, b, only["metrics"])
+        if not common[dim] and not (dim == "metric" and by_hand):
+            raise QueryError(
+                f"{a.label} and {b.label} have no {dim} in common: {_few(mine)}; {_few(others)}{_hint(akin)}"
+            )
+    same = [] if by_hand and metric is None else [(name, name) for name in common["metric"]]
+    pairs = list(dict.fromkeys([*by_hand, *same]))
+    cells = (common["system"], common["track"])
+    scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
+    places = [a.board.metrics.index(one) for one, _ in pairs]
+    units, ways = ([a.board.texts(name)[place] for place in places] for name in ("unit", "orientation"))
+    limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
+    for place, own in enumerate(zip(*by_hand, strict=True)):
+        only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
+    labels = [label_of(one) for one in pairs]
+    said = differing_settings(a, b, pairs), differing_inputs(a, b, *cells)
+    return Difference((a, b), *cells, labels, units, ways, scores, limits, only, *said, akin)
+
+
+def _single(side: ComparedScores, name: str) -> str:
+    """The only metric that a name stands for."""
+    return side.board.metrics[find_single(side.board, name)]
+
+
+def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]]) -> list[tuple[str, str, str]]:
+    """Metrics of the same name but for their parameters, of which each side has one that the other has not."""
+    found = []
+    for mine in only[0]:
+        others = [other for other in only[1] if bare_name(other) == bare_name(mine)]
+        found += [(mine, other, said) for other in others if (said := _parameters_apart(a, b, (mine, other)))]
+    return found
+
+
+def _parameters_apart(a: ComparedScores, b: ComparedScores, pair: tuple[str, str]) -> str:
+    """What differs in the parameters of two metrics: ``matching (optimal, greedy)``."""
+    found = [one for one in of_metrics(a, b, [pair]) if not one.name.startswith(("version of ", "unit of "))]
+    told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not said'}, {one.b or 'not said'})" for one in found)
+    return ", ".join(told)
+
+
+def _hint(akin: Sequence[tuple[str, str, str]]) -> str:
+    """Which metrics could be paired by hand."""
+    if not akin:
+        return ""
+    mine, other, said = akin[0]
+    return f". {mine} and {other} differ in {said}: to compare them all the same, pair them (--pair '{mine}={other}')"
+
+
+def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:
+    """The names of a side that are asked for."""
+    places = find_metrics(side.board, names) if dim == "metric" else find_labels(side.board, dim, names)
+    return [side.board.names(dim)[place] for place in places]
+
+
+def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
+    """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
+    board = side.board
+    known = ({name: place for place, name in enumerate(board.names(dim))} for dim in ("system", "track", "metric"))
+    systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
+    score, _, status, _ = board.load(systems)
+    scored = np.isin(status, [int(one) for one in SCORED])
+    return np.where(scored[:, tracks, np.newaxis], score[:, tracks][..., metrics], np.nan)
+
+
+def _tolerance(a: ComparedScores, b: ComparedScores, pair: tuple[str, str], tolerance: float | None) -> float:
+    if tolerance is not None:
+        return tolerance
+    step = max(a.printed_step.get(pair[0], 0.0), b.printed_step.get(pair[1], 0.0))
+    # A score halfway between two printed ones is a little farther from either than half a step: binary fractions.
+    return max(step / 2 * (1 + 1e-6), LEAST_TOLERANCE)
+
+
+def _mean(values: Float, included: Bool) -> Float:
+    count = included.sum(axis=(0, 1))
+    total = np.where(included, values, 0.0).sum(axis=(0, 1))
+    mean: Float = np.divide(total, count, out=np.full(len(count), np.nan), where=count > 0)
+    return mean
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+
+
+Pairing = list[tuple[ComparedScores, ComparedScores]]
+
+
+def differences(
+    a: Comparable,
+    b: Comparable,
+    *,
+    metric: Names = None,
+    system: Names = None,
+    track: Names = None,
+    tolerance: float | None = None,
+    pair: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
+) -> tuple[list[Difference], tuple[list[str], list[str]]]:
+    """The differences of all evaluations that two sides have in common.
+
+    Parameters
+    ----------
+    a, b : path, xr.DataTree or xr.Dataset
+        A store, one evaluation of a store (``path:group``), a mapping file (.yaml), or what is open already.
+    metric, system, track, tolerance, pair
+        See :func:`compare_sides`.
+    root : path or None
+        Where the patterns of mapping files start, instead of what these say.
+
+    Returns
+    -------
+    list of Difference
+    (list of str, list of str)
+        The evaluations that only a, or only b has.
+
+    Raises
+    ------
+    QueryError
+        If they have nothing in common.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    sides = sides_of(a, root), sides_of(b, root)
+    pairs = _pairs(*sides)
+    used = [{both[place].group for both in pairs} for place in (0, 1)]
+    left = tuple([name for name in groups if name not in used[place]] for place, groups in enumerate(sides))
+    return [compare_sides(*both, metric, system, track, tolerance, pair) for both in pairs], (left[0], left[1])
+
+
+def _pairs(left: Mapping[str, ComparedScores], right: Mapping[str, ComparedScores]) -> Pairing:
+    """Evaluations of the same name; where each side has, or was asked for, only one, these two."""
+    if len(left) == len(right) == 1:
+        return [(next(iter(left.values())), next(iter(right.values())))]
+    pairs = [(side, right[name]) for name, side in left.items() if name in right]
+    if not pairs:
+        raise QueryError(
+            f"no evaluation stands on both sides: {', '.join(left)}; {', '.join(right)}; "
+            "name those to compare behind a colon, as in stores/x.zarr:chord"
+        )
+    return pairs
+
+
+def diff(
+    a: Comparable,
+    b: Comparable,
+    *,
+    metric: Names = None,
+    system: Names = None,
+    track: Names = None,
+    tolerance: float | None = None,
+    pair: Mapping[str, str] | None = None,
+    root: str | Path | None = None,
+) -> xr.Dataset:
+    """How far two evaluations are from each other.
+
+    Parameters
+    ----------
+    a, b : path, xr.DataTree or xr.Dataset
+        A store, one evaluation of a store (``path:group``), a mapping file (.yaml) that describes published tables, or
+        what is open already. Systems and tracks are matched by name, metrics by name and parameters.
+    metric, system, track : str, sequence of str or None
+        Only these; None: all that both have.
+    tolerance : float or None
+        Up to which scores agree; None: half of the last printed digit of a published table, at least 1e-9.
+    pair : mapping of str to str or None
+        Metrics of a and the one of b that each is compared with, ``{"f_measure": "f_measure(matching=greedy)"}``; then
+        no others are compared unless `metric` names some. Such a metric is called ``A=B``.
+    root : path or None
+        Where the patterns of mapping files start, instead of what these say.
+
+    Returns
+    -------
+    xr.Dataset
+        ``a``, ``b`` and ``difference`` (a - b) float64 over (system, track, metric), NaN where a side has no score;
+        over metric ``relative_change`` (the average of ``|a - b| / ((|a| + |b|) / 2)``, 0 where both are 0: section 4
+        of Raffel et al., mir_eval, ISMIR 2014), ``mean_difference``, ``max_difference``, ``n`` and ``n_agreeing``,
+        ``missing_a`` and ``missing_b``; ``setting_a`` and ``setting_b`` over what differs in the settings. Attributes
+        name what only one side has.
+
+    Raises
+    ------
+    QueryError
+        If the sides have several evaluations in common, or none.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+
+    Examples
+    --------
+    >>> import xarray as xr
+    >>> def scores(value):
+    ...     names = {"system": ["A"], "track": ["x", "y"], "metric": ["majmin"]}
+    ...     about = {"aggregates": "mean", "standard_aggregate": "mean", "orientation": "higher", "unit": ""}
+    ...     cells = (("system", "track", "metric"), [[[1.0], [value]]])
+    ...     variables = {"score": cells, "weight": cells, "status": (("system", "track"), [[1, 1]])}
+    ...     return xr.Dataset(variables, names | {name: ("metric", [one]) for name, one in about.items()})
+    >>> found = diff(scores(0.75), scores(0.25))
+    >>> found["relative_change"].item(), found["max_difference"].item(), found["n_agreeing"].item()
+    (0.5, 0.5, 1)
+    """
+    chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
+    found, _ = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
+    if len(found) > 1:
+        names = ", ".join(one.sides[0].group for one in found)
+        raise QueryError(f"several evaluations stand on both sides: {names}; name one, as in stores/x.zarr:chord")
+    return found[0].to_dataset()

@@ -1,0 +1,284 @@
+"""Metrics with extra dims along these dims, within each track: a mean, a median, or one label."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+import numpy as np
+
+from ..errors import QueryError, UnknownNameError
+from ..metrics.base import Measure, describe
+from ..ragged import Float
+from .aggregates import table_aggregates
+from .scoreboard import ANNOTATOR, Array, Loaded, Scoreboard, Sibling, Systems
+from .selection import Question, as_names, explain_dims, find_measures, split_names
+
+
+def _sum(values: Float) -> Float:
+    there = ~np.isnan(values)
+    with np.errstate(invalid="ignore"):  # of both infinities there is no sum, and NaN says so
+        total = np.where(there, values, 0.0).sum(axis=0)
+    return np.where(there.any(axis=0), total, np.nan)
+
+
+def _mean(values: Float) -> Float:
+    count = (~np.isnan(values)).sum(axis=0)
+    return np.asarray(_sum(values) / np.maximum(count, 1))
+
+
+def _median(values: Float) -> Float:
+    if not len(values):
+        return np.full(values.shape[1:], np.nan)
+    ordered, count = np.sort(values, axis=0), (~np.isnan(values)).sum(axis=0, keepdims=True)
+    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=0)
+    high = np.take_along_axis(ordered, np.minimum(count // 2, len(values) - 1), axis=0)
+    with np.errstate(invalid="ignore"):
+        middle = (low + high)[0] / 2
+    return np.asarray(middle)
+
+
+def _least(values: Float) -> Float:
+    return np.asarray(np.fmin.reduce(values, axis=0, initial=np.nan))
+
+
+def _most(values: Float) -> Float:
+    return np.asarray(np.fmax.reduce(values, axis=0, initial=np.nan))
+
+
+REDUCTIONS: Mapping[str, Callable[[Float], Float]] = MappingProxyType(
+    {"mean": _mean, "median": _median, "sum": _sum, "min": _least, "max": _most}
+)
+"""What can be done along a dim; what has no value is left out, and of nothing there is none."""
+
+
+def reduce_along(values: Float, axis: int, how: str) -> Float:
+    """One reduction along an axis; NaN stands for no value and is left out.
+
+    Parameters
+    ----------
+    values : float64
+    axis : int
+    how : str
+        A name of :data:`REDUCTIONS`.
+
+    Returns
+    -------
+    float64, with one axis less
+        NaN where there is no value.
+
+    Examples
+    --------
+    >>> values = np.array([[1.0, 2.0, np.nan], [np.nan, np.nan, np.nan]])
+    >>> [reduce_along(values, 1, how).tolist() for how in ("mean", "median", "sum", "max")]
+    [[1.5, nan], [1.5, nan], [3.0, nan], [2.0, nan]]
+    """
+    return REDUCTIONS[how](np.moveaxis(values, axis, 0))
+
+
+def check_over(metric: str, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> None:
+    """Refuse dims that a metric does not have, and what is neither a reduction nor a label.
+
+    Parameters
+    ----------
+    metric : str
+    labels : mapping of str to sequence of str
+        The labels along each dim.
+    over : mapping of str to str
+
+    Raises
+    ------
+    QueryError
+        If there are no dims at all.
+    UnknownNameError
+        With a suggestion.
+    """
+    for dim, how in over.items():
+        if not labels:
+            raise QueryError(f"over {dim!r}: metric {metric!r} is one number for each track, and has no dims to reduce")
+        if dim not in labels:
+            raise UnknownNameError(f"dim of {metric}", dim, labels)
+        if how not in REDUCTIONS and how not in labels[dim]:
+            raise UnknownNameError(f"reduction or {dim}", how, [*REDUCTIONS, *labels[dim]])
+
+
+def reduce_over(values: Float, labels: Mapping[str, Sequence[str]], over: Mapping[str, str]) -> Float:
+    """Reductions along some dims, or the choice of one label, one after the other.
+
+    Parameters
+    ----------
+    values : float64 (tracks, dims)
+    labels : mapping of str to sequence of str
+        The dims after the first, with their labels.
+    over : mapping of str to str
+        In the order of the reductions. What names a reduction is one, even if a label is called so too.
+    """
+    left = list(labels)
+    for dim, how in over.items():
+        place = left.index(dim)
+        if how in REDUCTIONS:
+            values = reduce_along(values, place + 1, how)
+        else:
+            values = np.asarray(values.take(list(labels[dim]).index(how), axis=place + 1))
+        left.pop(place)
+    return values
+
+
+TRACKS = 256
+"""How many tracks are read at a time: dense values are large."""
+OWN_DIMS = "own_dims"
+"""The attribute of a variable that keeps the metric's own names of its dims, where it had to rename them."""
+
+
+def own_dims(sibling: Sibling) -> dict[str, str]:
+    """The metric's own names of the dims of a variable."""
+    # A dim whose labels differ from another variable's is stored with the variable's name in front.
+    dims = sibling.dims[2:]
+    return dict(zip(dims, map(str, sibling.attrs.get(OWN_DIMS, dims)), strict=True))
+
+
+def over_of(sibling: Sibling, metric: str, question: Question) -> dict[str, str]:
+    """The reductions and choices within each track, by the dims of the variable.
+
+    Raises
+    ------
+    UnknownNameError
+        For a dim that the metric does not have, and for what is neither a reduction nor a label along it.
+    """
+    renamed = {own: dim for dim, own in own_dims(sibling).items()}
+    over = {renamed.get(dim, dim): how for dim, how in (question.over or {}).items()}
+    check_over(metric, dict(zip(sibling.dims[2:], sibling.labels(), strict=True)), over)
+    return over
+
+
+def say_over(over: Mapping[str, str]) -> str:
+    """What was done within each track, as text."""
+    return ", ".join(f"{dim}={how}" for dim, how in over.items())
+
+
+def derive(board: Scoreboard, question: Question) -> tuple[Scoreboard, Question]:
+    """A board on which the metrics that are one number a track by ``over`` lie with all others, and the question to it.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    question : Question
+
+    Returns
+    -------
+    board : Scoreboard
+        The same one where nothing is reduced.
+    question : Question
+        Without ``over`` if that was used.
+
+    Raises
+    ------
+    QueryError
+        For a metric of which dims are left, and for annotators.
+    UnknownNameError
+        For a dim or a label that is not there, with a suggestion.
+    """
+    if not question.over or question.metric is None:
+        return board, question
+    numbers, variables = split_names(board, question.metric, exact=question.exact)
+    if not variables:
+        return board, question
+    measures = find_measures(board)
+    overs = {one: over_of(board.siblings[one], str(measures[one]), question) for one in variables}
+    for variable, over in overs.items():
+        if len(over) < len(board.siblings[variable].dims[2:]):
+            own = own_dims(board.siblings[variable])
+            raise QueryError(explain_dims(board, variable, [own[dim] for dim in over]))
+        if measures[variable].metric.nominal:
+            raise QueryError(refuse_nominal(measures[variable]))
+    refuse_annotators(board, question, str(measures[variables[0]]))
+    names = [str(measures[variable]) for variable in variables]
+    coords = {**board.coords, "metric": _coords(board, [measures[variable] for variable in variables])}
+    attrs = {**board.attrs, "over": say_over(question.over)}
+    derived = replace(
+        board,
+        metrics=[*board.metrics, *names],
+        coords=coords,
+        attrs=attrs,
+        load=lambda systems: _load(board, overs, systems),
+        siblings={name: one for name, one in board.siblings.items() if name not in overs},
+    )
+    return derived, replace(question, metric=[*numbers, *names], over=None)
+
+
+def refuse_annotators(board: Scoreboard, question: Question, metric: str) -> None:
+    """Refuse annotators, for whom only scores are kept.
+
+    Raises
+    ------
+    QueryError
+        If the question is about them.
+    """
+    asked = question.annotator is not None or ANNOTATOR in (as_names(question.by) or [])
+    if asked and ANNOTATOR not in board.coords["track"]:
+        raise QueryError(
+            f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"
+        )
+
+
+def refuse_nominal(measure: Measure) -> str:
+    """Why numbers that are names have no figure over tracks."""
+    return (
+        f"metric {str(measure)!r}: its numbers are names ({measure.metric.summary}), which have no sum and no mean; "
+        "list them by track (by, --by track)"
+    )
+
+
+def _coords(board: Scoreboard, measures: Sequence[Measure]) -> dict[str, Array]:
+    """The coordinates of the metrics, with those of some more."""
+    more: dict[str, Array] = dict(describe(measures))
+    allowed = [table_aggregates(one.metric.orientation, one.metric.dims) for one in measures]
+    more["aggregates"] = np.array([" ".join(names) for names in allowed])
+    standard = [one.metric.standard_aggregate for one in measures]
+    counted = [one.metric.orientation == "none" for one in measures]
+    more["standard_aggregate"] = np.array(
+        [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]
+    )
+    own = board.coords["metric"]
+    sizes = len(board.metrics), len(measures)
+    return {
+        name: _joined(own.get(name), more.get(name), sizes) for name in dict.fromkeys([*own, *more]) if name != "metric"
+    }
+
+
+def _joined(first: Array | None, second: Array | None, sizes: tuple[int, int]) -> Array:
+    """Two columns as one; where one of them is not there, NaN stands for numbers and an empty text for names."""
+    numeric = all(one is None or one.dtype.kind in "iuf" for one in (first, second))
+    blank = np.nan if numeric else ""
+    both = zip((first, second), sizes, strict=True)
+    values = [value for one, n in both for value in ([blank] * n if one is None else one.tolist())]
+    return np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
+
+
+def _load(board: Scoreboard, overs: Mapping[str, Mapping[str, str]], systems: Systems) -> Loaded:
+    """Scores and weights with those of the derived metrics, which weigh 1 where any system has a value.
+
+    What no system has, as a track without that instrument, is nothing to measure, and nobody's fault.
+    """
+    score, weight, status, duration = board.load(systems)
+    scores, weights = [score], [weight]
+    for variable, over in overs.items():
+        sibling = board.siblings[variable]
+        score_of = find_measures(board)[variable].metric.orientation != "none"
+        rows = [_row(sibling, system, len(board.tracks), over, score_of) for system in systems]
+        values = np.stack(rows) if rows else np.empty((0, len(board.tracks)))
+        there = np.broadcast_to(~np.isnan(values).all(axis=0), values.shape)
+        scores.append(values[..., np.newaxis])
+        weights.append(there[..., np.newaxis].astype(np.float64))
+    return np.concatenate(scores, axis=2), np.concatenate(weights, axis=2), status, duration
+
+
+def _row(sibling: Sibling, system: int, tracks: int, over: Mapping[str, str], score: bool) -> Float:
+    """The number of each track of one system."""
+    parts: list[Float] = [np.empty(0)]
+    labels = dict(zip(sibling.dims[2:], sibling.labels(), strict=True))
+    for start in range(0, tracks, TRACKS):
+        values = np.asarray(sibling.read(system, slice(start, start + TRACKS)), dtype=np.float64)
+        parts.append(reduce_over(values if score else np.nan_to_num(values), labels, over))
+    return np.concatenate(parts)

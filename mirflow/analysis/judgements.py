@@ -1,0 +1,369 @@
+"""Graders: how far they agree, what they mean by their categories, and how much can be asked of them."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..annotations.collection import Collection
+from ..errors import AnnotationError, InvalidAnnotationError, MetricError
+from ..kernels.agreement import GraderAgreement, fleiss_kappa, merge_categories
+from ..metrics.similarity import BROAD, clean
+from ..ragged import Float, Int, rows_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+__all__ = [
+    "LIMIT",
+    "SCHEMES",
+    "GraderAgreement",
+    "Workload",
+    "fine_within_broad",
+    "fleiss_kappa",
+    "grader_agreement",
+    "merge_categories",
+    "read_judgements",
+]
+
+Judgements = Collection | str | os.PathLike[str]
+"""A collection of judgements, or the file that holds them."""
+SOURCE = "judged_file"
+
+
+@dataclass(frozen=True, slots=True)
+class AllJudged:
+    """Every judgement of a collection.
+
+    Parameters
+    ----------
+    pair : int64 (judgements,)
+        Numbers of the pairs of a query and a candidate, from 0.
+    level : float64 (judgements,)
+        0 for NS, 1 for SS, 2 for VS; NaN without a broad category.
+    fine : float64 (judgements,)
+        NaN without a fine judgement.
+    source : str
+        What they were read from; empty: a collection.
+    """
+
+    pair: Int
+    level: Float
+    fine: Float
+    source: str
+
+
+def read_judgements(path: str | os.PathLike[str]) -> Collection:
+    """The judgements in a file, by query; the attribute ``judged_file`` says which file."""
+    from ..loading import load_collection
+
+    found = load_collection(path, "similarity")
+    assert isinstance(found, Collection)  # not a lazy one, as none was asked for
+    return replace(found, attrs={**found.attrs, SOURCE: os.fspath(path)})
+
+
+def all_judged(judgements: Judgements) -> AllJudged:
+    """The judgements of all queries.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        Of kind judgements. A file holds query, candidate, grader, broad and fine.
+
+    Raises
+    ------
+    AnnotationError
+        For another kind, and for judgements that contradict themselves, with the query, and with file and line if they
+        were read by `read_judgements`.
+    """
+    if not isinstance(judgements, Collection):
+        judgements = read_judgements(judgements)
+    if judgements.kind != "judgements":
+        raise AnnotationError(f"needs judgements of candidates, not {judgements.kind}")
+    source = str(judgements.attrs.get(SOURCE, ""))
+    cleaned = clean(judgements.rows)
+    for row, flaw in cleaned.flaws.items():
+        query = judgements.tracks[row]
+        line = _line(source, query, flaw.item) if source else None
+        raise InvalidAnnotationError(f"query {query!r}: {flaw.message}", path=source or None, line=line)
+    rows = cleaned.rows
+    key = rows_of(rows.counts[0]) * max(len(rows.labels), 1) + rows.columns["label"]
+    _, pair = np.unique(key, return_inverse=True)
+    return AllJudged(pair, rows.columns["level"], rows.columns["value"], source)
+
+
+def _line(path: str, query: str, item: int) -> int | None:
+    """Where a judgement stands in its file, which is read again: a collection has no lines."""
+    from ..loading import load_collection
+
+    lazy = load_collection(path, "similarity", lazy=True)
+    assert not isinstance(lazy, Collection)
+    annotation, _ = lazy.sources[lazy.tracks.index(query)].read()
+    return annotation.line(item)
+
+
+SCHEMES = MappingProxyType({"3-level": ((0,), (1,), (2,)), "2-level": ((0,), (1, 2))})
+"""Which of NS, SS and VS are taken together: none, or SS and VS as similar (S)."""
+_ABOUT_KAPPA = {
+    "kappa": "Fleiss's kappa",
+    "observed": "share of the pairs of graders that agree",
+    "expected": "share that would agree by chance",
+    "graded": "pairs of a query and a candidate with a broad judgement",
+    "compared": "pairs of a query and a candidate with at least two",
+    "unanimous": "share of them on which all graders agree",
+    "divided": "share of them on which some graders agree",
+    "scattered": "share of them on which no two graders agree",
+}
+
+
+def grader_agreement(judgements: Judgements) -> xr.Dataset:
+    """How far graders agree on the broad categories.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        See :func:`mirflow.analysis.judgements.fine_within_broad`.
+
+    Returns
+    -------
+    xr.Dataset
+        Over ``scheme`` (``3-level``: NS, SS, VS; ``2-level``: NS, S): ``kappa``, ``observed`` and ``expected``
+        agreement, ``graded`` and ``compared`` (pairs of a query and a candidate with a grader, and with several), the
+        shares ``unanimous``, ``divided`` and ``scattered`` of the latter, and ``strength`` in the words of Landis and
+        Koch. The attributes ``least_graders`` and ``most_graders`` tell how many judged a pair.
+
+    Raises
+    ------
+    AnnotationError
+        Without any broad judgement, and for a grader who judged a candidate twice.
+
+    References
+    ----------
+    See :func:`mirflow.kernels.agreement.fleiss_kappa`; section 4.2 and table 6 of Downie et al. 2010.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> from mirflow.annotations.collection import collect
+    >>> broad = np.array(["VS", "SS", "NS", "NS"])
+    >>> query = Annotation("judgements", {"broad": broad}, ["x", "x", "y", "y"])
+    >>> grader_agreement(collect({"q1": query})).kappa.values.round(4).tolist()
+    [0.2, 1.0]
+    """
+    import xarray as xr
+
+    judged = all_judged(judgements)
+    told = ~np.isnan(judged.level)
+    if not told.any():
+        raise AnnotationError("there is no broad judgement", path=judged.source or None)
+    pairs = int(judged.pair.max()) + 1
+    cell = judged.pair[told] * len(BROAD) + judged.level[told].astype(np.int64)
+    counts = np.bincount(cell, minlength=pairs * len(BROAD)).reshape(pairs, len(BROAD))
+    found = [fleiss_kappa(merge_categories(counts, groups)) for groups in SCHEMES.values()]
+    variables = {
+        name: ("scheme", np.array([asdict(one)[name] for one in found]), {"long_name": about})
+        for name, about in _ABOUT_KAPPA.items()
+    }
+    strength = np.array([one.strength for one in found], dtype=str)
+    graders = counts.sum(axis=1)
+    graders = graders[graders > 0]
+    return xr.Dataset(
+        {**variables, "strength": ("scheme", strength, {"long_name": "in the words of Landis and Koch"})},
+        {"scheme": list(SCHEMES)},
+        {"least_graders": int(graders.min()), "most_graders": int(graders.max())},
+    )
+
+
+_REACH = 1.5
+"""Interquartile ranges that a whisker reaches at most."""
+_ABOUT_BOXES = {
+    "n": "judgements",
+    "mean": "mean",
+    "lowest": "lowest judgement",
+    "whisker_low": "lowest judgement within 1.5 interquartile ranges of the box",
+    "q1": "first quartile",
+    "median": "median",
+    "q3": "third quartile",
+    "whisker_high": "highest judgement within 1.5 interquartile ranges of the box",
+    "highest": "highest judgement",
+    "outliers": "judgements beyond the whiskers",
+}
+
+
+def fine_within_broad(judgements: Judgements) -> xr.Dataset:
+    """The distribution of the fine judgements within each broad category, as the box plots of figure 2 show it.
+
+    Parameters
+    ----------
+    judgements : Collection or path
+        Of kind judgements, as ``mirflow.load_collection(path, "similarity")`` reads them; or that path: a file with the
+        columns query, candidate, grader, broad and fine.
+
+    Returns
+    -------
+    xr.Dataset
+        Over ``broad`` (NS, SS, VS): ``n``, ``mean``, ``lowest``, ``whisker_low``, ``q1``, ``median``, ``q3``,
+        ``whisker_high``, ``highest`` and ``outliers`` (their number), in the scale of the fine judgements; NaN where
+        there are none. Quartiles are interpolated linearly.
+
+    Raises
+    ------
+    AnnotationError
+        Without a judgement that has both parts, and for a grader who judged a candidate twice.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    figure 2.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> from mirflow.annotations.collection import collect
+    >>> columns = {"broad": np.array(["NS"] * 5), "value": np.array([0.0, 1.0, 1.0, 2.0, 9.0])}
+    >>> found = fine_within_broad(collect({"q1": Annotation("judgements", columns, list("abcde"))}))
+    >>> {name: float(found[name].sel(broad="NS")) for name in ("median", "whisker_high", "outliers")}
+    {'median': 1.0, 'whisker_high': 2.0, 'outliers': 1.0}
+    """
+    import xarray as xr
+
+    judged = all_judged(judgements)
+    both = ~np.isnan(judged.level) & ~np.isnan(judged.fine)
+    if not both.any():
+        raise AnnotationError("no judgement has both a broad and a fine part", path=judged.source or None)
+    boxes = [_box(judged.fine[both & (judged.level == level)]) for level in range(len(BROAD))]
+    variables = {
+        name: ("broad", np.array([box[name] for box in boxes]), {"long_name": about})
+        for name, about in _ABOUT_BOXES.items()
+    }
+    return xr.Dataset(variables, {"broad": list(BROAD)})
+
+
+def _box(fine: Float) -> dict[str, float]:
+    if not len(fine):
+        return {name: 0 if name in ("n", "outliers") else float("nan") for name in _ABOUT_BOXES}
+    q1, median, q3 = np.quantile(fine, [0.25, 0.5, 0.75]).tolist()
+    reach = _REACH * (q3 - q1)
+    inside = (fine >= q1 - reach) & (fine <= q3 + reach)
+    return {
+        "n": len(fine),
+        "mean": float(fine.mean()),
+        "lowest": float(fine.min()),
+        "whisker_low": float(fine[inside].min()),
+        "q1": q1,
+        "median": median,
+        "q3": q3,
+        "whisker_high": float(fine[inside].max()),
+        "highest": float(fine.max()),
+        "outliers": int((~inside).sum()),
+    }
+
+
+LIMIT = 240.0
+"""Minutes that a volunteer can be asked for."""
+_DIGITS = 9
+"""Whole numbers are found in spite of rounding."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """An evaluation by graders, and whether it can be done: (A * Q * C * M * P) / G <= 240 minutes.
+
+    Parameters
+    ----------
+    algorithms : float
+        A: how many systems return candidates.
+    queries : float
+        Q
+    candidates : float
+        C: how many each system returns for a query.
+    graders : float
+        G: how many people judge.
+    minutes : float
+        M: how long a judgement of one pair takes.
+    graders_per_pair : float
+        P: how many people judge the same pair.
+    limit : float
+        Minutes that each of them can be asked for.
+
+    Raises
+    ------
+    MetricError
+        For a factor that is not a number above 0, and a product beyond all numbers.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    equation 15. It counts every candidate of every system; what several systems return is judged only once, so that it
+    is an upper bound: AMS in 2007 would have taken 300 minutes by it, and took 242 pairs a grader.
+
+    Examples
+    --------
+    AMS in 2006: 6 systems, 60 queries, 5 candidates, 24 graders, 3 a pair.
+
+    >>> ams = Workload(algorithms=6, queries=60, candidates=5, graders=24, graders_per_pair=3)
+    >>> ams.minutes_per_grader, ams.feasible, ams.most("queries"), ams.least_graders
+    (225.0, True, 64, 23)
+    """
+
+    algorithms: float
+    queries: float
+    candidates: float
+    graders: float
+    minutes: float = 1.0
+    graders_per_pair: float = 1.0
+    limit: float = LIMIT
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not (math.isfinite(value) and value > 0):
+                raise MetricError(f"{field.name} must be a number above 0, not {value!r}")
+        most = self.limit * max(self.algorithms, self.queries, self.candidates, self.graders_per_pair)
+        if not (0 < self.minutes_per_grader < math.inf and most / self.minutes_per_grader < math.inf):
+            raise MetricError("the factors are too large or too small to be multiplied")
+
+    @cached_property
+    def judgements(self) -> float:
+        """Judgements that are to be made, if no two systems return the same candidate."""
+        return self.algorithms * self.queries * self.candidates * self.graders_per_pair
+
+    @cached_property
+    def minutes_per_grader(self) -> float:
+        """The left side of the equation."""
+        return self.judgements * self.minutes / self.graders
+
+    @property
+    def feasible(self) -> bool:
+        """Whether it holds."""
+        return self.minutes_per_grader <= self.limit
+
+    @property
+    def least_graders(self) -> int:
+        """The fewest graders with whom it would hold."""
+        return max(math.ceil(round(self.judgements * self.minutes / self.limit, _DIGITS)), 1)
+
+    def most(self, factor: str) -> int:
+        """The largest whole number of algorithms, queries, candidates or graders_per_pair for which it would hold.
+
+        Parameters
+        ----------
+        factor : str
+            Its name; the others stay as they are.
+
+        Raises
+        ------
+        MetricError
+            For another factor.
+        """
+        known = ("algorithms", "queries", "candidates", "graders_per_pair")
+        if factor not in known:
+            raise MetricError(f"{factor!r} is not counted up to the limit; known: {', '.join(known)}")
+        given: float = getattr(self, factor)
+        return math.floor(round(self.limit / self.minutes_per_grader * given, _DIGITS))

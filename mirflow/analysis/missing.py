@@ -1,0 +1,198 @@
+"""Which scores count: what is missing, what had nothing to measure, and the reasons why."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cells import EMPTY, FAILED, SCORED, WARNING, Status
+from ..errors import UnknownNameError
+from ..ragged import Bool, Float
+from .aggregates import MISSING, UNDEFINED
+from .scoreboard import Scoreboard
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """What is not a plain score among (systems, tracks, metrics).
+
+    Parameters
+    ----------
+    missing : bool (systems, tracks, metrics)
+        No score: the cell was not scored, or the score is NaN although there was something to measure.
+    undefined : bool (systems, tracks, metrics)
+        Scored, but with weight 0: there was nothing to measure.
+    without_reference : bool (systems, tracks)
+        Missing because the track has no usable reference, which is no system's fault.
+    """
+
+    missing: Bool
+    undefined: Bool
+    without_reference: Bool
+
+    def count_cells(self) -> dict[str, int]:
+        """How many cells, pairs of a system and a track, lack some metric, and have nothing to measure for some.
+
+        A cell counts once, however many metrics it is about.
+        """
+        flags = {"missing_cells": self.missing, "undefined_cells": self.undefined}
+        return {name: int(flag.any(axis=2).sum()) for name, flag in flags.items()}
+
+
+def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:
+    """What is missing and what had nothing to measure.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+    status : int8 (systems, tracks)
+        Values of :class:`mirflow.cells.Status`.
+    duration : float64 (tracks,), seconds
+        Durations of the references; 0 or NaN where there is none.
+
+    Examples
+    --------
+    >>> score, weight = np.array([[[1.0], [np.nan], [0.0]]]), np.array([[[9.0], [9.0], [0.0]]])
+    >>> status = np.array([[Status.ok, Status.missing_estimate, Status.ok]], dtype=np.int8)
+    >>> gaps = find_gaps(score, weight, status, np.array([9.0, 9.0, 9.0]))
+    >>> gaps.missing.ravel().tolist(), gaps.undefined.ravel().tolist()
+    ([False, True, False], [False, False, True])
+    """
+    scored = np.isin(status, [int(one) for one in SCORED])
+    nothing = weight == 0
+    missing = ~scored[..., np.newaxis] | (np.isnan(score) & ~nothing)
+    bare = ~scored & nothing.all(axis=2) & ~(duration > 0)
+    return Gaps(missing, nothing & ~missing, (status == Status.missing_reference) | bare)
+
+
+def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undefined: str) -> tuple[Float, Bool]:
+    """The scores to aggregate and which of them count.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+    gaps : Gaps
+    missing : {"raise", "zero", "skip", "common"}
+        ``raise`` counts like ``skip``: whoever calls has raised before if anything is missing.
+    undefined : {"keep", "skip"}
+
+    Returns
+    -------
+    score : float64 (systems, tracks, metrics)
+    included : bool (systems, tracks, metrics)
+        A score of NaN never counts.
+    """
+    have = ~gaps.missing
+    if missing == "common":
+        have &= have.all(axis=0, keepdims=True)
+    elif missing == "zero":
+        score = np.where(gaps.missing, 0.0, score)
+        have |= ~gaps.without_reference[..., np.newaxis]
+    if undefined == "skip":
+        have &= weight != 0
+    return score, have & ~np.isnan(score)
+
+
+def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
+    """Whether an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
+    return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
+
+
+def check_policies(missing: str, undefined: str) -> None:
+    """Refuse names that are no policies."""
+    if missing not in MISSING:
+        raise UnknownNameError("policy for missing scores", missing, MISSING)
+    if undefined not in UNDEFINED:
+        raise UnknownNameError("policy for undefined scores", undefined, UNDEFINED)
+
+
+# A word with a slash or a suffix, perhaps with a line's number; what is quoted is a value, and values count.
+_FILE = re.compile(r"""(?<!\S)(?!['"(])(?:\S*[/\\]\S*|\S*\.[A-Za-z]\w{1,4})(?::\d+)?(?=[\s:;,)\]]|$)""")
+_LINE = re.compile(r"\bline \d+")
+_NUMBER = re.compile(r"-?\b\d[\w.+-]*")
+
+
+@dataclass(frozen=True)
+class CellProblem:
+    """Why a cell has no score, or not by all metrics; or what is empty, or to be looked at, of a cell that has one."""
+
+    system: str
+    track: str
+    status: Status
+    message: str
+
+    @property
+    def scored(self) -> str:
+        """Whether the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
+        if self.status in EMPTY or self.warned:
+            return "yes"
+        return "partly" if self.status.scored else "no"
+
+    @property
+    def warned(self) -> bool:
+        """Whether the cell has all its scores, but its two sides hardly belong together."""
+        return self.status == Status.ok and self.message.startswith(WARNING)
+
+    @property
+    def kind(self) -> str:
+        """The reason without the names of systems, tracks and files, which are equal for the same kind of problem."""
+        named = self.message
+        for name in {self.system, self.track}:
+            bare = re.escape(name)
+            # Not wherever it stands: a track may be called as a word of the message is.
+            named = re.sub(rf"(?<=[/\\\[]){bare}(?!\w)|(?<!\w){bare}(?=\.\w)|{re.escape(repr(name))}", "", named)
+        named = _LINE.sub("line", _FILE.sub("", named))
+        if self.warned:  # of times, which are different in every cell
+            named = _NUMBER.sub("", named)
+        return f"{self.status.name}: {named}"
+
+
+def find_problems(board: Scoreboard) -> list[CellProblem]:
+    """The cells without a score or that of some metrics, of what is empty, or with a warning, system by system."""
+    _, _, status, _ = board.load(range(len(board.systems)))
+    messages = np.broadcast_to(board.messages(), status.shape)
+    partly = (status == Status.ok) & (messages != "")
+    told = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
+    problems = []
+    for system, track in told.tolist():
+        names, state = (board.systems[system], board.tracks[track]), Status(int(status[system, track]))
+        problems.append(CellProblem(*names, state, str(messages[system, track]) or _said(*names, state)))
+    return problems
+
+
+def _said(system: str, track: str, status: Status) -> str:
+    """What is empty, where the store is of a time when it did not say that."""
+    told = {
+        Status.empty_estimate: f"system {system!r} has an empty estimate of track {track!r}",
+        Status.empty_reference: f"track {track!r} has an empty reference",
+    }
+    return told.get(status, "")
+
+
+def count_scored(problems: Iterable[CellProblem]) -> str:
+    """How many cells have the score of an empty estimate or reference, or a warning, in words; nothing where none has.
+
+    Examples
+    --------
+    >>> count_scored([CellProblem("A", "x", Status.empty_estimate, ""), CellProblem("A", "y", Status.failed, "")])
+    '1 of an empty estimate'
+    """
+    problems = list(problems)
+    number = Counter(one.status for one in problems)
+    warned = sum(one.warned for one in problems)
+    sides = ((Status.empty_estimate, "an empty estimate"), (Status.empty_reference, "an empty reference"))
+    told = [f"{number[status]} of {side}" for status, side in sides if number[status]]
+    return ", ".join([*told, *([f"{warned} with a warning"] if warned else [])])
+
+
+def group_problems(problems: Sequence[CellProblem]) -> list[list[CellProblem]]:
+    """Problems of the same kind together, the most frequent kind first."""
+    kinds: dict[str, list[CellProblem]] = {}
+    for problem in problems:
+        kinds.setdefault(problem.kind, []).append(problem)
+    return sorted(kinds.values(), key=len, reverse=True)

@@ -1,0 +1,294 @@
+"""Options that commands share: those of queries, and those of reading files."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+import click
+
+from ..analysis.aggregates import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
+from .output import output_options
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+store_argument = click.argument("store", type=click.Path(path_type=Path))
+stores_argument = click.argument("stores", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
+label_option = click.option(
+    "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
+)
+_KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES, *CLASS_AGGREGATES]))
+
+
+def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
+    """Several stores to be opened as one, by their labels if they have some."""
+    if labels and len(labels) != len(stores):
+        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
+    if len(set(labels)) < len(labels):
+        raise click.UsageError("two stores have the same label")
+    return dict(zip(labels, stores, strict=True)) if labels else [*stores]
+
+
+def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """``name=value``, in the order given."""
+    pairs: dict[str, str] = {}
+    for text in given:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not equals or not name or not value:
+            raise click.BadParameter(f"write it as name=value, not {text!r}")
+        if name in pairs:
+            raise click.BadParameter(f"{name} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+param_option = click.option(
+    "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
+)
+over_option = click.option(
+    "--over",
+    multiple=True,
+    callback=_pairs,
+    metavar="DIM=HOW",
+    help="Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. In the order given.",
+)
+
+
+across_option = click.option(
+    "--across",
+    multiple=True,
+    callback=_pairs,
+    metavar="DIM=HOW",
+    help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+)
+aggregate_option = click.option(
+    "--aggregate", "-a", type=click.Choice(_KINDS), help="Default: the one that the field reports for each metric."
+)
+
+
+def choosing_options(command: Command) -> Command:
+    """What a question is about: metrics, systems, tracks, annotators, parameters, policies."""
+    options = [
+        click.option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
+        aggregate_option,
+        click.option(
+            "--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several."
+        ),
+        click.option(
+            "--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several."
+        ),
+        click.option(
+            "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
+        ),
+        click.option("--annotator", multiple=True, help="Only scores against this annotator. Repeat for several."),
+        param_option,
+        click.option(
+            "--by",
+            "-b",
+            multiple=True,
+            help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track.",
+        ),
+        over_option,
+        click.option(
+            "--missing",
+            type=click.Choice(tuple(MISSING)),
+            help="Cells without a score. Default: common (tracks that all systems have) for several, else skip.",
+        ),
+        click.option(
+            "--undefined",
+            type=click.Choice(tuple(UNDEFINED)),
+            help="Scores with nothing to measure. Default: keep; of --worst and --best: skip.",
+        ),
+        click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
+        click.option(
+            "--sort",
+            metavar="METRIC|best|name|stored",
+            help="Order of the systems. Default: best (by the first metric) in tables for people, else stored.",
+        ),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+class OptionalLevels(click.Command):
+    """A command of which some options may have a number: what follows them and is none is left to the arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out the defaults of such options where no number follows."""
+        defaults = {
+            flag: str(one.flag_value)
+            for one in self.params
+            if isinstance(one, click.Option) and not one.is_flag and isinstance(one.flag_value, float)
+            for flag in one.opts
+        }
+        end = args.index("--") if "--" in args else len(args)
+        given = [
+            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
+            for arg, after in zip(args[:end], [*args[1:end], ""], strict=True)
+        ]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def showing_options(command: Command) -> Command:
+    """What stands beside the figures, and how they are laid out."""
+    options = [
+        across_option,
+        click.option(
+            "--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across."
+        ),
+        click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
+        click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
+        click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),
+        click.option(
+            "--ci",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            is_flag=False,
+            flag_value=0.95,
+            metavar="[LEVEL]",
+            help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.",
+        ),
+        click.option(
+            "--cluster", help="For --ci, --significance: a coordinate (artist) whose tracks are drawn together."
+        ),
+        click.option(
+            "--significance",
+            type=click.FloatRange(0, 1, min_open=True, max_open=True),
+            is_flag=False,
+            flag_value=0.95,
+            metavar="[LEVEL]",
+            help="Mark the systems that are not told apart from the best. Default level: 0.95.",
+        ),
+        click.option(
+            "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."
+        ),
+        click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their figures."),
+        click.option("--caption", help="In LaTeX: what stands above, as LaTeX. Default: what the table holds."),
+        click.option("--tex-label", help="In LaTeX: the label to refer to the table by."),
+        click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table."),
+        click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return output_options(command)
+
+
+def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
+    """Refuse paths that do not exist, but for those that stand for the files of several levels or sources."""
+    for path in value if isinstance(value, tuple) else (value,):
+        # Of a link that leads nowhere more can be said where it is read.
+        if "{" not in str(path) and not path.exists() and not path.is_symlink():
+            raise click.BadParameter(f"Path {str(path)!r} does not exist.")
+    return value
+
+
+def _columns(context: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, int | str] | None:
+    """``start=0,label=chord`` as a mapping."""
+    if value is None:
+        return None
+    pairs = [part.partition("=") for part in value.split(",")]
+    if not all(name.strip() and place.strip() for name, _, place in pairs):
+        raise click.BadParameter(f"write name=column,..., such as start=0,label=1, not {value!r}")
+    places = {name.strip(): place.strip() for name, _, place in pairs}
+    return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
+
+
+def _column(context: click.Context, parameter: click.Parameter, value: str | None) -> str | int | None:
+    """A column's name, or its number counted from 0."""
+    return int(value) if value is not None and value.isdecimal() else value
+
+
+def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
+    """``coarse,fine`` as a list."""
+    if value is None:
+        return None
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise click.BadParameter(f"write names with commas between them, not {value!r}")
+    return names
+
+
+_OPTIONS: dict[str, dict[str, Any]] = {
+    "input_format": {"help": "Of the files read: jams, csv, midi, ... Default: what their suffixes say."},
+    "namespace": {"help": "The namespace to take from JAMS files."},
+    "columns": {"callback": _columns, "help": "Which column of text holds what: start=0,label=1; or by the header."},
+    "delimiter": {"help": "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file."},
+    "decimal": {"help": "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns."},
+    "header": {"flags": "--header/--no-header", "default": None, "help": "Whether text begins with names of columns."},
+    "comment": {"help": "Lines of text that begin with it, by default with #, are left out."},
+    "encoding": {"help": "Of text. Default: utf-8."},
+    "time_unit": {"help": "Of text: s, ms, samples@44100 or frames@0.01."},
+    "pitch_unit": {"type": click.Choice(("Hz", "MIDI")), "help": "Of text. Default: Hz."},
+    "select": {"help": "Which beats of a file: all, downbeat, bar_start or bar_end."},
+    "levels": {"callback": _names, "help": "Values of {level} in the path, the coarsest first: upper,lower."},
+    "sources": {"callback": _names, "help": "Of sound: the sources to take, in this order: vocals,drums."},
+    "exclude": {
+        "type": click.Choice(("self", "none")),
+        "help": "Of rankings: whether the query is left out of its own.",
+    },
+    "exclude_same": {"callback": _column, "help": "Of groups: the column whose agreement leaves items out: artist."},
+    "last": {"help": "The last row of a list of boundaries: end (of the row above), or keep."},
+    "drums": {"is_flag": True, "help": "Take the percussion of MIDI files too."},
+    "instrument": {"help": "What labels the notes of MIDI files: program or track. Default: program."},
+}
+_RENAMED = {"input_format": "format"}  # --format is that of the output
+
+
+def reading_options(command: Command, note: str = "") -> Command:
+    """Options for how files are read; the command gets those that were given as one mapping, ``options``.
+
+    Each one's help ends with the note.
+    """
+
+    @functools.wraps(command)
+    def collect(*arguments: Any, **given: Any) -> Any:
+        values = {name: given.pop(name) for name in _OPTIONS}
+        options = {
+            _RENAMED.get(name, name): value
+            for name, value in values.items()
+            if value is not None and not (_OPTIONS[name].get("is_flag") and value is False)
+        }
+        return command(*arguments, options=options, **given)
+
+    collected: Any = collect
+    for name, settings in reversed(_OPTIONS.items()):
+        given = {key: value for key, value in settings.items() if key != "flags"}
+        given["help"] = f"{given['help']} {note}".rstrip()
+        flags = str(settings.get("flags", f"--{name.replace('_', '-')}"))
+        collected = click.option(flags, name, **given)(collected)
+    return cast(Command, collected)
+
+
+def typed(options: Mapping[str, Any]) -> str:
+    """Reading options as one types them.
+
+    Examples
+    --------
+    >>> typed({"format": "csv", "columns": {"start": 0, "label": 1}, "header": False, "drums": True})
+    '--input-format csv, --columns start=0,label=1, --no-header, --drums'
+    """
+    given = {name: options[_RENAMED.get(name, name)] for name in _OPTIONS if _RENAMED.get(name, name) in options}
+    return ", ".join(_typed(name.replace("_", "-"), value) for name, value in given.items())
+
+
+def _typed(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return f"--{name}" if value else f"--no-{name}"
+    if isinstance(value, Mapping):
+        value = [f"{column}={place}" for column, place in value.items()]
+    return f"--{name} {','.join(value) if isinstance(value, list) else value}"
+
+
+def chosen_annotator(text: str | None) -> str | int | None:
+    """An annotator as typed: a number counts from 0, everything else is an identifier."""
+    return int(text) if text is not None and text.isdecimal() else text

@@ -1,0 +1,153 @@
+"""The command that compares systems: ``compare``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ..analysis.aggregates import CLASS_AGGREGATES, MISSING, UNDEFINED
+from .common_options import across_option, aggregate_option, label_option, over_option, param_option, stores_argument
+from .output import choose_format, emit, for_people, output_options
+from .query import open_boards
+
+if TYPE_CHECKING:
+    from ..analysis.scoreboard import Scoreboard
+    from ..analysis.selection import Question
+    from ..report.tables import Table
+
+
+@click.command("compare", short_help="Say which systems differ, and by how much.")
+@stores_argument
+@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several.")
+@click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
+@aggregate_option
+@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@param_option
+@over_option
+@across_option
+@click.option(
+    "--test",
+    type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
+    help="Default: auto, a permutation test of the figure itself.",
+)
+@click.option(
+    "--correction",
+    type=click.Choice(("auto", "max-t", "holm", "bh", "none")),
+    help="For the many pairs of systems. Default: auto, max-t for permutation tests and holm for others.",
+)
+@click.option("--friedman", "by_ranks", is_flag=True, help="Friedman's test with Tukey-Kramer HSD, as MIREX.")
+@click.option(
+    "--unit",
+    default="track",
+    show_default=True,
+    help="What counts once: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
+)
+@click.option("--cluster", help="A coordinate of the tracks (artist, album) to draw and to swap together.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    default=0.95,
+    show_default=True,
+    help="Of intervals, and 1 - level of tests.",
+)
+@click.option("--replicates", type=click.IntRange(1), help="Of bootstrap and permutation. Default: 10000.")
+@click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
+@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score. Default: common.")
+@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), default="keep", show_default=True)
+@click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics.")
+@click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
+@label_option
+@output_options
+def compare_command(
+    stores: tuple[Path, ...],
+    metrics: tuple[str, ...],
+    primary: bool,
+    aggregate: str | None,
+    systems: tuple[str, ...],
+    tracks: tuple[str, ...],
+    where: str | None,
+    param: dict[str, str],
+    over: dict[str, str],
+    across: dict[str, str],
+    test: str | None,
+    correction: str | None,
+    by_ranks: bool,
+    unit: str,
+    cluster: str | None,
+    level: float,
+    replicates: int | None,
+    rng: int | None,
+    missing: str | None,
+    undefined: str,
+    group: str | None,
+    percent: bool,
+    labels: tuple[str, ...],
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Compare every two systems in STORE; several stores are asked as one.
+
+    Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
+    common; systems that share a letter are not told apart.
+    """
+    from ..analysis.queries import choose, headline_metric
+    from ..analysis.selection import Question
+
+    style = choose_format(style, output)
+    given: dict[str, Any] = {
+        "test": test,
+        "correction": correction,
+        "cluster": cluster,
+        "replicates": replicates,
+        "rng": rng,
+    }
+    how = {name: value for name, value in given.items() if value is not None}
+    if by_ranks and how:
+        raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
+    _check_metrics(metrics, primary, param, over)
+    chosen = systems or None, tracks or None
+    narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
+    question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
+    found: list[Table] = []
+    for name, board in choose(open_boards(stores, labels), None if primary else metrics, group).items():
+        if primary and not board.metrics:
+            click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+            continue
+        if primary:
+            question = replace(question, metric=headline_metric(board), exact=True)
+        asked: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
+        found += _tables(board, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
+    emit(found, style, output)
+
+
+def _tables(
+    board: Scoreboard, question: Question, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
+) -> list[Table]:
+    """The comparison of the systems of one evaluation."""
+    from ..analysis.inference import compare, friedman
+    from ..analysis.per_class import rated_kind
+    from ..report import comparisons_tables as tables
+
+    if question.across and rated_kind(board, question) is None:
+        raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
+    if by_ranks:
+        ranks = friedman(board, question, **how)
+        return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
+    pairs = compare(board, question, **how)
+    return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
+
+
+def _check_metrics(metrics: tuple[str, ...], primary: bool, param: dict[str, str], over: dict[str, str]) -> None:
+    """Refuse a comparison of nothing, or of two things."""
+    if not metrics and not primary:
+        raise click.UsageError("say which metric to compare by: --metric NAME, or --primary")
+    for name, given in (("metric", metrics), ("param", param), ("over", over)):
+        if primary and given:
+            raise click.UsageError(
+                f"--primary compares by the headline metric of each evaluation and takes no --{name}"
+            )

@@ -1,0 +1,162 @@
+"""Commands about other scores: ``diff`` and ``import``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from .output import FAILED, choose_format, emit, for_people, output_options
+
+if TYPE_CHECKING:
+    from ..analysis.differences import Difference
+
+TOLERANCE = "tolerance"
+_APART = "differ by more than {}, or have a score on one side only"
+_PAIR = re.compile(r"=(?![^()]*[)])")
+
+
+def _check_limit(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
+    """A number that is not negative, or the word for what agrees."""
+    try:
+        if value is None or value == TOLERANCE or 0 <= float(value) < float("inf"):
+            return value
+    except ValueError:
+        pass
+    raise click.BadParameter(f"must be a number, 0 or more, or {TOLERANCE}, not {value!r}")
+
+
+def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
+    """``A=B``, where A and B may have parameters, which have equals signs of their own in brackets."""
+    pairs: dict[str, str] = {}
+    for text in given:
+        found = _PAIR.search(text)
+        mine, other = (text[: found.start()].strip(), text[found.end() :].strip()) if found else ("", "")
+        if not mine or not other:
+            raise click.BadParameter(f"write it as A=B, not {text!r}")
+        if mine in pairs:
+            raise click.BadParameter(f"{mine} is paired twice")
+        pairs[mine] = other
+    return pairs
+
+
+def _say_neither(one: Difference) -> None:
+    """Which metrics cannot be worse."""
+    names = [name for name, way in zip(one.metrics, one.orientations, strict=True) if way == "none"]
+    if names:
+        click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
+
+
+@click.command("diff", short_help="Say how far two sets of scores are apart.")
+@click.argument("a")
+@click.argument("b")
+@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: all that both have.")
+@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all that both have.")
+@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all that both have.")
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(0),
+    help="Up to which scores agree. Default: half of the last printed digit of a table, at least 1e-9.",
+)
+@click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N cells of each metric that differ most.")
+@click.option(
+    "--fail-above",
+    callback=_check_limit,
+    metavar="X",
+    help=f"Exit code {FAILED} where scores differ by more than X (a number, or tolerance), or only one side has one.",
+)
+@click.option("--worse", is_flag=True, help="For --fail-above: only where B is worse than A, or lacks its score.")
+@click.option(
+    "--pair",
+    "pairs",
+    multiple=True,
+    callback=_read_pairs,
+    metavar="A=B",
+    help="Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
+)
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where a mapping's patterns start.")
+@output_options
+@click.pass_context
+def diff_command(
+    context: click.Context,
+    a: str,
+    b: str,
+    metrics: tuple[str, ...],
+    systems: tuple[str, ...],
+    tracks: tuple[str, ...],
+    tolerance: float | None,
+    worst: int | None,
+    fail_above: str | None,
+    worse: bool,
+    pairs: dict[str, str],
+    root: Path | None,
+    style: str | None,
+    output: Path | None,
+) -> None:
+    """Compare the scores of A and B, track by track.
+
+    Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that says what stands
+    in published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
+    """
+    from ..analysis.differences import differences
+    from ..report.comparisons_tables import difference_long_table, difference_table, worst_table
+
+    if worse and fail_above is None:
+        raise click.UsageError("--worse is about what fails; add --fail-above")
+    style = choose_format(style, output)
+    chosen = {"metric": metrics or None, "system": systems or None, "track": tracks or None}
+    found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root)
+    alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
+    tables = []
+    for place, one in enumerate(found):
+        if for_people(style):
+            tables.append(difference_table(one, alone if place == len(found) - 1 else ()))
+            tables += [worst_table(one, worst)] if worst else []
+        else:
+            tables.append(worst_table(one, worst, long=True) if worst else difference_long_table(one))
+    emit(tables, style, output)
+    if fail_above is None:
+        return
+    most = None if fail_above == TOLERANCE else float(fail_above)
+    too_far = [
+        f"{one.sides[0].label}: {', '.join(names)}" for one in found if (names := one.exceeds(most, worse=worse))
+    ]
+    said = "are worse in b by more than {}, or have a score in a only" if worse else _APART
+    for line in too_far:
+        click.echo(f"{said.format(fail_above)}: {line}", err=True)
+    for one in found if worse else ():
+        _say_neither(one)
+    if too_far:
+        context.exit(FAILED)
+
+
+@click.command("import", short_help="Bring published scores into a store.")
+@click.argument("table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--mapping",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A YAML file: which metric stands in which column.",
+)
+@click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Where the scores go.")
+@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where the mapping's patterns start.")
+@click.option("--overwrite", is_flag=True, help="Replace groups that another mapping brought.")
+def import_command(table: Path | None, mapping: Path, store: Path, root: Path | None, overwrite: bool) -> None:
+    """Bring the scores of published tables into a store of their own.
+
+    TABLE stands in for the one that the mapping names; without it, the mapping's own paths are read.
+    """
+    from ..errors import counted
+    from ..published.import_ import import_scores
+
+    if table is not None and root is not None:
+        raise click.UsageError("--root is for the mapping's own paths; leave it out beside a TABLE")
+    report = import_scores(mapping, store, root=root, table=table, overwrite=overwrite)
+    for name, (systems, tracks, metrics) in report.shapes.items():
+        lost = report.missing[name]
+        without = f", {counted(lost, 'cell')} without a score" if lost else ""
+        shape = f"{counted(systems, 'system')} x {counted(tracks, 'track')} x {counted(metrics, 'metric')}"
+        click.echo(f"{name}: {shape}{without}", err=True)
+    click.echo(f"{store} written", err=True)

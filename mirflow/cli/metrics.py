@@ -1,0 +1,43 @@
+"""Commands that print what mirflow knows without any data: ``metrics`` and ``schema``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from .output import choose_format, emit, for_people, output_options
+
+
+@click.command("metrics", short_help="List the metrics and what they mean.")
+@click.argument("task", required=False)
+@click.option("--convention", "-c", help="Default: all conventions of the task.")
+@output_options
+def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
+    """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources."""
+    from ..metrics.base import get_task, tasks
+    from ..report.summaries import full_table, short_table, tasks_overview_table
+
+    style = choose_format(style, output)
+    make = short_table if for_people(style) else full_table
+    chosen = [get_task(name) for name in ([task] if task else tasks())]
+    conventions = [
+        (one.name, rules)
+        for one in chosen
+        for rules in ([one.convention(convention)] if convention else one.conventions.values())
+    ]
+    tables = [make(name, rules) for name, rules in conventions]
+    if for_people(style) and len(conventions) > 1:
+        tables.insert(0, tasks_overview_table(conventions))
+    emit(tables, style, output)
+
+
+@click.command("schema", short_help="Print the JSON Schema of pipeline files.")
+@click.option("--mapping", is_flag=True, help="Of the files that say what stands in published tables.")
+def schema_command(mapping: bool) -> None:
+    """Print the JSON Schema of pipeline files, for editors."""
+    from ..pipeline import json_schema
+    from ..published.scores import mapping_schema
+
+    click.echo(json.dumps(mapping_schema() if mapping else json_schema(), indent=2))

@@ -1,0 +1,170 @@
+"""How commands end and print: exit codes, the format of tables, where to, and how wide."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from ..analysis.aggregation import Answer
+    from ..analysis.per_class import ExtraAnswer
+    from ..report.tables import Table
+
+OK = 0
+INTERNAL = 1
+BAD_INPUT = 2
+FAILED = 3
+STORE = 4
+HUNG_UP = 129
+INTERRUPTED = 130
+BROKEN_PIPE = 141
+TERMINATED = 143
+
+MEANINGS = {
+    OK: "done",
+    INTERNAL: "an error inside mirflow; --debug shows the traceback",
+    BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
+    FAILED: "some cells have no score (run, evaluate), files have errors (check), scores differ (diff --fail-above)",
+    STORE: "the store is locked by another run, damaged, or none",
+    HUNG_UP: "the terminal went away (SIGHUP); what was computed is kept",
+    INTERRUPTED: "interrupted (Ctrl-C); what was computed is kept",
+    BROKEN_PIPE: "the program that read the output went away",
+    TERMINATED: "terminated (SIGTERM); what was computed is kept",
+}
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+FORMATS = ("table", "markdown", "latex", "csv", "json", "parquet")
+_SUFFIXES = {
+    ".csv": "csv",
+    ".json": "json",
+    ".md": "markdown",
+    ".parquet": "parquet",
+    ".tex": "latex",
+    ".txt": "table",
+    "": "table",
+}
+
+
+@dataclass(frozen=True)
+class Latex:
+    """How tables are written in LaTeX: intervals below their figures, another caption, a label, no notes."""
+
+    stacked: bool = False
+    caption: str | None = None
+    label: str | None = None
+    notes: bool = True
+
+    def options(self, place: int) -> dict[str, Any]:
+        """For one of several tables: labels must be different."""
+        label = f"{self.label}-{place + 1}" if self.label and place else self.label
+        return {"stacked": self.stacked, "caption": self.caption, "label": label, "notes": self.notes}
+
+
+def output_options(command: Command) -> Command:
+    """``--format`` and ``--output``."""
+    command = click.option("--output", "-o", type=click.Path(dir_okay=False, path_type=Path), help="Write to a file.")(
+        command
+    )
+    return click.option(
+        "--format", "style", type=click.Choice(FORMATS), help="Default: what the output file's suffix says, or table."
+    )(command)
+
+
+def choose_format(style: str | None, output: Path | None) -> str:
+    """The format that was asked for, else the one that the file's suffix says, else a table for people.
+
+    Raises
+    ------
+    click.BadParameter
+        For a suffix that says nothing.
+    """
+    if style == "parquet" and output is None:
+        raise click.UsageError("parquet is no text: say which file to write, with --output")
+    if style is not None or output is None:
+        return style or "table"
+    suffix = output.suffix.lower()
+    if suffix not in _SUFFIXES:
+        known = ", ".join(filter(None, _SUFFIXES))
+        message = f"{output}: unknown suffix {suffix!r}; known: {known} (or say --format)"
+        raise click.BadParameter(message, param_hint="'--output'")
+    return _SUFFIXES[suffix]
+
+
+def check_figure(path: Path) -> None:
+    """Refuse a file that no figure can be written to, before anything is computed."""
+    from ..report.figures.canvas import format_of, need_matplotlib
+
+    format_of(path)
+    need_matplotlib().use("agg")  # files are written, and there may be no display
+
+
+def for_people(style: str) -> bool:
+    """Whether a format is read by people, who want few columns, and not by programs, who want all."""
+    return style in ("table", "markdown", "latex")
+
+
+def shows_styles(stream: TextIO) -> bool:
+    """Whether a stream is a terminal whose user has nothing against colours (https://no-color.org)."""
+    return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int:
+    """Columns to fill; 120 where there is no terminal and COLUMNS is not set."""
+    return shutil.get_terminal_size((120, 24)).columns
+
+
+def tables_of(
+    answer: Answer | ExtraAnswer,
+    style: str,
+    percent: bool = False,
+    notes: Sequence[str] = (),
+    across: str | None = None,
+) -> list[Table]:
+    """An answer as the tables that a format wants; notes, and what runs across, are for people only."""
+    from ..analysis.aggregation import Answer
+    from ..report.layout import entries_table, long_table, matrix_tables, readable_table
+
+    if isinstance(answer, Answer):
+        if for_people(style):
+            return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes, across=across)]
+        return [long_table(answer)]
+    if for_people(style):
+        return matrix_tables(answer, width=terminal_width(), percent=percent, across=across)
+    return [entries_table(answer)]
+
+
+def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:
+    """Print tables, or write them to a file; programs get the rows of all of them as one table."""
+    from ..report.latex import to_latex
+    from ..report.tables import merge, to_csv, to_json, to_markdown, to_text
+
+    if style == "parquet":
+        from ..report.tables import write_parquet
+
+        if output is not None:
+            write_parquet(merge(tables), output)
+        return
+    if style == "csv":
+        text = to_csv(merge(tables))
+    elif style == "json":
+        text = to_json(merge(tables))
+    elif style == "markdown":
+        text = "\n".join(to_markdown(table) for table in tables)
+    elif style == "latex":
+        latex = latex or Latex()
+        text = "\n".join(to_latex(table, **latex.options(place)) for place, table in enumerate(tables))
+    else:
+        bold = output is None and shows_styles(sys.stdout)
+        text = "\n".join(to_text(table, terminal_width(), bold=bold) for table in tables)
+    if output is None:
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")

@@ -1,0 +1,241 @@
+"""Commands that ask a result store: ``query`` and ``show``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .common_options import (
+    OptionalLevels,
+    choosing_options,
+    label_option,
+    label_stores,
+    showing_options,
+    store_argument,
+    stores_argument,
+)
+from .output import Latex, choose_format, emit, for_people, output_options, tables_of
+
+if TYPE_CHECKING:
+    from ..analysis.aggregation import Answer
+    from ..analysis.per_class import ExtraAnswer
+    from ..analysis.scoreboard import Scoreboard
+    from ..analysis.selection import Question
+    from ..report.tables import Table
+
+
+@click.command("query", cls=OptionalLevels, short_help="Ask stores for means, recalls, groups.")
+@stores_argument
+@choosing_options
+@showing_options
+@label_option
+def query_command(
+    stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
+) -> None:
+    """Aggregate the scores in STORE over tracks; several stores are asked as one.
+
+    Every answer says which aggregate it is, over how many tracks (n), how many cells had no score (missing) or
+    nothing to measure (undefined), and what was done about them.
+    """
+    from ..analysis.queries import choose
+
+    style = choose_format(style, output)
+    _check_options(options, style)
+    question = _question(options, style)
+    boards = choose(open_boards(stores, labels), question.metric, options["group"])
+    tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
+    for name, board in {} if options["primary"] else boards.items():
+        if options["worst"] or options["best"]:
+            tables += _extremes(board, question, name, style, options)
+            continue
+        for answer in _answers(board, question, name, options):
+            tables += tables_of(answer, style, options["percent"], across=options["pivot"])
+    latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
+    emit(tables, style, output, latex)
+
+
+def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Scoreboard]:
+    """The evaluations of a store, or of several that are opened as one."""
+    from ..analysis.scoreboard import read_store
+
+    if len(stores) == 1 and not labels:
+        return read_store(stores[0])
+    from ..accessor import open_store
+    from ..analysis.queries import boards_of
+
+    return boards_of(open_store(label_stores(stores, labels)))
+
+
+def _question(options: Mapping[str, Any], style: str) -> Question:
+    from ..analysis.selection import BEST, Question
+
+    plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
+    listed = bool(options["worst"] or options["best"])
+    words: dict[str, Any] = {name: options[name] or None for name in plain}
+    words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
+    # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
+    if words["sort"] is None and for_people(style) and not (listed or words["system"] or options["primary"]):
+        words["sort"] = BEST
+    return Question(
+        **words,
+        undefined=options["undefined"] or ("skip" if listed else "keep"),
+    )
+
+
+def _check_options(options: Mapping[str, Any], style: str) -> None:
+    """Refuse what would not be looked at."""
+    given = [name for name, value in options.items() if value not in (None, False, (), {})]
+    listed = [name for name in ("worst", "best") if name in given]
+    if len(listed) == 2:
+        raise click.UsageError("--worst or --best, not both")
+    if "overall" in given and not listed:
+        raise click.UsageError("--overall is about listed tracks; add --worst or --best")
+    for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
+        if listed and name in given:
+            raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
+    for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
+        if "primary" in given and name in given:
+            raise click.UsageError(f"--primary shows the headline metric of each evaluation and takes no --{name}")
+    if "cluster" in given and not {"ci", "significance"} & set(given):
+        raise click.UsageError("--cluster is about intervals; add --ci or --significance")
+    if "pivot" in given and not for_people(style):
+        raise click.UsageError(f"{style} has a row for each value; --pivot is for tables that people read")
+    for name in ("stacked", "caption", "tex_label", "no_notes"):
+        if name in given and style != "latex":
+            raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
+
+
+def _answers(
+    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
+) -> Sequence[Answer | ExtraAnswer]:
+    """The figures of one evaluation, with what was asked to stand beside them."""
+    from ..analysis.per_class import rated_kind
+
+    told = [one for one in ("ci", "significance") if options[one] is not None]
+    if not told:
+        from ..analysis.queries import answers
+
+        return answers(board, question, name)
+    if rated_kind(board, question) is not None:
+        return _rates(board, question, name, options)
+    if question.across:
+        raise click.UsageError(f"--across gives figures of figures, and --{told[0]} is about tracks: leave one out")
+    return [_numbers(board, question, name, options)]
+
+
+def _rates(
+    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
+) -> Sequence[Answer | ExtraAnswer]:
+    """Figures of classes and tags, with intervals and marks if they were asked for."""
+    from ..analysis.inference import rate_intervals
+    from ..analysis.inference.comparisons import mark_best
+    from ..analysis.per_class import rated_variables
+    from ..analysis.queries import answers
+    from ..analysis.selection import find_measures
+
+    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
+    found = answers(board, question, name) if ci is None else []
+    if ci is not None:
+        named = [str(find_measures(board)[one]) for one in rated_variables(board, question)]
+        # Where there is none, or another metric beside it, the question says what is wrong with it.
+        asked = [replace(question, metric=one, exact=True) for one in named] or [question]
+        found = [rate_intervals(board, one, level=ci, cluster=cluster, group=name) for one in asked]
+    if significance is None:
+        return found
+    return [mark_best(board, question, one, level=significance, cluster=cluster) for one in found]
+
+
+def _numbers(board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
+    """The figures of metrics that are one number a track, with intervals and marks if they were asked for."""
+    from ..analysis.aggregation import ask
+    from ..analysis.inference import intervals
+    from ..analysis.inference.comparisons import mark_best
+
+    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
+    plain = ask(board, question, name) if ci is None else None
+    answer = plain or intervals(board, question, level=ci, cluster=cluster, group=name)
+    return answer if significance is None else mark_best(board, question, answer, level=significance, cluster=cluster)
+
+
+def _primary(
+    boards: Mapping[str, Scoreboard], question: Question, style: str, options: Mapping[str, Any]
+) -> list[Table]:
+    """The headline metric of each evaluation: one table for people, the rows of all for programs."""
+    from ..analysis.queries import primary_answers
+    from ..report.summaries import primary_table
+
+    found, bare = primary_answers(boards, question, lambda board, asked, name: _numbers(board, asked, name, options))
+    if for_people(style):
+        return [primary_table(found, percent=options["percent"], left_out=bare)]
+    for name, lacking in bare.items():
+        click.echo(f"{name}: left out, without {lacking}", err=True)
+    return [table for answer in found for table in tables_of(answer, style)]
+
+
+def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
+    """The worst or the best tracks of one evaluation."""
+    from ..analysis.worst import extremes
+    from ..report.summaries import extremes_long_table, extremes_table
+
+    best = options["best"] is not None
+    count = options["best"] or options["worst"]
+    found = extremes(board, question, count, best=best, overall=options["overall"], group=name)
+    if for_people(style):
+        return [extremes_table(found, percent=options["percent"])]
+    return [extremes_long_table(found)]
+
+
+@click.command("show", short_help="Say what is in a store.")
+@store_argument
+@click.option("--group", "-g", help="Which evaluation. Default: all.")
+@click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")
+@click.option("--problems", is_flag=True, help="List every cell without a score, or of an empty file, with the reason.")
+@output_options
+def show_command(
+    store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
+) -> None:
+    """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
+    from ..analysis.queries import choose
+    from ..analysis.scoreboard import read_store
+    from ..report.summaries import contents_table, coverage_table, store_overview_table
+
+    boards = choose(read_store(store), None, group)
+    if pipeline:
+        click.echo(next(iter(boards.values())).attrs.get("pipeline", ""), nl=False)
+        return
+    style = choose_format(style, output)
+    if problems:
+        _emit_problems(boards, style, output)
+        return
+    coverage = [coverage_table(name, board) for name, board in boards.items()]
+    if for_people(style):
+        contents = [contents_table(name, board) for name, board in boards.items()]
+        pairs = zip(contents, coverage, strict=True)
+        coverage = [store_overview_table(boards), *(table for pair in pairs for table in pair)]
+    emit(coverage, style, output)
+
+
+def _emit_problems(boards: Mapping[str, Scoreboard], style: str, output: Path | None) -> None:
+    """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
+    from ..analysis.combine import told_cautions
+    from ..analysis.missing import count_scored, find_problems
+    from ..report.summaries import problems_table
+    from ..report.tables import merge
+
+    found = {name: find_problems(board) for name, board in boards.items()}
+    tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
+    every = [one for problems in found.values() for one in problems]
+    scored = count_scored(every)
+    notes = [f"warning: {name}: {text}" for name, board in boards.items() for text in told_cautions(board.attrs)]
+    if for_people(style) and all(one.scored == "yes" for one in every):
+        click.echo("; ".join(filter(None, ("every cell has a score", scored))), err=True)
+    if not every or not for_people(style):
+        for note in notes:
+            click.echo(note, err=True)
+    if every or not for_people(style):
+        counts = [f"scored yes: {scored}, whose scores count"] if scored else []
+        emit([replace(merge(tables), folds=tables[0].folds, notes=(*counts, *notes))], style, output)

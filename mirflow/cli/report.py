@@ -1,0 +1,201 @@
+"""Commands that draw: ``plot`` and ``report``."""
+
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ..analysis.aggregates import MISSING, UNDEFINED
+from .common_options import aggregate_option, label_option, label_stores, over_option, store_argument, stores_argument
+from .output import check_figure
+
+KINDS = {
+    "distributions": "distributions",
+    "critical-difference": "critical_difference",
+    "heatmap": "heatmap",
+    "scatter": "scatter",
+    "tolerance": "tolerance",
+    "groups": "groups",
+    "confusion": "confusion",
+    "timeline": "timeline",
+}
+VENUES = ("ieee", "ismir", "tismir")
+_COMMON = ("group", "system", "tracks", "where", "missing", "undefined", "over", "width", "venue", "height", "caption")
+
+
+def _width(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
+    """``column``, ``page`` or a number of inches."""
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
+
+
+@click.command("plot", short_help="Draw a figure for a paper.")
+@store_argument
+@click.argument("kind", type=click.Choice(tuple(KINDS)))
+@click.option(
+    "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
+)
+@click.option("--metric", "-m", "metrics", multiple=True, help="One. Default: the headline of the evaluation.")
+@aggregate_option
+@click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
+@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
+@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
+@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
+@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
+@over_option
+@click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
+@click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
+@click.option("--unit", help="critical-difference: what counts once. Default: track.")
+@click.option(
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    help="critical-difference, groups: of intervals and comparisons. Default: 0.95.",
+)
+@click.option("--cluster", help="groups: a coordinate of the tracks (artist, album) to draw together.")
+@click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
+@click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
+@click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this one are ties. Default: 0.")
+@click.option("--parameter", help="tolerance: what was swept. Default: the metric's primary parameter.")
+@click.option("--most", type=click.IntRange(2), help="confusion: classes to show. Default: 26.")
+@click.option("--from", "start", type=float, help="timeline: the first second to show.")
+@click.option("--to", "end", type=float, help="timeline: the last second to show.")
+@click.option(
+    "--root", type=click.Path(path_type=Path), help="timeline: where the annotations are, if they were moved."
+)
+@click.option(
+    "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
+)
+@click.option("--for", "venue", type=click.Choice(VENUES), help="Whose columns and pages --width means. Default: ieee.")
+@click.option("--height", type=float, help="Inches, without the lines above. Default: what the content needs.")
+@click.option(
+    "--caption/--no-caption",
+    default=None,
+    help="Title and explanation above the figure. Default: with; of pdf in a text file beside it.",
+)
+def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...], **options: Any) -> None:
+    """Draw a figure of the scores in STORE.
+
+    \b
+    distributions        every track, a row for each system
+    critical-difference  systems on an axis, with bars over those that are not told apart
+    heatmap              tracks x systems
+    scatter              two systems against each other, track by track
+    tolerance            a metric over a parameter that was swept
+    groups               bars of groups of tracks, with confidence intervals
+    confusion            what a system hears for what
+    timeline             the annotations of one track, with what is right
+
+    Every figure says which aggregate it shows, over how many tracks, and what was done about missing scores.
+    """
+    from ..report import figures
+
+    check_figure(output)
+    draw = getattr(figures, KINDS[kind])
+    if len(metrics) > 1:
+        hint = "; scatter shows two systems by one metric (-s A -s B)" if kind == "scatter" else ""
+        raise click.UsageError(f"a figure shows one metric, not {len(metrics)} ({', '.join(metrics)}){hint}")
+    options["metric"] = next(iter(metrics), None)
+    given = {name: value for name, value in options.items() if value not in (None, (), {})}
+    _refuse_others(kind, given, draw)
+    if kind == "timeline" and "where" in given:
+        raise click.UsageError("a timeline shows one track: name it with --track instead of --where")
+    beside = output.suffix.lower() == ".pdf" and options["caption"] is None
+    if beside:
+        given["caption"] = False
+    if kind == "timeline" and "tracks" in given:
+        tracks = given.pop("tracks")
+        if len(tracks) > 1:
+            raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
+        given["track"] = tracks[0]
+    ax = draw(store, **given)
+    told = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
+    click.echo(f"{figures.save(ax, output)} written{told}", err=True)
+
+
+def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
+    """Refuse options that the figure would not look at."""
+    known = {*inspect.signature(draw).parameters, *_COMMON}
+    context = click.get_current_context()
+    flags = {{"metrics": "metric"}.get(str(one.name), one.name): one.opts[0] for one in context.command.params}
+    for name in given:
+        if name not in known:
+            allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))
+            raise click.UsageError(f"{kind} has no option {flags[name]}; beside the common ones it has: {allowed}")
+
+
+@click.command("report", short_help="Write one HTML page about a store, or several.")
+@stores_argument
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, allow_dash=True, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="The file to write; - for standard output.",
+)
+@click.option(
+    "--metric", "-m", "metrics", multiple=True, help="What is shown first and judged in timelines. Repeat for several."
+)
+@click.option(
+    "--timelines",
+    default="auto",
+    show_default=True,
+    help="Tracks to look at and listen to: all, worst, none, a number; auto keeps the page reasonably small.",
+)
+@click.option(
+    "--root",
+    "roots",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
+)
+@click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
+@click.option(
+    "--without-references",
+    is_flag=True,
+    help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
+)
+@label_option
+def report_command(
+    stores: tuple[Path, ...],
+    output: Path,
+    metrics: tuple[str, ...],
+    timelines: str,
+    roots: tuple[Path, ...],
+    title: str | None,
+    without_references: bool,
+    labels: tuple[str, ...],
+) -> None:
+    """Write a page about STORE that needs nothing else: no server, no network; several stores are asked as one.
+
+    Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
+    that can be listened to.
+    """
+    from ..progress import progress_for
+    from ..report.page import write_page
+
+    begun = time.perf_counter()
+    named = label_stores(stores, labels)
+    page = write_page(
+        named,
+        output,
+        timelines=timelines,
+        metrics=metrics,
+        root=roots or None,
+        title=title,
+        references=not without_references,
+        progress=progress_for(),
+    )
+    for note in page.notes:
+        click.echo(note, err=True)
+    seconds = time.perf_counter() - begun
+    tracks = f"{page.tracks} track{'s' if page.tracks != 1 else ''} with a timeline"
+    click.echo(f"{page.path} written: {page.size / 1e6:.1f} MB, {tracks} ({seconds:.1f} s)", err=True)

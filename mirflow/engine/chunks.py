@@ -1,0 +1,158 @@
+"""Scores as lazy arrays in chunks of tracks: only what is asked for is read, and what is asked together is scored so.
+
+Scoring a block of tracks costs little more than scoring one of them. So chunks may be as small as a track: how many of
+them one task scores is decided when dask knows which are needed.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
+from itertools import accumulate, chain
+from operator import getitem
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.base import tokenize
+from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
+
+from ..cells import CELL_ATTRS
+from ..metrics.base import Sparse
+from .block import BLOCK, BlockWork, block_size, score_block
+from .lazy import CELL_TYPES, to_arrays
+
+_CELL = ("system", "track")
+Arrays = Mapping[str, Any]
+
+
+def lazy_scores(
+    works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
+) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
+    """Lazy arrays over all systems and the tracks of all works.
+
+    Parameters
+    ----------
+    works : sequence of BlockWork
+        One a chunk, each with every system of its tracks.
+    systems : sequence of str
+    width : int
+        Number of scalar measures.
+    extras : mapping of str to Sparse
+        What the results with extra dims will look like; only dims, coords, attrs and fill are used.
+
+    Returns
+    -------
+    dict of str to (dims, dask array, attrs)
+        What the group of a store has, and the extras.
+    """
+    layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
+    for name, dtype in CELL_TYPES.items():
+        layout[name] = (_CELL, (), dtype, CELL_ATTRS[name])
+    for name in ("score", "weight"):
+        layout[name] = ((*_CELL, "metric"), (width,), np.float64, CELL_ATTRS[name])
+    layout["duration"] = (("track",), (), np.float64, CELL_ATTRS["duration"])
+    for name, sparse in extras.items():
+        layout[name] = ((*_CELL, *sparse.dims), tuple(map(len, sparse.coords)), np.float64, sparse.attrs)
+    chunks = ScoredChunks(works, systems, extras)
+    sizes = tuple(len(work.tracks) for work in works)
+    lazy: dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]] = {}
+    for name, (dims, tail, dtype, attrs) in layout.items():
+        head = (len(systems),) * (dims[0] == "system")
+        key, rest = f"{chunks.name}-{name}", (0,) * len(tail)
+        picked = {
+            (key, *(0,) * len(head), number, *rest): (getitem, (chunks.name, number), name)
+            for number in range(len(works))
+        }
+        graph = HighLevelGraph({chunks.name: chunks, key: _Picked(picked)}, {chunks.name: set(), key: {chunks.name}})
+        shape = (*((size,) for size in head), sizes, *((size,) for size in tail))
+        lazy[name] = (dims, da.Array(graph, key, shape, dtype), dict(attrs))
+    return lazy
+
+
+class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
+    """The part of a graph that scores: a dict of arrays for each chunk.
+
+    Keys are unique to the object: two of them in one expression must never share a task, as their files may differ
+    although their names do not.
+
+    Parameters
+    ----------
+    works : sequence of BlockWork, one a chunk
+    systems : sequence of str
+    extras : mapping of str to Sparse
+    """
+
+    def __init__(self, works: Sequence[BlockWork], systems: Sequence[str], extras: Mapping[str, Sparse]) -> None:
+        super().__init__()
+        self.name = f"{works[0].evaluation if works else 'none'}-{uuid.uuid4().hex}"
+        self.works = tuple(works)
+        self.arrange = partial(to_arrays, systems=tuple(systems), extras=dict(extras))
+
+    def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
+        """The tasks for the chunks that are asked for, and what each of them waits for."""
+        asked = sorted(key[1] for key in keys if isinstance(key, tuple) and len(key) == 2 and key[0] == self.name)
+        tasks = self._tasks(asked)
+        return MaterializedLayer(tasks), {key: set(task[1:]) for key, task in tasks.items()}
+
+    def _tasks(self, asked: Sequence[int]) -> dict[Any, tuple[Any, ...]]:
+        """One task for each block of chunks, and one that takes each chunk out of it."""
+        if not asked:
+            return {}
+        most = block_size(self.works[0].task, BLOCK)
+        together = max(1, most // max(len(self.works[number].tracks) for number in asked))
+        tasks: dict[Any, tuple[Any, ...]] = {}
+        for start in range(0, len(asked), together):
+            numbers = asked[start : start + together]
+            works = [self.works[number] for number in numbers]
+            block = f"{self.name}-block-{tokenize(numbers)}"
+            # Bound, not passed: dask would search an argument, with all its sources, for keys.
+            tasks[block] = (partial(_score_together, works, self.arrange),)
+            ends = accumulate(len(work.tracks) for work in works)
+            for number, work, end in zip(numbers, works, ends, strict=True):
+                tasks[self.name, number] = (partial(_take_chunk, end - len(work.tracks), end), block)
+        return tasks
+
+    @cached_property
+    def _whole(self) -> dict[Any, tuple[Any, ...]]:
+        return self._tasks(range(len(self.works)))
+
+    def is_materialized(self) -> bool:
+        """Whether the tasks have been made."""
+        return "_whole" in self.__dict__
+
+    def get_output_keys(self) -> set[Any]:
+        """One key a chunk."""
+        return {(self.name, number) for number in range(len(self.works))}
+
+    def __getitem__(self, key: Any) -> Any:
+        return self._whole[key]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._whole)
+
+    def __len__(self) -> int:
+        return len(self._whole)
+
+
+class _Picked(MaterializedLayer):  # type: ignore[misc]  # dask has no annotations
+    """The chunks of one array. Dask's own culling keeps all of them where by chance as many keys are asked for."""
+
+    def cull(self, keys: set[Any], all_hlg_keys: Collection[Any]) -> tuple[Layer, Mapping[Any, set[Any]]]:
+        """The chunks that are asked for."""
+        tasks = {key: self.mapping[key] for key in keys if key in self.mapping}
+        return MaterializedLayer(tasks), {key: {task[1]} for key, task in tasks.items()}
+
+
+def _score_together(works: Sequence[BlockWork], arrange: Any) -> Arrays:
+    tracks = tuple(chain.from_iterable(work.tracks for work in works))
+    arrays: Arrays = arrange(score_block(replace(works[0], tracks=tracks)))
+    return arrays
+
+
+def _take_chunk(start: int, stop: int, arrays: Arrays) -> Arrays:
+    """The tracks of a chunk: along the first dim of what belongs to tracks, along the second of what to cells."""
+    tracks = slice(start, stop)
+    return {name: values[tracks] if name == "duration" else values[:, tracks] for name, values in arrays.items()}

@@ -1,0 +1,281 @@
+"""Blocks as a dask graph: lazy labelled arrays of scores, collections, and labels on frames."""
+
+from __future__ import annotations
+
+import functools
+import uuid
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.collection import Collection, collect, with_columns
+from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
+from ..annotations.schema import kind_of
+from ..cells import Cells, concatenate_cells
+from ..errors import AnnotationError, UnknownNameError
+from ..kernels.intervals import grid_frames
+from ..metrics.base import Sparse, get_task
+from ..pipeline.plan import EvaluationPlan, Stale
+from ..ragged import Column, Float, Int, concatenate
+from ..readers.audio_files import StemsSource
+from ..readers.sources import Source
+from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+CELL_TYPES: Mapping[str, Any] = {
+    "score": np.float64,
+    "weight": np.float64,
+    "status": np.int8,
+    "repairs": np.int32,
+    "message": object,
+    "digest": object,
+    "duration": np.float64,
+}
+_NOTHING: Mapping[str, Any] = {"score": np.nan, "message": "", "digest": ""}
+
+
+def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
+    """One delayed task for each block.
+
+    Keys are unique to the call: two runs, on one cluster or in one expression, must never share a task, as their files
+    may differ although their names do not.
+    """
+    import dask
+
+    run = uuid.uuid4().hex
+    # Bound, not passed: dask would search an argument, with all its sources, for collections to compute first.
+    tasks = [dask.delayed(functools.partial(score_block, work), pure=False) for work in works]
+    return [
+        task(dask_key_name=f"{work.evaluation}-block-{number}-{run}")
+        for number, (task, work) in enumerate(zip(tasks, works, strict=True))
+    ]
+
+
+def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]) -> dict[str, Any]:
+    """The cells of one block as dense arrays over (system, track of the block, ...)."""
+    tracks = {name: place for place, name in enumerate(dict.fromkeys(cells.track))}
+    rows = {name: place for place, name in enumerate(systems)}
+    row = np.array([rows[name] for name in cells.system], dtype=np.int64)
+    column = np.array([tracks[name] for name in cells.track], dtype=np.int64)
+    shape = (len(systems), len(tracks))
+    arrays: dict[str, Any] = {"duration": np.zeros(len(tracks))}
+    arrays["duration"][column] = cells.duration
+    for name, dtype in CELL_TYPES.items():
+        if name != "duration":
+            values = np.asarray(getattr(cells, name), dtype=dtype)
+            dense = np.full((*shape, *values.shape[1:]), _NOTHING.get(name, 0), dtype)
+            dense[row, column] = values
+            arrays[name] = dense
+    for name, like in extras.items():
+        dense = np.full((*shape, *map(len, like.coords)), like.fill)
+        if name in cells.extras:
+            _put(dense, cells.extras[name], like, row, column)
+        arrays[name] = dense
+    return arrays
+
+
+def _put(dense: Column, sparse: Sparse, like: Sparse, row: Int, column: Int) -> None:
+    """Write the entries of a block; its labels, such as annotators, may be fewer than those of the whole."""
+    where = []
+    for axis, (own, whole) in enumerate(zip(sparse.coords, like.coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        where.append(np.array([place[label] for label in own], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    cell = sparse.index[:, 0]
+    dense[(row[cell], column[cell], *where)] = sparse.value
+
+
+def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
+    """What the results with extra dims of a plan will look like: those of a block without any cell.
+
+    Where labels are known only from the files, such as classes that nobody has listed, the files are read now, and
+    these results are made once to get the labels that a run would find.
+    """
+    convention = get_task(plan.task).convention(plan.convention, plan.classes)
+    nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
+    none = np.zeros(0, dtype=np.int64)
+    found = convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras
+    unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
+    if unlabelled:
+        measures = tuple(one for one in plan.measures if one.variable in unlabelled)
+        works = works_of(replace(plan, measures=measures, max_block=BLOCK), Stale(np.ones(plan.shape, dtype=np.bool_)))
+        scored = concatenate_cells(map(score_block, works)).extras
+        known = {name: scored[name].coords for name in unlabelled & scored.keys()}
+        found = {name: replace(sparse, coords=known.get(name, sparse.coords)) for name, sparse in found.items()}
+    extras = name_extras(found, plan.measures)
+    if plan.combine == "each":
+        dims = ("annotator", "metric")
+        coords = (plan.annotators, tuple(str(measure) for measure in plan.measures if not measure.metric.dims))
+        index, value = np.zeros((0, 3), dtype=np.int64), np.zeros(0)
+        extras[EACH_SCORE] = Sparse(dims, coords, index, value, {"long_name": "score by annotator"}, np.nan)
+        extras[EACH_WEIGHT] = Sparse(dims, coords, index, value, {"long_name": "weight by annotator"})
+    return extras
+
+
+@dataclass(frozen=True)
+class LazyCollection:
+    """A collection whose files are read when it is computed.
+
+    Parameters
+    ----------
+    kind : str
+    tracks : tuple of str
+    sources : tuple of Source, one per track
+    block : int
+        Most tracks that one task reads.
+    metadata : mapping of str to array
+        Values per track that are known without reading.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> from mirflow.readers.sources import HeldSource
+    >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
+    >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
+    [0.5]
+    """
+
+    kind: str
+    tracks: tuple[str, ...]
+    sources: tuple[Source, ...]
+    block: int = BLOCK
+    metadata: Mapping[str, Column] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.tracks)
+
+    def sel(self, *, track: str | Sequence[str]) -> LazyCollection:
+        """The named tracks, in the given order; nothing is read."""
+        place = {name: number for number, name in enumerate(self.tracks)}
+        names = [track] if isinstance(track, str) else list(track)
+        for name in names:
+            if name not in place:
+                raise UnknownNameError("track", name, self.tracks)
+        return self.isel(track=[place[name] for name in names])
+
+    def isel(self, *, track: int | slice | Sequence[int] | Int) -> LazyCollection:
+        """Tracks by position; nothing is read."""
+        index = np.atleast_1d(np.arange(len(self))[track]).tolist()
+        return replace(
+            self,
+            tracks=tuple(self.tracks[i] for i in index),
+            sources=tuple(self.sources[i] for i in index),
+            metadata={name: values[index] for name, values in self.metadata.items()},
+        )
+
+    def blocks(self) -> list[Any]:
+        """One delayed Collection for each block of tracks."""
+        import dask
+
+        starts = range(0, len(self), self.block)
+        # Bound, not passed: dask would search the sources for collections to compute first.
+        bound = [
+            functools.partial(read_block, self.tracks[a : a + self.block], self.sources[a : a + self.block])
+            for a in starts
+        ]
+        return [dask.delayed(read, pure=False)() for read in bound]
+
+    def compute(self, **how: Any) -> Collection:
+        """The collection, read now; keywords go to ``dask.compute``."""
+        import dask
+
+        parts = dask.compute(*self.blocks(), **how)
+        present = dict.fromkeys(name for part in parts for name in part.rows.columns)
+        rows = concatenate(with_columns(part.schema, part.rows, present) for part in parts)
+        names = dict.fromkeys(name for part in parts for name in part.metadata)
+        read = {name: _joined(parts, name) for name in names}
+        return Collection(self.kind, self.tracks, rows, {**read, **self.metadata})
+
+
+def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
+    """Read some tracks."""
+    return collect({track: read_source(source) for track, source in zip(tracks, sources, strict=True)})
+
+
+def read_source(source: Source) -> Annotation:
+    """What a source holds; of sound without its digest, for which all bytes would be read."""
+    return source.open() if isinstance(source, StemsSource) else source.read()[0]
+
+
+def _joined(parts: Sequence[Collection], name: str) -> Column:
+    """Metadata of all blocks; a block that knows nothing of it has NaN or an empty text."""
+    known = next(part.metadata[name] for part in parts if name in part.metadata)
+    missing = np.nan if known.dtype.kind == "f" else ""
+    return np.concatenate([part.metadata.get(name, np.full(len(part), missing)) for part in parts])
+
+
+def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.Dataset:
+    """Labels of a collection of intervals on frames, as lazy arrays.
+
+    Parameters
+    ----------
+    collection : Collection or LazyCollection
+        Of a lazy one the files are read once for the extents and labels, and again for what is computed.
+    grid : {"hop": seconds}
+
+    Returns
+    -------
+    xr.Dataset
+        ``code(track, time)`` int32 into ``vocabulary(code_value)``, -1 where no label is in force, and
+        ``valid(track, time)``: whether the frame lies within the track's annotation.
+
+    Raises
+    ------
+    AnnotationError
+        For other kinds and grids: the union of many tracks' boundaries is no grid that one would want.
+    """
+    import dask.array as da
+    import xarray as xr
+
+    hop = hop_of(grid)
+    if hop is None or collection.kind != "intervals":
+        raise AnnotationError("a collection of intervals is aligned on frames: grid={'hop': seconds}")
+    blocks, sizes, ends, vocabulary = _extents(collection)
+    frames = grid_frames(float(ends.max(initial=0.0)), hop)
+    parts = [_delayed_codes(block, hop, frames, vocabulary) for block in blocks]
+    arrays = {
+        name: da.concatenate(
+            [da.from_delayed(part[place], (size, frames), dtype) for part, size in zip(parts, sizes, strict=True)]
+        )
+        for place, (name, dtype) in enumerate((("code", "int32"), ("valid", "bool")))
+    }
+    times = ("time", np.arange(frames) * hop, {"long_name": "start of the frame", "units": "s"})
+    labels = ("code_value", np.array(vocabulary, dtype=str), {"long_name": "text of each code"})
+    return xr.Dataset(
+        {name: (("track", "time"), array) for name, array in arrays.items()},
+        {"track": list(collection.tracks), "time": times, "vocabulary": labels},
+        {"kind": "intervals", "grid": f"hop {hop:g} s"},
+    )
+
+
+def _extents(collection: Collection | LazyCollection) -> tuple[list[Any], list[int], Float, tuple[str, ...]]:
+    """Blocks, their numbers of tracks, the end of each track, and all labels."""
+    import dask
+
+    if isinstance(collection, Collection):
+        starts = range(0, len(collection), BLOCK)
+        blocks = [dask.delayed(collection.isel(track=slice(start, start + BLOCK))) for start in starts]
+        sizes = [min(BLOCK, len(collection) - start) for start in starts]
+        return blocks, sizes, ends_of(collection.rows), collection.rows.labels
+    blocks = collection.blocks()
+    known = dask.compute(*[dask.delayed(_extent)(block) for block in blocks])
+    vocabulary = tuple(dict.fromkeys(label for _, labels in known for label in labels))
+    return blocks, [len(ends) for ends, _ in known], np.concatenate([ends for ends, _ in known]), vocabulary
+
+
+def _extent(block: Collection) -> tuple[Float, tuple[str, ...]]:
+    return ends_of(block.rows), block.rows.labels
+
+
+def _delayed_codes(block: Any, hop: float, frames: int, vocabulary: tuple[str, ...]) -> Any:
+    import dask
+
+    return dask.delayed(_block_codes, nout=2)(block, hop, frames, vocabulary)
+
+
+def _block_codes(block: Collection, hop: float, frames: int, vocabulary: tuple[str, ...]) -> tuple[Column, Column]:
+    return frame_codes(block.rows, hop, frames, vocabulary)

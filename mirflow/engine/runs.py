@@ -1,0 +1,675 @@
+"""Running a pipeline: what is stale is computed, journalled and published; or the same as a lazy tree."""
+
+from __future__ import annotations
+
+import platform
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..analysis.combine import kept_cautions, kept_classes
+from ..analysis.differences import IMPORTED
+from ..cells import EMPTY, FAILED, SCORED, WARNING, Cells, Status, concatenate_cells
+from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
+from ..metrics.base import Sparse, describe, get_task
+from ..pipeline import PlannedPipeline, plan_pipeline
+from ..pipeline.plan import EvaluationPlan, Previous, Stale, stale_cells
+from ..pipeline.plan import describe as describe_plan
+from ..progress import Progress
+from ..ragged import Bool, Int
+from ..store.format import GroupContent, column, plain_attrs, usable_text
+from ..store.packs import open_pack
+from ..store.read import group_names, read_group
+from ..store.write import StoreWriter
+from .block import EACH, BlockWork, works_of
+from .schedule import choose_scheduler, execute
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+SIGNATURES = "signatures"
+_NAMED = 5
+
+
+@dataclass
+class Job:
+    """One evaluation of a run.
+
+    Parameters
+    ----------
+    plan : EvaluationPlan
+    stale : Stale
+        The cells that have to be computed.
+    counts : mapping of str to int
+        Cells by why they are computed or not: ``new``, ``changed``, ``retried``, ``resumed`` (an interrupted run had
+        computed them), ``reused``, ``removed``.
+    before : GroupContent or None
+        The group as the store has it.
+    done : list of Cells
+        What the journal held, and what has come back.
+    """
+
+    plan: EvaluationPlan
+    stale: Stale
+    counts: Mapping[str, int]
+    before: GroupContent | None
+    done: list[Cells] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
+        """Compare a plan with what the store and the journal hold."""
+        before = writer.previous(plan.name)
+        stale = stale_cells(plan, None if before is None else previous_of(before), force)
+        written = [] if force else writer.journal.read(plan.name, plan.signature)
+        journaled = [_chosen(cells, plan) for cells in written]
+        if writer.journal.torn:
+            message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
+            warnings.warn(message, MirflowWarning, stacklevel=2)
+        if not journaled:
+            return cls(plan, stale, {**stale.counts, "resumed": 0}, before)
+        cells = concatenate_cells(journaled)
+        # A journaled result counts only where the store's is stale and the files are still those that were scored.
+        resumed = stale.cells & ~stale_cells(plan, _journaled(plan, cells)).cells
+        counts = {**stale.counts, "resumed": int(resumed.sum())}
+        return cls(plan, Stale(stale.cells & ~resumed, stale.counts), counts, before, [_within(plan, cells, resumed)])
+
+    def known(self) -> Cells:
+        """The cells that need no computing: those of the store that are still good, and those of the journal."""
+        return _within(self.plan, concatenate_cells(self._parts()), ~self.stale.cells)
+
+    def _parts(self) -> list[Cells]:
+        """What the store has, where any of it is still good, and over it what the journal had and what came back."""
+        scalars = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
+        kept = [self.before.cells] if self.before is not None and self.counts["reused"] else []
+        return [_no_cells(scalars), *(_chosen(cells, self.plan) for cells in (*kept, *self.done))]
+
+    def content(self, attrs: Mapping[str, Any]) -> GroupContent:
+        """The group as it shall stand in the store, with attributes beside the plan's own."""
+        plan = self.plan
+        scalars = [measure for measure in plan.measures if not measure.metric.dims]
+        cells = _latest(plan, concatenate_cells(self._parts()))
+        metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
+        return GroupContent(
+            plan.name,
+            plan.systems,
+            plan.tracks,
+            cells,
+            metric_coords,
+            dict(plan.system_meta),
+            dict(plan.track_meta),
+            {**_plan_attrs(plan), **attrs},
+        )
+
+    def unchanged(self, content: GroupContent) -> bool:
+        """Whether the store has exactly this already, also where cells were computed again to the same end."""
+        if self.before is None or _heading(self.before) != _heading(content):
+            return False
+        return not self.done or _same(_latest(self.plan, self.before.cells), content.cells)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """The cells of a store that its pipeline no longer names.
+
+    Parameters
+    ----------
+    cells, stored : int
+        How many they are, of how many that the store has.
+    what : str
+        The systems, tracks and evaluations that they are of.
+    """
+
+    cells: int
+    stored: int
+    what: str
+
+    @property
+    def large(self) -> bool:
+        """Whether they are more than a tenth of the store."""
+        return 10 * self.cells > self.stored
+
+    def __str__(self) -> str:
+        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
+        return f"removes {of}, which the pipeline no longer names: {self.what}"
+
+
+def removal(befores: Mapping[str, GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
+    """What a run removes from a store.
+
+    Parameters
+    ----------
+    befores : mapping of str to GroupContent
+        What the store has.
+    plans : sequence of EvaluationPlan
+        What it shall have.
+    """
+    planned = {plan.name: plan for plan in plans}
+    cells = 0
+    told: list[str] = []
+    for name, before in befores.items():
+        size = len(before.systems) * len(before.tracks)
+        if name not in planned:
+            cells, told = cells + size, [*told, f"the evaluation {name}"]
+            continue
+        plan = planned[name]
+        gone = [
+            [one for one in names if one not in kept]
+            for names, kept in ((before.systems, set(plan.systems)), (before.tracks, set(plan.tracks)))
+        ]
+        left = (len(before.systems) - len(gone[0])) * (len(before.tracks) - len(gone[1]))
+        if size > left:
+            lists = [f"{noun}s {_few(names)}" for noun, names in zip(("system", "track"), gone, strict=True) if names]
+            cells, told = cells + size - left, [*told, f"{name}: {', '.join(lists)}"]
+    stored = sum(len(before.systems) * len(before.tracks) for before in befores.values())
+    return Removal(cells, stored, "; ".join(told))
+
+
+def _few(names: Sequence[str]) -> str:
+    """Some of the names, and how many there are if there are more."""
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(map(repr, names[:_NAMED])) + more
+
+
+def status_counts(content: GroupContent) -> dict[Status, int]:
+    """Cells of a group by outcome."""
+    counts = Counter(content.cells.status.tolist())
+    return {status: counts[status] for status in Status if counts[status]}
+
+
+def failures(content: GroupContent) -> list[str]:
+    """Why cells have no score, each reason once."""
+    failed = np.isin(content.cells.status, list(FAILED))
+    return list(dict.fromkeys(content.cells.message[cell] for cell in np.flatnonzero(failed).tolist()))
+
+
+def incomplete_counts(content: GroupContent) -> tuple[int, int]:
+    """Scored cells of which some metrics have no score, and those where some metrics had nothing to measure."""
+    cells = content.cells
+    scored = np.isin(cells.status, list(SCORED))
+    told = np.array([bool(message) for message in cells.message], dtype=np.bool_)
+    # What is empty is told too, and what should be looked at; both have a score.
+    partly = (cells.status == Status.ok) & told & ~_warned(cells)
+    return int(partly.sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
+
+
+def warned_count(content: GroupContent) -> int:
+    """Scored cells whose two sides hardly belong together."""
+    return int(_warned(content.cells).sum())
+
+
+def _warned(cells: Cells) -> Bool:
+    said: Bool = np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
+    ok: Bool = cells.status == Status.ok
+    return said & ok
+
+
+def _heading(content: GroupContent) -> list[Any]:
+    """Everything of a group but its cells, in plain types that compare."""
+    sides = (content.metric_coords, content.system_coords, content.track_coords)
+    coords = [{key: [_plain(value) for value in values] for key, values in side.items()} for side in sides]
+    return [content.systems, content.tracks, content.measures, coords, dict(content.attrs)]
+
+
+def _plain(value: Any) -> Any:
+    """A value that equals itself: missing numbers and missing texts are both None."""
+    return None if value is None or value == "" or value != value else value
+
+
+def stored_groups(path: Path) -> dict[str, GroupContent]:
+    """What a store has, by evaluation; nothing where there is no store yet."""
+    return {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
+
+
+def previous_of(content: GroupContent) -> Previous:
+    """A stored group as far as a plan needs it."""
+    stamp, status = _place(content.cells, content.systems, content.tracks)
+    return Previous(content.systems, content.tracks, stamp, status, content.attrs.get(SIGNATURES, {}))
+
+
+def _journaled(plan: EvaluationPlan, cells: Cells) -> Previous:
+    stamp, status = _place(cells, plan.systems, plan.tracks)
+    return Previous(plan.systems, plan.tracks, stamp, status, plan.signatures)
+
+
+def _positions(plan: EvaluationPlan, cells: Cells) -> Int:
+    """Number of each cell in the plan; -1 for those of other systems and tracks."""
+    row = {name: place for place, name in enumerate(plan.systems)}
+    column = {name: place for place, name in enumerate(plan.tracks)}
+    rows = np.array([row.get(name, -1) for name in cells.system], dtype=np.int64)
+    columns = np.array([column.get(name, -1) for name in cells.track], dtype=np.int64)
+    return np.where((rows < 0) | (columns < 0), -1, rows * len(plan.tracks) + columns)
+
+
+def _latest(plan: EvaluationPlan, cells: Cells) -> Cells:
+    """The plan's cells, each once, in the plan's order; of a cell that is given twice the later one counts."""
+    place = _positions(plan, cells)
+    last = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int64)
+    known = np.flatnonzero(place >= 0)
+    last[place[known]] = known
+    return cells.take(last[last >= 0])
+
+
+def _within(plan: EvaluationPlan, cells: Cells, mask: Bool) -> Cells:
+    """The cells of a mask over (systems, tracks)."""
+    cells = _latest(plan, cells)
+    return cells.take(np.flatnonzero(mask.ravel()[_positions(plan, cells)]))
+
+
+def _same(some: Cells, others: Cells) -> bool:
+    """Whether two lists of cells hold the same results."""
+    texts = ("system", "track", "measures", "message", "digest")
+    if any(getattr(some, name) != getattr(others, name) for name in texts):
+        return False
+    arrays = ("score", "weight", "status", "repairs", "stamp")
+    if not all(np.array_equal(getattr(some, n), getattr(others, n), equal_nan=n == "score") for n in arrays):
+        return False
+    return some.extras.keys() == others.extras.keys() and all(
+        _entries(sparse) == _entries(others.extras[name]) for name, sparse in some.extras.items()
+    )
+
+
+def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
+    """The entries of a result with extra dims; those that only repeat the fill value say nothing."""
+    told = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
+    names = [np.array(labels, dtype=object)[sparse.index[told, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
+    return set(zip(sparse.index[told, 0].tolist(), *names, sparse.value[told].tolist(), strict=True))
+
+
+def _place(
+    cells: Cells, systems: Sequence[str], tracks: Sequence[str]
+) -> tuple[Int, np.ndarray[tuple[int, ...], np.dtype[np.int8]]]:
+    """Stamps and statuses of cells over (systems, tracks); of a cell that is given twice the later one counts."""
+    row = {name: place for place, name in enumerate(systems)}
+    column = {name: place for place, name in enumerate(tracks)}
+    stamp = np.zeros((len(systems), len(tracks)), dtype=np.int64)
+    status = np.zeros(stamp.shape, dtype=np.int8)
+    rows = np.array([row.get(name, -1) for name in cells.system], dtype=np.int64)
+    columns = np.array([column.get(name, -1) for name in cells.track], dtype=np.int64)
+    known = (rows >= 0) & (columns >= 0)
+    stamp[rows[known], columns[known]] = cells.stamp[known]
+    status[rows[known], columns[known]] = cells.status[known]
+    return stamp, status
+
+
+def _chosen(cells: Cells, plan: EvaluationPlan) -> Cells:
+    """Cells with only the plan's measures, in the plan's order."""
+    scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
+    column = {name: place for place, name in enumerate(cells.measures)}
+    columns = [column[name] for name in scalars]
+    named = {measure.variable for measure in plan.measures if measure.metric.dims}
+    extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
+    if plan.combine == "each":
+        whole = (plan.annotators, scalars)
+        extras |= {name: _over(sparse, whole) for name, sparse in cells.extras.items() if name in EACH}
+    return replace(
+        cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
+    )
+
+
+def _over(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
+    """The entries of a result over other labels; those of labels that are gone are left out."""
+    index = [sparse.index[:, 0]]
+    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    table = np.column_stack(index)
+    kept = (table >= 0).all(axis=1)
+    return replace(sparse, dims=("annotator", "metric"), coords=coords, index=table[kept], value=sparse.value[kept])
+
+
+def _no_cells(measures: tuple[str, ...]) -> Cells:
+    nothing = np.zeros((0, len(measures)))
+    none = np.zeros(0, dtype=np.int64)
+    return Cells(
+        (), (), measures, nothing, nothing, none.astype(np.int8), none.astype(np.int32), (), (), none, np.zeros(0)
+    )
+
+
+def _plan_attrs(plan: EvaluationPlan) -> dict[str, Any]:
+    return {
+        "task": plan.task,
+        "convention": plan.convention,
+        "grid": plan.grid,
+        "combine": plan.combine,
+        "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
+        SIGNATURES: dict(plan.signatures),
+        **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
+        **kept_cautions(plan.cautions),
+    }
+
+
+Prune = bool | Callable[[str], bool]
+_VERSIONED = ("mirflow", "numpy", "zarr")
+
+
+@dataclass(frozen=True)
+class EvaluationReport:
+    """What a run did for one evaluation.
+
+    Parameters
+    ----------
+    plan : EvaluationPlan
+    counts : mapping of str to int
+        Cells by why they were computed or not: ``new``, ``changed``, ``retried``, ``resumed``, ``reused``, ``removed``.
+    status : mapping of Status to int
+        All cells by outcome.
+    messages : tuple of str
+        Why cells have no score, each reason once.
+    partly : int
+        Cells of which some metrics have no score.
+    undefined : int
+        Cells that were scored although some metrics had nothing to measure (weight 0).
+    warnings : tuple of str
+        What was warned of as it concerns the meaning of the scores; the store keeps it.
+    warned : int
+        Cells that were scored although reference and estimate hardly belong together: their messages say why.
+    """
+
+    plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
+    counts: Mapping[str, int]
+    status: Mapping[Status, int]
+    messages: tuple[str, ...]
+    partly: int = 0
+    undefined: int = 0
+    warnings: tuple[str, ...] = ()
+    warned: int = 0
+
+    @property
+    def empty(self) -> int:
+        """Number of cells with a score whose reference or estimate is empty."""
+        return sum(count for status, count in self.status.items() if status in EMPTY)
+
+    @property
+    def failed(self) -> int:
+        """Number of cells without a score."""
+        return sum(count for status, count in self.status.items() if status in FAILED)
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """What a run did.
+
+    Parameters
+    ----------
+    store : Path
+    evaluations : tuple of EvaluationReport
+    seconds : float
+        Wall time.
+    scheduler : str
+        The one that was used.
+    published : bool
+        Whether the store changed.
+    """
+
+    store: Path
+    evaluations: tuple[EvaluationReport, ...]
+    seconds: float
+    scheduler: str
+    published: bool
+
+    @property
+    def failed(self) -> int:
+        """Number of failed cells in the evaluations that do not ignore failures."""
+        return sum(report.failed for report in self.evaluations if report.plan.on_error != "ignore")
+
+
+def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
+    """What a pipeline compares: files are listed, and few are read.
+
+    Those are read whose annotators count, and of rankings and labels as many as show that the two sides meet by name.
+
+    Parameters
+    ----------
+    pipeline : path
+    root : path or None
+        Instead of that of the file.
+    on_error : {"record", "ignore", "raise"} or None
+        Instead of that of the evaluations.
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong, or a pattern matches nothing.
+    """
+    planned = plan_pipeline(pipeline, root=root, open_pack=open_pack)
+    if on_error is None:
+        return planned
+    return replace(planned, plans=tuple(replace(one, on_error=on_error) for one in planned.plans))
+
+
+def run(
+    pipeline: str | Path,
+    *,
+    root: str | Path | None = None,
+    store: str | Path | None = None,
+    scheduler: Any = None,
+    workers: int | None = None,
+    force: bool = False,
+    on_error: str | None = None,
+    prune: Prune = False,
+    progress: Progress | None = None,
+    guarded: bool = False,
+) -> RunReport:
+    """Run a pipeline and publish its store.
+
+    Parameters
+    ----------
+    pipeline : path
+    root, store : path or None
+        Instead of those of the file.
+    scheduler : str, distributed.Client or None
+        Instead of that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
+    workers : int or None
+        How many threads or processes; None: one a core.
+    force : bool
+        Compute everything again.
+    on_error : {"record", "ignore", "raise"} or None
+        Instead of that of the evaluations.
+    prune : bool or callable
+        Whether cells of the store that the pipeline no longer names may go, also where they are more than a tenth of
+        the store; or who answers that when told how many and which they are.
+    progress : Progress or None
+    guarded : bool
+        Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.
+
+    Returns
+    -------
+    RunReport
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong; nothing is run.
+    StoreError
+        If the store cannot be written.
+    PruneError
+        If more than a tenth of the store would go, and may not; nothing is run.
+    RunError
+        If a cell fails under ``on_error: raise``, or workers die again and again. What was computed is kept.
+    """
+    began = time.perf_counter()
+    with progress or Progress() as shown:
+        shown.stage("looking for files")
+        planned = plan(pipeline, root=root, on_error=on_error)
+        asked = planned.pipeline
+        with StoreWriter(asked.store if store is None else store) as writer:
+            shown.stage("comparing with the store")
+            if IMPORTED in writer.attrs():
+                raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
+            jobs = [Job.start(one, writer, force) for one in planned.plans]
+            _demand_leave(jobs, writer, prune, shown)
+            if force:
+                writer.journal.clear()
+            for job in jobs:
+                _raise_known_failure(job)
+            works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
+            chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
+            _compute(works, writer, chosen, workers, shown)
+            shown.stage("writing the store")
+            reports, published = _publish(jobs, writer, planned)
+    return RunReport(writer.path, reports, time.perf_counter() - began, str(chosen), published)
+
+
+def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
+    """Say what leaves the store before it does; much of it needs somebody's leave."""
+    befores = {job.plan.name: job.before for job in jobs if job.before is not None}
+    others = {name: writer.previous(name) for name in writer.groups() if name not in befores}
+    befores |= {name: before for name, before in others.items() if before is not None}
+    removed = removal(befores, [job.plan for job in jobs])
+    if not removed.cells:
+        return
+    said = f"{writer.path}: the run {removed}"
+    shown.stage("")
+    if prune is True:
+        shown.say(said)
+    elif not removed.large:
+        warnings.warn(said, MirflowWarning, stacklevel=3)
+    elif prune is False or not prune(said):
+        remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"
+        raise PruneError(f"{said}; {remedy}")
+
+
+def _compute(
+    works: Sequence[tuple[Job, BlockWork]], writer: StoreWriter, scheduler: Any, workers: int | None, progress: Progress
+) -> None:
+    """Score all blocks; each is in the journal before it counts as done."""
+    if not works:
+        return
+    progress.start(sum(len(work.tracks) for _, work in works))
+
+    def done(number: int, cells: Cells) -> None:
+        job, work = works[number]
+        writer.journal.append(job.plan.name, job.plan.signature, cells)
+        job.done.append(cells)
+        progress.advance(len(work.tracks))
+        if job.plan.on_error == "raise":
+            _raise_failure(cells)
+
+    execute([work for _, work in works], scheduler, done, workers)
+
+
+def _raise_known_failure(job: Job) -> None:
+    """Under ``on_error: raise`` a failure that the store or the journal knows stops a run before it starts."""
+    if job.plan.on_error == "raise":
+        _raise_failure(job.known())
+
+
+def _raise_failure(cells: Cells) -> None:
+    failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
+    if len(failed):
+        first = int(failed[0])
+        status = Status(int(cells.status[first])).name
+        raise RunError(
+            f"system {cells.system[first]!r}, track {cells.track[first]!r}: {status}: {cells.message[first]} "
+            "(stopped, as on_error is raise; what was computed is kept)"
+        )
+
+
+def _publish(
+    jobs: Sequence[Job], writer: StoreWriter, planned: PlannedPipeline
+) -> tuple[tuple[EvaluationReport, ...], bool]:
+    """Put the new store in place, unless it would equal the one that is there."""
+    versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
+    # The root too, as the pipeline's own may be relative to where its file was: reports show the annotations again.
+    attrs = {"versions": versions, "pipeline": planned.text, "root": planned.root}
+    contents = [job.content(attrs) for job in jobs]
+    same = all(job.unchanged(content) for job, content in zip(jobs, contents, strict=True))
+    published = not same or set(writer.groups()) != {content.name for content in contents}
+    if published:
+        writer.publish(contents, {"name": planned.pipeline.name, **attrs})
+    else:
+        writer.journal.clear()
+    reports = [
+        EvaluationReport(
+            *(job.plan, job.counts, status_counts(content), tuple(failures(content))),
+            *incomplete_counts(content),
+            tuple(caution.text for caution in job.plan.cautions),
+            warned_count(content),
+        )
+        for job, content in zip(jobs, contents, strict=True)
+    ]
+    return tuple(reports), published
+
+
+def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
+    """A pipeline's scores as a lazy tree: nothing is computed until it is asked for.
+
+    Parameters
+    ----------
+    pipeline : path
+    root : path or None
+        Instead of that of the file.
+    block : int or None
+        Tracks of a chunk. None: the file's ``execution.block`` if it has one, else 1. Of a chunk that is asked for all
+        systems are read, and no other track; chunks that are asked for together are scored together, so that small
+        ones cost little. With more than 10,000 tracks larger ones spare dask work.
+
+    Returns
+    -------
+    xr.DataTree
+        One group an evaluation, with the variables and coordinates of a store's group but for ``stamp``, as dask
+        arrays with a chunk for each block of tracks. Where the labels of a metric are known only from the files, as
+        those of a confusion of classes that the pipeline does not list, the evaluation's files are read now.
+
+    Raises
+    ------
+    PipelineError
+        If the file is wrong, or the block is.
+    """
+    import xarray as xr
+
+    if block is not None and block < 1:
+        raise PipelineError([Problem("block", f"{block} is not a number of tracks, which is at least 1")], pipeline)
+    planned = plan(pipeline, root=root)
+    execution = planned.pipeline.execution
+    size = block or (execution.block if "block" in execution.model_fields_set else 1)
+    return xr.DataTree.from_dict({one.name: _lazy(replace(one, max_block=size)) for one in planned.plans})
+
+
+def _lazy(plan: EvaluationPlan) -> xr.Dataset:
+    import xarray as xr
+
+    from .chunks import lazy_scores
+    from .lazy import expected_extras
+
+    scalars = [measure for measure in plan.measures if not measure.metric.dims]
+    works = works_of(plan, Stale(np.ones(plan.shape, dtype=np.bool_)))
+    extras = expected_extras(plan)
+    variables = lazy_scores(works, plan.systems, len(scalars), extras)
+    coords: dict[str, Any] = {"system": list(plan.systems), "track": list(plan.tracks)}
+    coords |= {name: ("metric", values) for name, values in describe(scalars).items()}
+    for dim, named in (("track", plan.track_meta), ("system", plan.system_meta)):
+        coords |= {name: (dim, usable_text(column(values))) for name, values in named.items()}
+    for sparse in extras.values():
+        coords |= {dim: list(labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True)}
+    attrs = {"task": plan.task, "convention": plan.convention, "grid": plan.grid, **kept_cautions(plan.cautions)}
+    return xr.Dataset(variables, coords, plain_attrs(attrs))
+
+
+def preview(
+    pipeline: str | Path,
+    *,
+    root: str | Path | None = None,
+    store: str | Path | None = None,
+    force: bool = False,
+    on_error: str | None = None,
+) -> str:
+    """What `run` would do, for people; nothing is computed or written."""
+    planned = plan(pipeline, root=root, on_error=on_error)
+    path = Path(planned.pipeline.store if store is None else store)
+    befores = stored_groups(path)
+    described = []
+    for one in planned.plans:
+        before = befores.get(one.name)
+        stale = stale_cells(one, None if before is None else previous_of(before), force)
+        described.append(describe_plan(one, stale))
+    removed = removal(befores, planned.plans)
+    leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
+    return "\n".join([*described, *leave, f"store: {path}"])

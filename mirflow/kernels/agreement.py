@@ -1,0 +1,232 @@
+"""Decisions against each other: agreement of graders beyond chance, and right and wrong decisions by class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import MetricError
+from ..ragged import Float
+
+_STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substantial"))
+"""The largest kappa of each word."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraderAgreement:
+    """How far graders agree.
+
+    Parameters
+    ----------
+    kappa : float
+        (observed - expected) / (1 - expected); NaN where it is not defined.
+    observed : float
+        Share of the pairs of graders of an item that agree, averaged over the items with at least two graders.
+    expected : float
+        The same, if everybody chose at random as often as the categories were chosen.
+    graded, compared : int
+        Items with a grader, and with at least two.
+    unanimous, divided, scattered : float
+        Shares of the compared items on which all graders agree, some do, and no two do.
+    """
+
+    kappa: float
+    observed: float
+    expected: float
+    graded: int
+    compared: int
+    unanimous: float
+    divided: float
+    scattered: float
+
+    @property
+    def strength(self) -> str:
+        """What Landis and Koch (1977) call it: ``poor`` below 0, ``slight``, ``fair``, ... ``almost perfect``.
+
+        Examples
+        --------
+        >>> fleiss_kappa([[3, 0], [0, 3], [1, 2]]).strength
+        'moderate'
+        """
+        if np.isnan(self.kappa):
+            return ""
+        if self.kappa < 0:
+            return "poor"
+        return next((word for most, word in _STRENGTHS if self.kappa <= most), "almost perfect")
+
+
+def fleiss_kappa(counts: npt.ArrayLike) -> GraderAgreement:
+    """Fleiss's kappa, for any number of categories and graders.
+
+    Parameters
+    ----------
+    counts : (items, categories)
+        How many graders put each item into each category; the numbers of graders may differ.
+
+    Returns
+    -------
+    GraderAgreement
+        Where every item has as many graders this is Fleiss's definition. Else the observed agreement is the mean over
+        the items with at least two graders, and the share of a category is the mean over all items of the share of
+        their graders who chose it (Gwet): each item counts the same. The kappa is NaN where no item has two graders,
+        or all chose one category.
+
+    Raises
+    ------
+    MetricError
+        For what is no table of counts.
+
+    References
+    ----------
+    J. L. Fleiss, "Measuring nominal scale agreement among many raters", Psychological Bulletin 76(5), 1971;
+    K. L. Gwet, "Handbook of Inter-Rater Reliability", 4th edition, 2014, chapter 2 (with missing ratings);
+    equations 16 to 18 of Downie et al. 2010, where equation 16 is misprinted: it divides by 1 - P, not 1 - Pe.
+
+    Examples
+    --------
+    Two of three pairs agree on the first item, all on the second: P = (1/3 + 1) / 2, Pe = (5/6)^2 + (1/6)^2.
+
+    >>> found = fleiss_kappa([[2, 1], [3, 0]])
+    >>> round(found.observed, 4), round(found.expected, 4), round(found.kappa, 4)
+    (0.6667, 0.7222, -0.2)
+    """
+    table = _table(counts)
+    graders = table.sum(axis=1)
+    table, graders = table[graders > 0], graders[graders > 0]
+    several = graders > 1
+    chosen, number = table[several], graders[several]
+    agreeing = (chosen * (chosen - 1)).sum(axis=1)
+    observed = _mean(agreeing / (number * (number - 1)))
+    share = (table / graders[:, np.newaxis]).mean(axis=0) if len(table) else np.full(table.shape[1], np.nan)
+    expected = float((share**2).sum())
+    # Chance agrees always where one category is all there is; its share is then exactly 1.
+    kappa = (observed - expected) / (1 - expected) if expected != 1 else float("nan")
+    unanimous, scattered = _mean(chosen.max(axis=1, initial=0) == number), _mean(agreeing == 0)
+    return GraderAgreement(
+        kappa, observed, expected, len(table), len(chosen), unanimous, 1 - unanimous - scattered, scattered
+    )
+
+
+def _table(counts: npt.ArrayLike) -> Float:
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise MetricError(f"graders are counted in a table of items and categories, not of shape {table.shape}")
+    wrong = np.argwhere(~((table >= 0) & (table == np.floor(table)) & np.isfinite(table)))
+    if len(wrong):
+        item, category = wrong[0].tolist()
+        raise MetricError(f"not a number of graders: {table[item, category]:g} (item {item}, category {category})")
+    return table
+
+
+def _mean(values: npt.NDArray[np.float64] | npt.NDArray[np.bool_]) -> float:
+    return float(values.mean()) if len(values) else float("nan")
+
+
+def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> Float:
+    """Counts of graders with some categories taken together.
+
+    Parameters
+    ----------
+    counts : (items, categories)
+    groups : sequence of sequences of int
+        The categories of each new one.
+
+    Returns
+    -------
+    float64 (items, groups)
+
+    Examples
+    --------
+    >>> merge_categories([[1, 1, 1], [0, 2, 1]], [[0], [1, 2]]).tolist()
+    [[1.0, 2.0], [0.0, 3.0]]
+    """
+    table = _table(counts)
+    return np.column_stack([table[:, list(group)].sum(axis=1) for group in groups])
+
+
+COUNTED = ("hit", "false_alarm", "miss", "rejection")
+"""What is counted of each class: true positives, false positives, false negatives, true negatives."""
+
+_NEAR = 1e-12
+"""Of the whole, up to which a difference of sums is none."""
+
+NONE = "(none)"
+"""What stands for the class of what was not classified; it is no class of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcomes:
+    """Counts of decisions, arrays of one shape.
+
+    Parameters
+    ----------
+    hit, false_alarm, miss, rejection : float64
+        True positives, false positives, false negatives and true negatives.
+
+    Examples
+    --------
+    >>> both = Outcomes.of_confusion(np.array([[3.0, 1.0], [2.0, 4.0]]))
+    >>> both.recall().tolist(), both.precision().tolist()
+    ([0.75, 0.6666666666666666], [0.6, 0.8])
+    """
+
+    hit: Float
+    false_alarm: Float
+    miss: Float
+    rejection: Float
+
+    @classmethod
+    def of_confusion(cls, matrix: Float) -> Outcomes:
+        """Of each class, from counts by class of the reference and class of the estimate (the last two dims)."""
+        hit = np.diagonal(matrix, axis1=-2, axis2=-1).copy()
+        row, column = matrix.sum(axis=-1), matrix.sum(axis=-2)
+        whole = matrix.sum(axis=(-2, -1))[..., np.newaxis]
+        rest = (column - hit, row - hit, whole - row - column + hit)
+        # Of seconds, what should be none is what rounding leaves of their difference.
+        return cls(hit, *(np.where(one <= _NEAR * whole, 0.0, one) for one in rest))
+
+    @classmethod
+    def of_counts(cls, counts: Float, axis: int) -> Outcomes:
+        """From an array that has `COUNTED` along one axis."""
+        return cls(*np.moveaxis(counts, axis, 0))
+
+    def precision(self) -> Float:
+        """Equation 4 of the MIREX chapter; NaN where nothing was estimated."""
+        return _ratio(self.hit, self.hit + self.false_alarm)
+
+    def recall(self) -> Float:
+        """Equation 5, accuracy on positive examples; NaN where the reference has none."""
+        return _ratio(self.hit, self.hit + self.miss)
+
+    def f_measure(self) -> Float:
+        """Equation 6, the harmonic mean of precision and recall; NaN where neither side has anything."""
+        return _ratio(2 * self.hit, 2 * self.hit + self.false_alarm + self.miss)
+
+    def accuracy(self) -> Float:
+        """Share of the decisions that are right; NaN where there is none."""
+        return _ratio(self.hit + self.rejection, self.hit + self.false_alarm + self.miss + self.rejection)
+
+    def negative_accuracy(self) -> Float:
+        """Accuracy on negative examples, or specificity; NaN where there is none."""
+        return _ratio(self.rejection, self.rejection + self.false_alarm)
+
+
+RATIOS: Mapping[str, Callable[[Outcomes], Float]] = MappingProxyType(
+    {
+        "precision": Outcomes.precision,
+        "recall": Outcomes.recall,
+        "f_measure": Outcomes.f_measure,
+        "accuracy": Outcomes.accuracy,
+        "negative_accuracy": Outcomes.negative_accuracy,
+    }
+)
+"""Everything that is read off the counts, by name."""
+
+
+def _ratio(above: Float, below: Float) -> Float:
+    found: Float = np.full(np.broadcast_shapes(np.shape(above), np.shape(below)), np.nan)
+    return np.divide(above, below, out=found, where=below > 0)

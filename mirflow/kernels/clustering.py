@@ -1,0 +1,293 @@
+"""Agreement of labellings: contingency tables of many pairs, and the mutual information expected by chance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+
+from ..ragged import Bool, Float, Int, rows_of
+from .intervals import Runs, batches, merge
+from .ragged_ops import sum_by
+
+
+@dataclass(frozen=True, slots=True)
+class FrameLabels:
+    """The labels of one side of all pairs that at least one frame carries.
+
+    Parameters
+    ----------
+    pair : int64 (classes,)
+        Ascending.
+    code : int64 (classes,)
+        The label, ascending within a pair.
+    frames : float64 (classes,)
+        Whole numbers, at least 1.
+    counts : int64 (pairs,)
+        How many classes each pair has.
+    """
+
+    pair: Int
+    code: Int
+    frames: Float
+    counts: Int
+
+
+@dataclass(frozen=True, slots=True)
+class ContingencyTables:
+    """The contingency tables of many pairs, without their empty cells.
+
+    Parameters
+    ----------
+    frames : float64 (pairs,)
+        The sum of each table; whole numbers, as all counts here.
+    left, right : FrameLabels
+        Rows and columns.
+    pair, row, column : int64 (cells,)
+        Of each cell that is not empty its pair, and its places in `left` and `right`.
+    count : float64 (cells,)
+    """
+
+    frames: Float
+    left: FrameLabels
+    right: FrameLabels
+    pair: Int
+    row: Int
+    column: Int
+    count: Float
+
+    def sum_cells(self, values: Float) -> Float:
+        """Sums over the cells of each pair: float64 (pairs,)."""
+        return sum_by(self.pair, values, len(self.frames))
+
+
+def tabulate(left: Runs, right: Runs) -> ContingencyTables:
+    """Count the frames of all pairs by their labels on both sides.
+
+    Parameters
+    ----------
+    left, right : Runs
+        One row a pair. Both sides of a pair have the same number of frames.
+
+    Returns
+    -------
+    ContingencyTables
+
+    Examples
+    --------
+    Four frames, 1 1 2 2 against 5 5 5 6.
+
+    >>> one, four = np.array([2]), np.array([4])
+    >>> left = Runs(np.array([0, 2]), np.array([1, 2]), one, four)
+    >>> right = Runs(np.array([0, 3]), np.array([5, 6]), one, four)
+    >>> table = tabulate(left, right)
+    >>> table.count.tolist(), table.left.code[table.row].tolist(), table.right.code[table.column].tolist()
+    ([2.0, 1.0, 1.0], [1, 2, 2], [5, 5, 6])
+    """
+    line = merge(left.first, left.counts, right.first, right.counts)
+    frames = np.empty_like(line.rank)
+    np.subtract(line.rank[1:], line.rank[:-1], out=frames[:-1])
+    last = np.cumsum(line.counts) - 1
+    frames[last] = left.frames - line.rank[last]
+    kept = np.flatnonzero(frames)
+    pair, count = line.pair[kept], frames[kept]
+    pairs = len(line.counts)
+    rows, row = _classes(pair, left.code[line.left[kept]], count, pairs)
+    columns, column = _classes(pair, right.code[line.right[kept]], count, pairs)
+    # The places of rows ascend with the pair, so that these keys order the cells by pair as well.
+    size = len(columns.pair) + 1
+    key, cell = np.unique(row * size + column, return_inverse=True)
+    place = key // size
+    return ContingencyTables(
+        sum_by(pair, count.astype(np.float64), pairs),
+        rows,
+        columns,
+        rows.pair[place],
+        place,
+        key - place * size,
+        sum_by(cell, count.astype(np.float64), len(key)),
+    )
+
+
+def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[FrameLabels, Int]:
+    """The classes of one side, and the place of each stretch among them."""
+    size = int(code.max(initial=0)) + 1
+    key, place = np.unique(pair * size + code, return_inverse=True)
+    owner = key // size
+    of_pair = np.bincount(owner, minlength=pairs).astype(np.int64)
+    return FrameLabels(owner, key - owner * size, sum_by(place, count.astype(np.float64), len(key)), of_pair), place
+
+
+def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
+    """All cells of the tables of some neighbouring pairs, empty ones too.
+
+    Returns
+    -------
+    pair, row, column : int64 (cells,)
+    """
+    first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
+    pair = table.left.pair[first:last]
+    columns = table.right.counts[pair]
+    row = rows_of(columns)
+    start = (np.cumsum(table.right.counts) - table.right.counts)[pair]
+    offset = np.cumsum(columns) - columns
+    column = np.arange(len(row)) - np.repeat(offset - start, columns)
+    return pair[row], row + first, column
+
+
+def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
+    """The tables with only some of their cells; classes that are left without a frame vanish.
+
+    Parameters
+    ----------
+    table : ContingencyTables
+    kept : bool (cells,)
+    """
+    pairs = len(table.frames)
+    pair, count = table.pair[kept], table.count[kept]
+    rows, row = _classes(pair, table.left.code[table.row[kept]], count, pairs)
+    columns, column = _classes(pair, table.right.code[table.column[kept]], count, pairs)
+    return ContingencyTables(sum_by(pair, count, pairs), rows, columns, pair, row, column, count)
+
+
+_NEGLIGIBLE = 37.0
+"""Terms are left out where all of them together have a probability below ``exp(-37)``, or 1e-16."""
+
+_AT_ONCE = 1 << 15
+"""How many terms are worked on at once: what stays in the cache."""
+
+_CELLS_AT_ONCE = 1 << 20
+
+_MANY_CELLS = 1 << 22
+"""Of a larger table cells are grouped by their two sums: 2,000 classes against as many."""
+
+_TABULATED = 1 << 20
+"""Counts whose ``n * log(n)`` is looked up."""
+
+
+def expected_mutual_information(table: ContingencyTables) -> Float:
+    """The expected mutual information of labellings with the same classes, their frames shuffled.
+
+    In a table with row sums a and column sums b the count n of a cell is hypergeometric. The expectation is the sum
+    over all cells of ``E[n / N * log(N * n / (a * b))]``. As ``E[n]`` is ``a * b / N``, what has to be summed up is
+    ``E[n * log(n)]`` alone. The probabilities of a cell follow from one another by a ratio, and are normalised at the
+    end, so no factorials are needed; those far from the mean, by Bernstein's inequality, are left out.
+
+    Parameters
+    ----------
+    table : ContingencyTables
+
+    Returns
+    -------
+    float64 (pairs,), nats
+
+    References
+    ----------
+    N. X. Vinh, J. Epps and J. Bailey, "Information theoretic measures for clusterings comparison", JMLR 11, 2010.
+
+    Examples
+    --------
+    >>> from mirflow.kernels.clustering import tabulate
+    >>> from mirflow.kernels.intervals import Runs
+    >>> side = Runs(np.array([0, 1]), np.array([0, 1]), np.array([2]), np.array([2]))
+    >>> bool(np.isclose(expected_mutual_information(tabulate(side, side))[0], np.log(2)))
+    True
+    """
+    cells = table.left.counts * table.right.counts
+    found = np.zeros(len(cells))
+    for part in batches(cells, _CELLS_AT_ONCE):
+        if cells[part].max(initial=0) > _MANY_CELLS:  # and then it is a pair alone
+            left, right = (side.frames[side.pair == part.start] for side in (table.left, table.right))
+            found[part] = _of_many(left, right, float(table.frames[part.start]))
+        else:
+            pair, row, column = cross(table, part)
+            expected = _of_parts(table.left.frames[row], table.right.frames[column], table.frames[pair])
+            found[part] = sum_by(pair - part.start, expected, part.stop - part.start)
+    return found
+
+
+def _of_parts(left: Float, right: Float, frames: Float) -> Float:
+    """The expectations of many cells."""
+    result = np.zeros(len(frames))
+    for start in range(0, len(frames), _CELLS_AT_ONCE):
+        part = slice(start, start + _CELLS_AT_ONCE)
+        result[part] = _of_cells(left[part], right[part], frames[part])
+    return result
+
+
+def _of_many(left: Float, right: Float, frames: float) -> float:
+    """The expectation of one table with millions of cells, from the distinct pairs of a row's and a column's sum.
+
+    Classes of different sizes take frames: among N of them there are at most ``2 * N`` such pairs.
+    """
+    (rows, row_times), (columns, column_times) = (np.unique(side, return_counts=True) for side in (left, right))
+    every, found = np.full(len(columns), frames), 0.0
+    for row, times in zip(rows.tolist(), row_times.tolist(), strict=True):
+        expected = _of_parts(np.full(len(columns), row), columns, every)
+        found += times * float((column_times * expected).sum())
+    return found
+
+
+def _of_cells(left: Float, right: Float, frames: Float) -> Float:
+    """The expectations of single cells; each depends on nothing but its own three numbers."""
+    small, large = np.minimum(left, right), np.maximum(left, right)
+    mean = small * large / frames
+    least, width = _support(small, large, frames, mean)
+    logarithm = np.log(frames) - np.log(small) - np.log(large)
+    expected = np.zeros(len(mean))
+    # Cells of about equal width at once, padded to a size that each cell has by itself: so each sum's order is its own.
+    sizes = _padded(width)
+    most = int((least + sizes).max(initial=1))
+    information = _information(np.arange(most if most <= _TABULATED else 0))
+    for size in np.unique(sizes).tolist():
+        members = np.flatnonzero(sizes == size)
+        for start in range(0, len(members), step := max(_AT_ONCE // size, 1)):
+            part = members[start : start + step]
+            if most <= _TABULATED:
+                known = sliding_window_view(information, size)[least[part]]
+            else:
+                known = _information(least[part][:, None] + np.arange(size))
+            expected[part] = _expected(small[part], large[part], frames[part], least[part], known)
+    result: Float = (mean * logarithm + expected) / frames
+    return result
+
+
+def _support(small: Float, large: Float, frames: Float, mean: Float) -> tuple[Int, Int]:
+    """The least count that has to be looked at, and how many from there on."""
+    spread = mean * (frames - small) * (frames - large) / (frames * np.maximum(frames - 1, 1))
+    reach = _NEGLIGIBLE / 3 + np.sqrt((_NEGLIGIBLE / 3) ** 2 + 2 * _NEGLIGIBLE * spread)
+    least = np.maximum(np.maximum(small + large - frames, 0.0), np.floor(mean - reach))
+    most = np.minimum(small, np.ceil(mean + reach))
+    return least.astype(np.int64), (most - least).astype(np.int64) + 1
+
+
+def _padded(width: Int) -> Int:
+    """The next number that is a power of two, or one and a half times such a number."""
+    whole = np.int64(1) << np.frexp(width - 0.5)[1].astype(np.int64)
+    three_quarters = whole // 4 * 3
+    padded: Int = np.where((width <= three_quarters) & (whole >= 4), three_quarters, whole)
+    return padded
+
+
+def _information(count: Int) -> Float:
+    """``n * log(n)``."""
+    number = count.astype(np.float64)
+    return number * np.log(np.maximum(number, 1.0))
+
+
+def _expected(small: Float, large: Float, frames: Float, least: Int, information: Float) -> Float:
+    """``E[n * log(n)]``, from the values of ``n * log(n)`` for n from the least on: float64 (cells, counts)."""
+    step = np.arange(information.shape[1] - 1, dtype=np.float64)
+    lowest = least.astype(np.float64)
+    # The chance of n + 1 over that of n. Above the smaller sum it is 0, and so are all chances after it.
+    odds = (small - lowest)[:, None] - step
+    odds *= (large - lowest)[:, None] - step
+    below = (lowest + 1)[:, None] + step
+    below *= (frames - small - large + lowest + 1)[:, None] + step
+    odds /= below
+    chance = np.ones_like(information)
+    np.multiply.accumulate(odds, axis=1, out=chance[:, 1:])
+    information *= chance
+    expected: Float = information.sum(axis=1) / chance.sum(axis=1)
+    return expected

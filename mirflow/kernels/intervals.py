@@ -1,0 +1,523 @@
+"""Intervals of many pairs: common timelines, frames, runs of frames, and the directional Hamming distance."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import AnnotationError
+from ..ragged import Bool, Float, Int, offsets_of, ranges, rows_of
+from .ragged_ops import sum_by
+
+
+def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
+    """Times as integers in the same order.
+
+    Parameters
+    ----------
+    *columns : float64 (n,)
+        Finite times of any number of sequences, in any order.
+
+    Returns
+    -------
+    times : float64 (k,)
+        The distinct times, ascending.
+    ranks : tuple of int64 (n,)
+        For each column, where its values stand in `times`.
+
+    Examples
+    --------
+    >>> times, (a, b) = rank(np.array([0.5, 2.0]), np.array([2.0, 1.5]))
+    >>> times.tolist(), a.tolist(), b.tolist()
+    ([0.5, 1.5, 2.0], [0, 2], [2, 1])
+    """
+    every = np.concatenate(columns) if columns else np.zeros(0)
+    order = np.argsort(every)
+    ascending = every[order]
+    fresh = np.ones(len(every), dtype=np.bool_)
+    np.not_equal(ascending[1:], ascending[:-1], out=fresh[1:])
+    ranks = np.empty(len(every), dtype=np.int64)
+    ranks[order] = np.cumsum(fresh) - 1
+    ends = np.cumsum([len(column) for column in columns])
+    return ascending[fresh], tuple(np.split(ranks, ends[:-1])) if columns else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The points of many pairs, each pair's in order of time, one pair after the other.
+
+    Points at equal times are not collapsed: they lie next to each other and the stretch between them lasts 0 s.
+
+    Parameters
+    ----------
+    rank : int64 (points,)
+        The time of each point, as its rank.
+    counts : int64 (pairs,)
+        How many points each pair has: those of both its sequences.
+    is_right : bool (points,)
+        Which sequence a point is from. Taken in order, the points from one side are that side's points as given.
+    left, right : int64 (points,)
+        For each side the last of its points up to here, as an index into the flat points as given. At the last of
+        several points at one time, and at any earlier one where the stretch is empty anyway, this is what is in force.
+    """
+
+    rank: Int
+    counts: Int
+    is_right: Bool
+    left: Int
+    right: Int
+
+    @property
+    def pair(self) -> Int:
+        """The pair of each point: int64 (points,)."""
+        return rows_of(self.counts)
+
+    def durations(self, times: Float) -> Float:
+        """Seconds from each point to the next one of its pair; 0 at each pair's last: float64 (points,).
+
+        Parameters
+        ----------
+        times : float64 (k,)
+            The distinct times that `rank` returned.
+        """
+        return steps_between(times[self.rank], self.counts)
+
+
+def steps_between(times: Float, counts: Int) -> Float:
+    """Differences of neighbouring times in rows that lie one after the other; 0 at each row's last.
+
+    Examples
+    --------
+    >>> steps_between(np.array([0.0, 1.5, 7.0, 8.0]), np.array([2, 2])).tolist()
+    [1.5, 0.0, 1.0, 0.0]
+    """
+    steps = np.empty_like(times)
+    np.subtract(times[1:], times[:-1], out=steps[:-1])
+    steps[np.cumsum(counts)[counts > 0] - 1] = 0.0
+    return steps
+
+
+def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timeline:
+    """The common timelines of pairs of sequences.
+
+    Parameters
+    ----------
+    left, right : int64
+        Ranks of the points of each side, flat, the pairs one after the other, not descending within a pair.
+    left_counts, right_counts : int64 (pairs,)
+        How many points each pair has on each side: at least one, and both sides of a pair start at the same rank
+        (pad the one that starts later), so that something is in force on both from the start.
+
+    Returns
+    -------
+    Timeline
+
+    Raises
+    ------
+    ValueError
+        If the two sides of a pair do not start together.
+
+    Examples
+    --------
+    Two pairs; the first has the points 0, 2, 4 against 0, 3, the second 1, 2 against 1.
+
+    >>> left, right = np.array([0, 2, 4, 1, 2]), np.array([0, 3, 1])
+    >>> line = merge(left, np.array([3, 2]), right, np.array([2, 1]))
+    >>> line.rank.tolist(), line.counts.tolist()
+    ([0, 0, 2, 3, 4, 1, 1, 2], [5, 3])
+    >>> left[line.left].tolist(), right[line.right].tolist()
+    ([0, 0, 2, 2, 4, 1, 1, 2], [1, 0, 0, 3, 3, 3, 1, 1])
+    """
+    _check_starts(left, left_counts, right, right_counts)
+    counts = left_counts + right_counts
+    bits = int(max(left.max(initial=0), right.max(initial=0))).bit_length() + 1
+    # pair | rank | side: one integer, so that one sort of plain integers orders everything
+    keys = np.empty(len(left) + len(right), dtype=np.int64)
+    pair = np.arange(len(counts), dtype=np.int64) << bits
+    keys[: len(left)] = np.repeat(pair, left_counts) + (left << 1)
+    keys[len(left) :] = np.repeat(pair + 1, right_counts) + (right << 1)
+    keys.sort()
+    side = keys & 1
+    last_right = np.cumsum(side) - 1
+    last_left = np.arange(len(keys), dtype=np.int64) - last_right - 1
+    ranks = keys >> 1 & ((1 << (bits - 1)) - 1)
+    return Timeline(ranks, counts, side.astype(np.bool_), last_left, last_right)
+
+
+def _check_starts(left: Int, left_counts: Int, right: Int, right_counts: Int) -> None:
+    if not (left_counts.all() and right_counts.all()):
+        raise ValueError("every pair needs at least one point on each side")
+    if not np.array_equal(left[offsets_of(left_counts)[:-1]], right[offsets_of(right_counts)[:-1]]):
+        raise ValueError("both sides of a pair must start at the same time; pad the one that starts later")
+
+
+def batches(sizes: Int, limit: int) -> Iterator[slice]:
+    """Consecutive slices whose sizes add up to at most `limit` (more only where one alone is larger).
+
+    Examples
+    --------
+    >>> [(s.start, s.stop) for s in batches(np.array([3, 4, 9, 1]), 8)]
+    [(0, 2), (2, 3), (3, 4)]
+    """
+    ends = np.cumsum(sizes)
+    start = 0
+    while start < len(sizes):
+        before = int(ends[start - 1]) if start else 0
+        stop = max(int(np.searchsorted(ends, before + limit, side="right")), start + 1)
+        yield slice(start, stop)
+        start = stop
+
+
+MOST_FRAMES = 2**22
+"""Of a grid that is laid out in memory: more than eleven hours of 10 ms."""
+
+
+def grid_frames(end: float, hop: float) -> int:
+    """How many frames from 0 s on lie before an end.
+
+    Raises
+    ------
+    AnnotationError
+        If there are more than `MOST_FRAMES`: a single late time would fill the memory.
+
+    Examples
+    --------
+    >>> grid_frames(0.3, 0.1)
+    3
+    """
+    if not end <= MOST_FRAMES * hop:
+        message = f"{end / hop:.0f} frames of {hop:g} s are more than {MOST_FRAMES}"
+        raise AnnotationError(f"{message}; choose a longer hop, or see whether {end:g} is a time in seconds")
+    return int(frames_before(np.zeros(1), hop, np.array([end]))[0])
+
+
+def frames_before(start: Float, hop: float, time: Float) -> Int:
+    """How many frames of a grid lie before a time.
+
+    Parameters
+    ----------
+    start : float64 (n,), seconds
+        Time of the grid's first frame; frame k is at ``start + k * hop``, computed like that.
+    hop : float, seconds
+        Distance of the frames, above 0.
+    time : float64 (n,), seconds
+
+    Returns
+    -------
+    int64 (n,)
+        The number of frames k >= 0 with ``start + k * hop < time``, which is also the first frame at or after `time`.
+
+    Examples
+    --------
+    >>> frames_before(np.array([0.0, 0.0]), 0.1, np.array([0.3, 0.35])).tolist()
+    [3, 4]
+    """
+    guess = np.maximum(np.ceil((time - start) / hop), 0.0)
+    # The quotient is rounded, so it may miss by a frame; what decides is the frame's own time.
+    guess += start + guess * hop < time
+    guess -= (guess > 0) & (start + (guess - 1) * hop >= time)
+    return guess.astype(np.int64)
+
+
+def frame_times(start: Float, hop: float, counts: Int) -> Float:
+    """The times of the frames of grids that lie one after the other.
+
+    Parameters
+    ----------
+    start : float64 (grids,), seconds
+    hop : float, seconds
+    counts : int64 (grids,)
+
+    Returns
+    -------
+    float64 (sum of counts,), seconds
+
+    Examples
+    --------
+    >>> frame_times(np.array([0.0, 1.0]), 0.5, np.array([2, 1])).tolist()
+    [0.0, 0.5, 1.0]
+    """
+    frame = ranges(np.zeros(len(counts), dtype=np.int64), counts)
+    return np.repeat(start, counts) + frame * hop
+
+
+def sample(start: Float, end: Float, counts: Int, times: Float, time_counts: Int) -> Int:
+    """The interval that each of some times falls into, row by row.
+
+    Parameters
+    ----------
+    start, end : float64, seconds
+        Flat intervals, sorted by start within a row.
+    counts : int64 (rows,)
+        How many intervals each row has.
+    times : float64, seconds
+        Flat times at which the rows are sampled, in any order.
+    time_counts : int64 (rows,)
+        How many times each row is sampled at.
+
+    Returns
+    -------
+    int64 (sum of time_counts,)
+        Index into the flat intervals: the last of the row with ``start <= time`` if also ``time < end``; otherwise -1.
+
+    Examples
+    --------
+    >>> start, end = np.array([0.0, 2.0]), np.array([1.0, 3.0])
+    >>> sample(start, end, np.array([2]), np.array([0.0, 1.0, 2.5]), np.array([3])).tolist()
+    [0, -1, 1]
+    """
+    distinct, (start_rank, time_rank) = rank(start, times)
+    bits = len(distinct).bit_length()
+    keys = (rows_of(counts) << bits) + start_rank
+    found = np.searchsorted(keys, (rows_of(time_counts) << bits) + time_rank, side="right") - 1
+    inside = found >= np.repeat(offsets_of(counts)[:-1], time_counts)
+    inside[inside] = times[inside] < end[found[inside]]
+    return np.where(inside, found, -1)
+
+
+NOTHING = 0
+"""The code of frames that no interval covers; give intervals codes above it, or the same one to mean the same."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The frames of many rows as runs of one code each.
+
+    Parameters
+    ----------
+    first : int64 (runs,)
+        The first frame of each run, not descending within a row, from 0; runs may be empty.
+    code : int64 (runs,)
+    counts : int64 (rows,)
+        How many runs each row has: at least one.
+    frames : int64 (rows,)
+        How many frames each row has; the last run lasts until there.
+    """
+
+    first: Int
+    code: Int
+    counts: Int
+    frames: Int
+
+
+def single_frames_before(time: Float, hop: float, including: bool) -> Int:
+    """How many frames lie before a time, where frame k is at ``k * hop`` in single precision.
+
+    Parameters
+    ----------
+    time : float64 (n,), seconds
+        Finite, from 0 to about 2**24 hops, which is how far single precision counts.
+    hop : float, seconds
+        Distance of the frames, above 0.
+    including : bool
+        Whether a frame just at the time is counted as well.
+
+    Returns
+    -------
+    int64 (n,)
+
+    Examples
+    --------
+    >>> single_frames_before(np.array([0.0, 0.25, 0.5]), 0.25, False).tolist()
+    [0, 1, 2]
+    >>> single_frames_before(np.array([0.0, 0.25, 0.5]), 0.25, True).tolist()
+    [1, 2, 3]
+    """
+    step = np.float32(hop)
+    before = np.less_equal if including else np.less
+
+    def at(frame: Float) -> Float:
+        return (frame.astype(np.float32) * step).astype(np.float64)
+
+    # The quotient is exact to a few frames at most; what decides is the frame's own time.
+    frame = np.floor(time / hop)
+    while (short := before(at(frame), time)).any():
+        frame += short
+    while (beyond := (frame > 0) & ~before(at(frame - 1), time)).any():
+        frame -= beyond
+    return frame.astype(np.int64)
+
+
+def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
+    """What is seen of each row when its intervals are painted one over the other, in the order given.
+
+    Parameters
+    ----------
+    first, stop : int64 (intervals,)
+        The frames that each interval covers, `stop` excluded.
+    code : int64 (intervals,)
+    counts : int64 (rows,)
+        How many intervals each row has.
+    frames : int64 (rows,)
+        How many frames each row has; what lies beyond is cut off.
+
+    Returns
+    -------
+    Runs
+        Frames that no interval covers have the code `NOTHING`.
+
+    Examples
+    --------
+    The second interval covers the end of the first; nothing covers frame 6.
+
+    >>> two = np.array([2])
+    >>> seen = paint(np.array([0, 2]), np.array([4, 6]), np.array([1, 2]), two, np.array([7]))
+    >>> seen.first.tolist(), seen.code.tolist()
+    ([0, 2, 6], [1, 2, 0])
+    """
+    limit = np.repeat(frames, counts)
+    first, stop = np.minimum(first, limit), np.minimum(stop, limit)
+    owner = rows_of(counts)
+    inner = np.zeros(len(first), dtype=np.bool_)
+    np.equal(owner[1:], owner[:-1], out=inner[:-1])
+    crossing = stop < first
+    crossing[:-1] |= inner[:-1] & ((first[1:] < first[:-1]) | (stop[1:] < stop[:-1]))
+    if crossing.any():
+        first, stop, code, counts = _flatten(first, stop, code, counts, np.unique(owner[crossing]))
+    return _join(first, stop, code, counts, frames)
+
+
+def _join(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
+    """Runs of intervals none of which begins or stops before the one before it; the spaces between them are filled."""
+    offsets = offsets_of(counts)
+    after = np.empty_like(stop)
+    after[:-1] = first[1:]
+    filled = counts > 0
+    after[offsets[1:][filled] - 1] = frames[filled]
+    gap = stop < after
+    lead = np.ones(len(counts), dtype=np.bool_)
+    lead[filled] = first[offsets[:-1][filled]] > 0
+    gaps = offsets_of(gap.astype(np.int64))
+    place = np.arange(len(first)) + gaps[:-1] + np.repeat(np.cumsum(lead), counts)
+    total = len(first) + int(gaps[-1]) + int(lead.sum())
+    run_first, run_code = np.zeros(total, dtype=np.int64), np.full(total, NOTHING, dtype=np.int64)
+    run_first[place], run_code[place] = first, code
+    run_first[place[gap] + 1] = stop[gap]
+    return Runs(run_first, run_code, counts + lead + gaps[offsets[1:]] - gaps[offsets[:-1]], frames)
+
+
+def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[Int, Int, Int, Int]:
+    """The same with the intervals of some rows replaced by what is seen of them; these rows are painted one by one."""
+    offsets = offsets_of(counts)
+    pieces: list[tuple[Int, Int, Int]] = []
+    sizes = counts.copy()
+    done = 0
+    for row in rows.tolist():
+        own = slice(offsets[row], offsets[row + 1])
+        pieces.append((first[done : own.start], stop[done : own.start], code[done : own.start]))
+        bounds = np.unique(np.concatenate([first[own], stop[own]]))
+        begin, end = np.searchsorted(bounds, first[own]), np.searchsorted(bounds, stop[own])
+        seen = np.full(max(len(bounds) - 1, 0), -1, dtype=np.int64)
+        for interval, (a, b) in enumerate(zip(begin.tolist(), end.tolist(), strict=True)):
+            seen[a:b] = interval
+        covered = seen >= 0
+        pieces.append((bounds[:-1][covered], bounds[1:][covered], code[own][seen[covered]]))
+        sizes[row] = np.count_nonzero(covered)
+        done = own.stop
+    pieces.append((first[done:], stop[done:], code[done:]))
+    starts, stops, codes = (np.concatenate(column) for column in zip(*pieces, strict=True))
+    return starts, stops, codes, sizes
+
+
+def lengths(runs: Runs) -> Int:
+    """Frames of each run: int64 (runs,)."""
+    steps = np.zeros(len(runs.first), dtype=np.int64)
+    np.subtract(runs.first[1:], runs.first[:-1], out=steps[:-1])
+    last = np.cumsum(runs.counts) - 1
+    steps[last] = runs.frames - runs.first[last]
+    return steps
+
+
+def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Float:
+    """Seconds of the stretches of each row that lie outside the largest piece of their stretch.
+
+    Parameters
+    ----------
+    times : float64 (points,), seconds
+        All points at which a row is cut, ascending within it; equal ones may repeat.
+    counts : int64 (rows,)
+    opens : bool (points,)
+        Where a stretch begins; it lasts until the next one of its row begins, or to the row's last point. A row's
+        stretches begin at its first time.
+    counted : bool (stretches,)
+        Whether a stretch is one to count (an interval) or not (a gap).
+
+    Returns
+    -------
+    float64 (rows,)
+        Each row's sum over its counted stretches, of their length minus that of their largest piece.
+
+    Examples
+    --------
+    A stretch from 0 to 4 cut at 1, and one from 4 to 6 that is whole: 1 s lies outside the largest pieces.
+
+    >>> times, opens = np.array([0.0, 1.0, 4.0, 6.0]), np.array([True, False, True, False])
+    >>> fragmentation(times, np.array([4]), opens, np.array([True, True])).tolist()
+    [1.0]
+    """
+    start = np.flatnonzero(opens)
+    if not len(start):
+        return np.zeros(len(counts))
+    largest = np.maximum.reduceat(steps_between(times, counts), start)
+    offsets = offsets_of(counts)
+    row = np.searchsorted(offsets, start, side="right") - 1
+    end = np.empty_like(start)
+    end[:-1] = start[1:]
+    end[-1] = len(times) - 1
+    np.minimum(end, offsets[row + 1] - 1, out=end)
+    outside = np.where(counted, times[end] - times[start] - largest, 0.0)
+    return sum_by(row, outside, len(counts))
+
+
+def directional_hamming(
+    start: Float, end: Float, counts: Int, cut_start: Float, cut_end: Float, cut_counts: Int
+) -> tuple[Float, Float]:
+    """How finely the intervals of some rows are cut up by the boundaries of others, row by row.
+
+    Parameters
+    ----------
+    start, end : float64, seconds
+        Flat intervals that are cut, ascending and without overlap within a row.
+    counts : int64 (rows,)
+        How many of them each row has; at least one.
+    cut_start, cut_end, cut_counts
+        The intervals whose starts and ends cut them; they need not be in order.
+
+    Returns
+    -------
+    distance : float64 (rows,)
+        The summed length of all intervals outside their largest pieces, divided by `span`; 0 is no cut at all.
+    span : float64 (rows,), seconds
+        From the start of the row's first interval to the end of its last.
+
+    References
+    ----------
+    C. Harte, "Towards automatic extraction of harmony information from music signals", PhD thesis, 2010, section 8.3.2.
+
+    Examples
+    --------
+    >>> one = np.array([1])
+    >>> distance, span = directional_hamming(
+    ...     np.array([0.0]), np.array([4.0]), one, np.array([0.0, 1.0]), np.array([1.0, 4.0]), 2 * one)
+    >>> distance.tolist(), span.tolist()
+    ([0.25], [4.0])
+    """
+    times, (start_rank, end_rank, cut_start_rank, cut_end_rank) = rank(start, end, cut_start, cut_end)
+    offsets = offsets_of(counts)
+    low = start_rank[offsets[:-1]]
+    points, points_of = _interleave(start_rank, end_rank), 2 * counts
+    # The cuts, preceded by one at the row's own start, where all sequences of a timeline have to begin.
+    cuts = _interleave(cut_start_rank, cut_end_rank)
+    clipped = np.maximum(cuts, np.repeat(low, 2 * cut_counts))
+    cuts = np.insert(clipped, 2 * offsets_of(cut_counts)[:-1], low)
+    line = merge(points, points_of, cuts, 2 * cut_counts + 1)
+    is_end = np.tile([False, True], len(start))
+    distance = fragmentation(times[line.rank], line.counts, ~line.is_right, ~is_end)
+    span = end[offsets[1:] - 1] - start[offsets[:-1]]
+    return distance / span, span
+
+
+def _interleave(start: Int, end: Int) -> Int:
+    return np.column_stack([start, end]).ravel()

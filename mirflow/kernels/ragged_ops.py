@@ -1,0 +1,431 @@
+"""Operations on ragged rows: sorted search, sampling, order, sums, medians, common members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal
+
+import numpy as np
+
+from ..ragged import Bool, Float, Int, offsets_of, rows_of
+
+_LARGEST = (1 << 25) - (1 << 15)
+"""Bytes: just below the largest size (32 MiB) that glibc's allocator adapts to."""
+
+
+def keep_freed_memory() -> None:
+    """Let the allocator keep what arrays of up to some megabytes leave behind, instead of giving it back each time.
+
+    A kernel drops its arrays at every batch. glibc returns such memory to the system, and every page of the next batch
+    costs a fault: half of the time of a small one. It adapts to the largest mapping that a process has freed, so one
+    that is made and dropped without being touched is enough, unless the environment sets the thresholds. Other
+    allocators take no notice.
+
+    References
+    ----------
+    mallopt(3), M_MMAP_THRESHOLD.
+
+    Examples
+    --------
+    >>> keep_freed_memory()
+    """
+    np.empty(_LARGEST, dtype=np.uint8)
+
+
+def sum_by(index: Int, values: Float, size: int) -> Float:
+    """The sum of the values that share an index, added one after the other.
+
+    The order of the additions is that of the values, so that a row's sum is the same to the bit in any batch; the
+    pairwise sums of ``np.sum`` or ``np.add.reduceat`` depend on how long the rows are and where they lie.
+
+    Parameters
+    ----------
+    index : int64 (n,)
+        From 0 to ``size - 1``.
+    values : float64 (n,)
+    size : int
+
+    Returns
+    -------
+    float64 (size,)
+
+    Examples
+    --------
+    >>> sum_by(np.array([0, 2, 0]), np.array([1.0, 2.0, 0.5]), 3).tolist()
+    [1.5, 0.0, 2.0]
+    """
+    return np.bincount(index, values, minlength=size).astype(np.float64, copy=False)
+
+
+def ascending(values: Float) -> Int:
+    """The places of numbers from the smallest to the largest; equal ones keep their order.
+
+    Several times as fast as numpy's stable sort, whose result it gives.
+
+    Parameters
+    ----------
+    values : float64 (n,)
+        Finite.
+
+    Returns
+    -------
+    int64 (n,)
+
+    Examples
+    --------
+    >>> ascending(np.array([0.5, 0.1, 0.5, 0.1])).tolist()
+    [1, 3, 0, 2]
+    """
+    order = np.argsort(values).astype(np.int64, copy=False)
+    ordered = values[order]
+    step = ordered[1:] != ordered[:-1]
+    if step.all():
+        return order
+    # Whole numbers that are in the order of the values and then of the places: they have no ties, and sort fast.
+    ahead = np.zeros(len(values), dtype=np.int64)
+    np.cumsum(step, out=ahead[1:])
+    ahead *= len(values)
+    order += ahead
+    order.sort()
+    order -= ahead
+    return order
+
+
+def medians(values: Float, counts: Int, upper: bool = False) -> Float:
+    """The median of each row.
+
+    Parameters
+    ----------
+    values : float64
+        Flat rows, in any order.
+    counts : int64 (rows,)
+    upper : bool
+        Of an even number of values take the upper one of the two in the middle, instead of their mean.
+
+    Returns
+    -------
+    float64 (rows,)
+        NaN for a row without values.
+
+    Examples
+    --------
+    >>> row = np.array([4.0, 1.0, 2.0, 9.0]), np.array([4])
+    >>> medians(*row).tolist(), medians(*row, upper=True).tolist()
+    ([3.0], [4.0])
+    """
+    result = np.full(len(counts), np.nan)
+    offsets = offsets_of(counts)
+    ascending = values.copy()
+    bounds = offsets.tolist()
+    # One row at a time: numpy sorts a short contiguous array in less time than it takes to lay rows out for one call.
+    for start, stop in pairwise(bounds):
+        ascending[start:stop].sort()
+    filled = counts > 0
+    first, count = offsets[:-1][filled], counts[filled]
+    high = ascending[first + count // 2]
+    result[filled] = high if upper else (ascending[first + (count - 1) // 2] + high) / 2
+    return result
+
+
+_LIMIT = 1 << 21
+"""Entries of the largest table of members."""
+
+
+def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
+    """The sizes of the intersections of all sets on the left with all on the right.
+
+    Parameters
+    ----------
+    left, right : int64
+        Members of the sets, flat, one set after the other; what is in a set twice counts once.
+    left_counts, right_counts : int64 (sets,)
+
+    Returns
+    -------
+    float64 (sets on the left, sets on the right)
+        Whole numbers.
+
+    Examples
+    --------
+    >>> common(np.array([1, 2, 2, 5]), np.array([3, 1]), np.array([2, 5, 1]), np.array([2, 1])).tolist()
+    [[1.0, 1.0], [1.0, 0.0]]
+    """
+    shared = np.intersect1d(left, right)
+    sizes = np.zeros((len(left_counts), len(right_counts)))
+    step = max(_LIMIT // (len(left_counts) + len(right_counts) + 1), 1)
+    for low in range(0, len(shared), step):
+        members = shared[low : low + step]
+        sizes += _table(left, left_counts, members) @ _table(right, right_counts, members).T
+    return sizes
+
+
+def _table(items: Int, counts: Int, members: Int) -> Float:
+    """1 where a set has a member, else 0: float64 (sets, members)."""
+    place = np.searchsorted(members, items)
+    known = place < len(members)
+    known[known] = members[place[known]] == items[known]
+    table = np.zeros((len(counts), len(members)))
+    table[rows_of(counts)[known], place[known]] = 1.0
+    return table
+
+
+Side = Literal["left", "right"]
+
+
+def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, side: Side = "left") -> Int:
+    """Where values belong in sorted rows, each row being searched for its own values.
+
+    Integers that are in nearly the order of the values find a place that is never too far right; from there what
+    decides is the values themselves, so that the result is exact and does not depend on the other rows.
+
+    Parameters
+    ----------
+    times : float64
+        Flat rows of finite values, ascending within a row; equal ones may repeat.
+    counts : int64 (rows,)
+    queries : float64
+        Flat values, in any order within their row; infinite ones are allowed.
+    query_counts : int64 (rows,)
+        How many values each row is searched for.
+    side : {"left", "right"}
+        As in :func:`numpy.searchsorted`: before or after values that are equal.
+
+    Returns
+    -------
+    int64 (sum of query_counts,)
+        Index into the flat `times`, from the start of the row to its end, both included.
+
+    Examples
+    --------
+    >>> times = np.array([0.0, 1.0, 1.0, 0.5])
+    >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1])).tolist()
+    [1, 3, 3]
+    >>> search_rows(times, np.array([3, 1]), np.array([1.0, 2.0, 0.5]), np.array([2, 1]), "right").tolist()
+    [3, 3, 4]
+    """
+    offsets = offsets_of(counts)
+    if not len(times) or not len(queries):
+        return np.repeat(offsets[:-1], query_counts)
+    end = np.repeat(offsets[1:], query_counts)
+    low, high = float(times.min()), float(times.max())
+    bits = 62 - len(counts).bit_length()
+    scale = 2.0 ** (bits - 1) / (high - low) if high > low else np.inf
+    if not 0 < scale < np.inf:
+        return advance(times, np.repeat(offsets[:-1], query_counts), end, queries, side)
+    keys = _keys(times, counts, low, scale, bits)
+    query_keys = _keys(np.clip(queries, low, high), query_counts, low, scale, bits)
+    return advance(times, np.searchsorted(keys, query_keys), end, queries, side)
+
+
+def _keys(values: Float, counts: Int, low: float, scale: float, bits: int) -> Int:
+    """Integers that ascend with the row and, as far as they can tell values apart, with the value."""
+    return (rows_of(counts) << bits) + ((values - low) * scale).astype(np.int64)
+
+
+def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> Int:
+    """Move places to the right, past all values that are before a bound.
+
+    Parameters
+    ----------
+    times : float64
+        Ascending from each place to its end.
+    place, end : int64 (n,)
+        Where to start, and where to stop at the latest.
+    bounds : float64 (n,)
+    side : {"left", "right"}
+        Whether to stop before values equal to the bound or after them.
+
+    Returns
+    -------
+    int64 (n,)
+        The first places, up to `end`, whose value is not before the bound.
+
+    Examples
+    --------
+    >>> times = np.array([0.0, 1.0, 1.0, 3.0])
+    >>> advance(times, np.array([0, 0]), np.array([4, 4]), np.array([1.0, 2.0]), "left").tolist()
+    [1, 3]
+    """
+    before = np.less if side == "left" else np.less_equal
+    times = np.append(times, np.nan)  # so that every place, the last end too, has a value
+    first_step = before(times[place], bounds)
+    first_step &= place < end
+    place = place + first_step
+    again = before(times[place], bounds)
+    again &= first_step
+    moving = np.flatnonzero(again)
+    moving = moving[place[moving] < end[moving]]
+    if len(moving):
+        place[moving] = _bisect(times, place[moving] + 1, end[moving], bounds[moving], side)
+    return place
+
+
+def retreat(times: Float, start: Int, place: Int, bounds: Float) -> Int:
+    """Move places to the left, as long as the value before them is not before a bound.
+
+    Parameters
+    ----------
+    times : float64
+        Ascending from each start to its place.
+    start, place : int64 (n,)
+        Where to stop at the latest, and where to start.
+    bounds : float64 (n,)
+
+    Returns
+    -------
+    int64 (n,)
+        The first places, down to `start`, from which on no value is before the bound.
+
+    Examples
+    --------
+    >>> times = np.array([0.0, 1.0, 1.0, 3.0])
+    >>> retreat(times, np.array([0, 0]), np.array([3, 3]), np.array([1.0, 2.0])).tolist()
+    [1, 3]
+    """
+    if not len(times):
+        return place
+    step = times[np.maximum(place - 1, 0)] >= bounds
+    step &= place > start
+    place = place - step
+    moving = np.flatnonzero(step)
+    moving = moving[(place[moving] > start[moving]) & (times[np.maximum(place[moving] - 1, 0)] >= bounds[moving])]
+    if len(moving):
+        place[moving] = _bisect(times, start[moving], place[moving] - 1, bounds[moving], "left")
+    return place
+
+
+def _bisect(times: Float, low: Int, high: Int, bounds: Float, side: Side) -> Int:
+    """The first places from `low` up to `high` whose value is not before the bound, by halving."""
+    before = np.less if side == "left" else np.less_equal
+    low, high = low.copy(), high.copy()
+    while (low < high).any():
+        middle = np.minimum((low + high) >> 1, len(times) - 1)
+        short = (low < high) & before(times[middle], bounds)
+        high = np.where(short, high, np.minimum(middle, high))
+        low = np.where(short, middle + 1, low)
+    return low
+
+
+@dataclass(frozen=True, slots=True)
+class SortedRows:
+    """Rows of ascending keys, each followed by an infinite one, with what the first guess needs.
+
+    Sample i of a row is in force from its key on, up to the next one. Use `holding` or `nearest` to make one.
+
+    Parameters
+    ----------
+    keys : float64 (samples + rows,)
+        The last one of each row is infinite.
+    first, last : int64 (rows,)
+        Where the first and the last sample of each row stand among the keys; rows have at least one sample.
+    origin, rate : float64 (rows,)
+        Time of the first sample, and samples a second.
+    closed : bool
+        Whether a sample is in force at its own key already.
+    """
+
+    keys: Float
+    first: Int
+    last: Int
+    origin: Float
+    rate: Float
+    closed: bool
+
+    def find(self, row: Int, times: Float, counts: Int) -> Int:
+        """The sample in force at each of some times; before a row's first sample that one.
+
+        Parameters
+        ----------
+        row : int64 (groups,)
+            The row that each group of times is looked up in.
+        times : float64 (sum of counts,)
+        counts : int64 (groups,)
+
+        Returns
+        -------
+        int64 (sum of counts,)
+            Index into `keys`.
+        """
+        first, last = self.first[row], self.last[row]
+        with np.errstate(invalid="ignore", over="ignore"):
+            offset = first - self.origin[row] * self.rate[row]
+            steps = times * np.repeat(self.rate[row], counts)
+            steps += np.repeat(offset, counts)
+        for bound, limit in ((first, np.fmax), (last, np.fmin)):  # what is no number becomes the row's first
+            limit(steps, np.repeat(bound.astype(np.float64), counts), out=steps)
+        guess = steps.astype(np.int64)
+        reached: Callable[[Float, Float], Bool] = np.less_equal if self.closed else np.less
+        wrong = reached(self.keys.take(guess + 1, mode="clip"), times)
+        wrong |= ~reached(self.keys.take(guess, mode="clip"), times)
+        places = np.flatnonzero(wrong)
+        if len(places):
+            group = np.searchsorted(np.cumsum(counts), places, side="right")
+            guess[places] = self._search(guess[places], first[group], last[group], times[places], reached)
+        return guess
+
+    def _search(self, guess: Int, first: Int, last: Int, times: Float, reached: Callable[[Float, Float], Bool]) -> Int:
+        """Samples in force from guesses that are known to be wrong, or to lie before the first sample."""
+        up = reached(self.keys[guess + 1], times)
+        place = np.clip(np.where(up, guess + 1, guess - 1), first, last)
+        wrong = reached(self.keys[place + 1], times) | ~reached(self.keys[place], times)
+        far = np.flatnonzero(wrong & (place > first) | reached(self.keys[place + 1], times))
+        low, high, times = first[far], last[far], times[far]
+        while (low < high).any():
+            middle = (low + high + 1) >> 1
+            fits = reached(self.keys[middle], times)
+            low, high = np.where(fits, middle, low), np.where(fits, high, np.maximum(middle - 1, low))
+        place[far] = low
+        return place
+
+
+def holding(times: Float, counts: Int) -> SortedRows:
+    """The axis on which a sample holds from its time up to that of the next one.
+
+    Parameters
+    ----------
+    times : float64, seconds
+        Ascending within each row, and infinite at its end. Of samples at one time the last one holds.
+    counts : int64 (rows,)
+        How many samples each row has, without the infinite one; at least 1.
+
+    Examples
+    --------
+    >>> axis = holding(np.array([0.0, 1.0, 2.0, np.inf, 0.0, np.inf]), np.array([3, 1]))
+    >>> axis.find(np.array([1, 0]), np.array([0.5, -1.0, 0.9, 1.0, 7.0]), np.array([1, 4])).tolist()
+    [4, 0, 0, 1, 2]
+    """
+    first = offsets_of(counts + 1)[:-1]
+    last = first + counts - 1
+    return SortedRows(times, first, last, *_pace(times, first, last), closed=True)
+
+
+def nearest(times: Float, counts: Int) -> SortedRows:
+    """The axis on which the nearest sample is in force, of two that are equally near the earlier one.
+
+    The middle between two samples is ``a / 2 + b / 2``, computed like that. Parameters are those of :func:`holding`.
+
+    Examples
+    --------
+    >>> axis = nearest(np.array([0.0, 1.0, 2.0, np.inf]), np.array([3]))
+    >>> axis.find(np.array([0]), np.array([0.5, 0.6, 9.0]), np.array([3])).tolist()
+    [0, 1, 2]
+    """
+    first = offsets_of(counts + 1)[:-1]
+    last = first + counts - 1
+    half = times / 2.0
+    middles = np.empty_like(times)
+    np.add(half[1:], half[:-1], out=middles[1:])
+    middles[first] = -np.inf
+    middles[last + 1] = np.inf
+    origin, rate = _pace(times, first, last)
+    origin -= np.divide(0.5, rate, out=np.zeros_like(rate), where=rate > 0)
+    return SortedRows(middles, first, last, origin, rate, closed=False)
+
+
+def _pace(times: Float, first: Int, last: Int) -> tuple[Float, Float]:
+    """Time of the first sample and samples a second."""
+    origin = times[first]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return origin, np.where(last > first, (last - first) / (times[last] - origin), 0.0)

@@ -1,0 +1,422 @@
+"""The dataset linter: every problem of every file, with its line, before anything is scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .annotations.annotation import Annotation, to_ragged
+from .annotations.audio import first_not_finite, is_silent
+from .annotations.schema import KINDS, kind_of
+from .annotations.validation import inspect
+from .cells import EMPTY, WARNING, Status
+from .engine.block import BlockWork, TrackWork, score_block
+from .errors import AnnotationError, UnreadableError
+from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
+from .metrics.base import Convention, Measure, get_task, tasks
+from .pipeline.plan import Reference
+from .ragged import Ragged
+from .readers import make_reading, read_all
+from .readers.audio_files import SUFFIXES as SOUND
+from .readers.audio_files import sound_folders
+from .readers.content import is_listed_file
+from .readers.jams import open_jams, tell_absent
+from .readers.namespaces import NAMESPACES
+from .readers.options import MAX_BYTES, TABLES, Reading
+from .readers.sources import HeldSource
+from .readers.tables.table import TableSource, format_of, holds_tracks, open_table
+from .store.packs import open_pack
+
+Severity = Literal["error", "warning", "note"]
+PERFECT_TOLERANCE = 1e-9
+_TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
+_TASKS |= dict.fromkeys(SOUND, "separation")
+
+_UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
+"""Tasks whose two sides say different things, so that an annotation against itself means nothing."""
+
+_SEVERITIES: dict[str, Severity] = {
+    "not_finite": "error",
+    "too_late": "error",
+    "negative": "error",
+    "reversed": "error",
+    "overlap": "error",
+    "zero_length": "warning",
+    "unsorted": "warning",
+    "duplicate": "warning",
+    "gap": "note",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One problem: how bad it is, where, what.
+
+    ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair, as empty, or against
+    what is hardly its reference. ``note``: it is scored as it is, but look at it.
+    """
+
+    severity: Severity
+    rule: str
+    message: str
+    line: int | None = None
+    annotator: str = ""
+
+
+@dataclass(frozen=True)
+class FileCheck:
+    """All problems of one file, of a folder with the sound files of one track, or of a track of a pack."""
+
+    path: str
+    problems: tuple[Finding, ...] = field(default=())
+    what: Literal["file", "folder", "track"] = "file"
+
+    @property
+    def worst(self) -> Severity | None:
+        """The gravest severity; None for a clean file."""
+        found = {problem.severity for problem in self.problems}
+        order: tuple[Severity, ...] = ("error", "warning", "note")
+        return next((severity for severity in order if severity in found), None)
+
+
+def check_paths(
+    paths: Iterable[str | Path],
+    task: str | None = None,
+    *,
+    convention: str | None = None,
+    schema: bool = True,
+    annotator: str | int | None = None,
+    reference: str | Path | None = None,
+    **options: Any,
+) -> Iterator[FileCheck]:
+    """Check files, and all annotation files in folders and the folders in them.
+
+    Parameters
+    ----------
+    paths : iterable of path
+    task : str or None
+        What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, ``.key``
+        files as keys, MIDI files as transcriptions, sound files as sources, and others are skipped with a note.
+    convention : str or None
+        Whose rules decide what is an error; None: the task's default.
+    schema : bool
+        Whether JAMS files are also validated against the schemas that the jams library ships.
+    annotator : str, int or None
+        Of JAMS files that hold several; None: all of them.
+    reference : path or None
+        What the paths are estimates of, a file for a file and a folder for a folder: each is then also warned of where
+        its times are hardly those of its reference.
+    **options
+        How the files are read, as for :func:`mirflow.load`.
+
+    Yields
+    ------
+    FileCheck
+        One per file, clean ones too, with its problems in the order of the lines; one per track of a pack.
+
+    Raises
+    ------
+    AnnotationError
+        If a path does not exist, a folder holds no annotation file, or a reference is given without a task.
+    """
+    given = list(map(Path, paths))
+    odd = {} if reference is None else _against(reference, given, task, convention, options)
+    for one in _check_each(given, task, convention, schema, {"annotator": annotator, **options}):
+        yield replace(one, problems=(*odd.pop(one.path, ()), *one.problems))
+    for path, problems in odd.items():
+        yield FileCheck(path, tuple(problems), "track")
+
+
+def _check_each(
+    given: Sequence[Path], task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Iterator[FileCheck]:
+    for path in _files(given, task, "levels" in options):
+        if is_pack(path):
+            yield from _check_pack(path, task, convention)
+            continue
+        if task is None or not _is_table(path, task, options):
+            yield _check_whole(path, task, convention, schema, options)
+        elif path in given or format_of(path.name, _reading(task, options)) in TABLES:
+            yield from _check_table(path, task, convention, options)
+        else:
+            yield from _check_either(path, task, convention, schema, options)
+
+
+def _against(
+    reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
+) -> dict[str, list[Finding]]:
+    """What a run would warn of when these were scored, by the name of the estimate."""
+    if task is None:
+        raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
+    metric = str(get_task(task).convention(convention).select()[0])  # warnings are the same for all
+    odd: dict[str, list[Finding]] = {}
+    for path in paths:
+        ds = evaluate_paths(reference, path, task, metrics=[metric], convention=convention, **options)
+        for message in map(str, ds["message"].values.ravel().tolist()):
+            if message.startswith(WARNING):
+                label, _, text = message.removeprefix(WARNING).partition(": ")
+                odd.setdefault(label, []).append(Finding("warning", "implausible", text))
+    return odd
+
+
+def _check_whole(
+    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> FileCheck:
+    """A file, or a folder of sound, as the annotation of one track."""
+    found = sorted(_check_file(path, task, convention, schema, options), key=_line)
+    return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
+
+
+def _check_either(
+    path: Path, task: str, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Sequence[FileCheck]:
+    """A file in a folder, which holds one track or many: what it is clean as, else what has fewer errors."""
+    whole = [_check_whole(path, task, convention, schema, options)]
+    if whole[0].worst not in ("error", "warning"):
+        return whole
+    rows = list(_check_table(path, task, convention, options))
+    return rows if rows and _gravity(rows) <= _gravity(whole) else whole
+
+
+def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
+    counts = count_by_severity(checks)
+    return counts["error"], counts["warning"]
+
+
+def _line(problem: Finding) -> int:
+    return problem.line or 0
+
+
+def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterator[FileCheck]:
+    """Every annotation of a pack."""
+    sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
+    for source in sources.values():
+        known = KINDS[source.kind].tasks
+        own = task or (known[0] if len(known) == 1 else None)
+        try:
+            annotation, _ = source.read()
+        except AnnotationError as error:
+            yield FileCheck(source.label, (Finding("error", "unreadable", error.message),), "track")
+            continue
+        yield FileCheck(source.label, tuple(_check_annotation(annotation, own, convention)), "track")
+
+
+def _is_table(path: Path, task: str, options: Mapping[str, Any]) -> bool:
+    """Whether a file that was named holds many tracks."""
+    return path.is_file() and holds_tracks(path.name, _reading(task, options))
+
+
+def _reading(task: str, options: Mapping[str, Any]) -> Reading:
+    return make_reading(task, **{name: value for name, value in options.items() if name != "annotator"})
+
+
+def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:
+    """Every annotation of a file of many tracks."""
+    reading, name = _reading(task, options), str(path)
+    try:
+        keys = list(open_table(name, reading, name).keys)
+    except AnnotationError as error:
+        yield FileCheck(name, (Finding("error", "unreadable", error.message, error.line),))
+        return
+    for key in keys:
+        source = TableSource(name, key, reading, name)
+        try:
+            annotation, _ = source.read()
+        except AnnotationError as error:
+            yield FileCheck(source.label, (Finding("error", "unreadable", error.message, error.line),), "track")
+            continue
+        found = sorted(_check_annotation(annotation, task, convention), key=_line)
+        yield FileCheck(source.label, tuple(found), "track")
+
+
+def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
+    """The files to check; of sound the folders, each with the sources of one track."""
+    for given in map(Path, paths):
+        sound = task is not None and kind_of(task).name == "audio"
+        if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name) or is_pack(given):
+            yield given
+        elif sound and given.is_dir():
+            yield from sound_folders(given)
+        elif given.is_dir():
+            yield from annotation_files(given)
+        elif is_listed_file(given):
+            yield given
+        else:
+            raise AnnotationError("no such file or folder", path=given)
+
+
+def _check_file(
+    path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
+) -> Iterator[Finding]:
+    is_jams = path.suffix.lower() == ".jams"
+    if task is None and not is_jams:
+        task = _TASKS.get(path.suffix.lower())
+        if task is None:
+            yield Finding("note", "skipped", "not checked; say what the file holds, for example --task chord")
+            return
+    try:
+        annotations = _annotations(path, task, options)
+    except AnnotationError as error:
+        inner = error.path is not None and error.path != str(path)  # one of several sound files
+        yield Finding("error", "unreadable", str(error) if inner else error.message, error.line)
+        return
+    if is_jams and schema:
+        yield from _check_schema(path)
+    if is_jams and not annotations and (task is not None or "namespace" in options):
+        choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
+        yield Finding("error", "absent", tell_absent(choices, options.get("namespace") or task or ""))
+    for annotation in annotations:
+        if annotation.kind == "audio":
+            yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
+        else:
+            yield from _check_annotation(annotation, task, convention)
+
+
+def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> list[Annotation]:
+    """Every annotation of a file that is for the task, or that can be read at all; of one annotator where one is named.
+
+    Raises
+    ------
+    AnnotationError
+        If the file cannot be read, or has no such annotator.
+    """
+    options = dict(options)
+    annotator = options.pop("annotator")
+    if task is not None or "namespace" in options:
+        found = read_all(path, task=task, **options)
+    else:
+        found = []
+        for namespace in NAMESPACES.values():
+            own = namespace.tasks[0] if namespace.tasks else None
+            found += read_all(path, task=own, namespace=namespace.name, **options)
+    if annotator is None or path.suffix.lower() != ".jams":
+        return found
+    if isinstance(annotator, int) and annotator < len(found):
+        return [found[annotator]]
+    names = [str(one.attrs.get("annotator", "")) for one in found]
+    if annotator not in names:
+        raise AnnotationError(f"has no annotator {annotator!r}; it has {', '.join(names) or 'none'}")
+    return [one for one, name in zip(found, names, strict=True) if name == annotator]
+
+
+def _check_schema(path: Path) -> Iterator[Finding]:
+    from .readers.jams_objects import schema_problems
+
+    for problem in schema_problems(path):
+        yield Finding("error", "schema", str(problem))
+
+
+def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[Finding]:
+    annotator = str(annotation.attrs.get("annotator", ""))
+    if not len(annotation):
+        yield Finding("warning", "empty", "the annotation is empty", annotator=annotator)
+        return
+    rows = to_ragged([annotation])
+    name = task or _task_of(annotation)
+    rules = None if name is None else get_task(name).convention(convention)
+    taken = rules is not None and not rules.clean(rows).flaws
+    wrong: set[int] = set()
+    for rule, finding in inspect(annotation.schema, rows).items():
+        # What is an error to most conventions is only odd where this one takes it.
+        severity: Severity = "warning" if taken and _SEVERITIES[rule] == "error" else _SEVERITIES[rule]
+        for item in np.flatnonzero(finding.items).tolist():
+            wrong |= {item} if severity == "error" else set()
+            message = finding.describe(rows, item)
+            if rule == "zero_length" and finding.items.all():
+                message += "; write where it ends"
+                message += ", such as 0 180 N for three minutes without a chord" if name == "chord" else ""
+            yield Finding(severity, rule, message, annotation.line(item), annotator)
+    if name is None or rules is None:
+        return
+    flaws = list(_flaws(rules, annotation, rows, wrong))
+    for item, message in flaws:
+        rule = "label" if "label" in annotation.schema.required else "value"
+        yield Finding("error", rule, message, annotation.line(item), annotator)
+    if not wrong and not flaws and name not in _UNLIKE:
+        yield from _check_perfect(annotation, name, rules, annotator)
+
+
+def _check_sound(annotation: Annotation, task: str, convention: str | None) -> Iterator[Finding]:
+    """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
+    rules = get_task(task).convention(convention) if task in tasks() else None
+    try:
+        refused = {} if rules is None else dict(_flaws(rules, annotation, to_ragged([annotation]), set()))
+        for item, signal in enumerate(annotation.columns["signal"]):
+            name = annotation.file(item)
+            wrong = first_not_finite(signal)
+            if wrong is not None:
+                yield Finding(
+                    "error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is no number"
+                )
+            elif is_silent(signal):
+                severity: Severity = "error" if item in refused else "warning"
+                yield Finding(severity, "silent", f"{name}: is silent throughout")
+            elif item in refused:
+                yield Finding("error", "refused", f"{name}: {refused[item]}")
+    except UnreadableError as error:
+        yield Finding("error", "unreadable", str(error))
+
+
+def _task_of(annotation: Annotation) -> str | None:
+    """The task that the namespace serves, if it has metrics."""
+    namespace = NAMESPACES.get(str(annotation.attrs.get("namespace", "")))
+    return next((name for name in namespace.tasks if name in tasks()), None) if namespace else None
+
+
+def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
+    """What the convention refuses: the first flaw of the whole, and then what is wrong with each item by itself."""
+    flaws = {flaw.item: flaw.told(annotation) for flaw in rules.clean(rows).flaws.values()}
+    if flaws and len(rows.counts) == 1:
+        # One item a row, so that no flaw hides another.
+        count = int(rows.counts[0].sum())
+        single = Ragged(rows.columns, (np.ones(count, dtype=np.int64),), rows.labels, rows.depths)
+        flaws |= {item: flaw.message for item, flaw in rules.clean(single).flaws.items()}
+    for item, message in sorted(flaws.items()):
+        if item not in known:
+            yield item, message
+
+
+def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[Finding]:
+    """A reference against itself must get the perfect score, or the record must know why not."""
+    measures = [measure for measure in rules.select() if not measure.metric.dims and measure.metric.perfect is not None]
+    track = TrackWork(
+        "itself",
+        (Reference(HeldSource(annotation, "reference")),),
+        ("itself",),
+        (HeldSource(annotation, "estimate"),),
+        (0,),
+    )
+    work = BlockWork("check", task, rules.name, rules.grids[0], tuple(map(str, measures)), "", (track,))
+    cells = score_block(work)
+    if Status(int(cells.status[0])) in EMPTY:
+        yield Finding("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
+        return
+    if cells.message[0]:
+        yield Finding("error", "refused", cells.message[0], annotator=annotator)
+        return
+    for measure, score in zip(measures, cells.score[0].tolist(), strict=True):
+        yield from _judge_perfect(measure, score, annotator)
+
+
+def _judge_perfect(measure: Measure, score: float, annotator: str) -> Iterator[Finding]:
+    perfect = measure.metric.perfect
+    if perfect is None or abs(score - perfect) <= PERFECT_TOLERANCE:
+        return
+    text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
+    if measure.metric.perfect_exceptions:
+        yield Finding("note", "imperfect", f"{text} ({measure.metric.perfect_exceptions})", annotator=annotator)
+    else:
+        yield Finding("error", "imperfect", text, annotator=annotator)
+
+
+def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:
+    """Number of problems of each severity."""
+    counts: dict[Severity, int] = {"error": 0, "warning": 0, "note": 0}
+    for check in checks:
+        for problem in check.problems:
+            counts[problem.severity] += 1
+    return counts

@@ -1,0 +1,689 @@
+"""Alignment of events to audio: mir_eval's functions for one pair under its own names, conventions in `TASK`."""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.schema import KINDS
+from ..annotations.validation import Finding, inspect
+from ..errors import AnnotationError
+from ..kernels.intervals import batches
+from ..kernels.ragged_ops import medians, sum_by
+from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Pooling,
+    Scores,
+    Task,
+    refuse_grid,
+    refuse_unknown,
+)
+from .cleaning import Problem, set_aside, usable
+from .util import BOUNDED, Array, are_times
+
+__all__ = [
+    "TASK",
+    "absolute_error",
+    "evaluate",
+    "karaoke_perceptual_metric",
+    "percentage_correct",
+    "percentage_correct_segments",
+    "validate",
+]
+
+_SKEWNESS, _LOCATION, _SCALE, _LARGEST = 1.12244251, -0.22270315, 0.29779424, 1.6857
+
+
+@dataclass(frozen=True)
+class Timestamps:
+    """Events of pairs, the n-th of the reference beside the n-th of the estimate.
+
+    Parameters
+    ----------
+    reference, estimate : float64 (events,), seconds
+        Flat, pair after pair, in order of time within a pair.
+    counts : int64 (pairs,)
+        How many events each pair has; at least one.
+    """
+
+    reference: Float
+    estimate: Float
+    counts: Int
+
+    @cached_property
+    def owner(self) -> Int:
+        """The pair of each event: int64 (events,)."""
+        return rows_of(self.counts)
+
+    @cached_property
+    def error(self) -> Float:
+        """Seconds between the two sides of each event: float64 (events,)."""
+        return np.abs(self.reference - self.estimate)
+
+    def add_up(self, values: Float) -> Float:
+        """Sums over the events of each pair: float64 (pairs,)."""
+        return sum_by(self.owner, values, len(self.counts))
+
+    def mean(self, values: Float) -> Float:
+        """Means over the events of each pair: float64 (pairs,)."""
+        return self.add_up(values) / self.counts
+
+
+def mean_error(stamps: Timestamps) -> Float:
+    """Mean absolute error of each pair: float64 (pairs,), seconds."""
+    return stamps.mean(stamps.error)
+
+
+def median_error(stamps: Timestamps) -> Float:
+    """Median absolute error of each pair: float64 (pairs,), seconds."""
+    return medians(stamps.error, stamps.counts)
+
+
+def share_correct(stamps: Timestamps, window: float) -> Float:
+    """Share of the events that lie at most a window apart: float64 (pairs,).
+
+    Examples
+    --------
+    >>> stamps = Timestamps(np.array([1.0, 2.0]), np.array([1.2, 2.5]), np.array([2]))
+    >>> share_correct(stamps, 0.3).tolist()
+    [0.5]
+    """
+    return stamps.mean((stamps.error <= window).astype(np.float64))
+
+
+def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, Float]:
+    """How long the segments between events overlap with their counterparts.
+
+    Parameters
+    ----------
+    stamps : Timestamps
+    duration : float or None
+        Length of the recording in seconds: then the stretches before the first event and after the last one are
+        segments, too. None: they are left out.
+
+    Returns
+    -------
+    overlap, total : float64 (pairs,), seconds
+        The total is the duration, or the time from the first to the last event of the reference.
+
+    References
+    ----------
+    H. Fujihara et al., "LyricSynchronizer", IEEE Journal of Selected Topics in Signal Processing 5(6), 2011; without a
+    duration: MIREX 2020, automatic lyrics-to-audio alignment.
+
+    Examples
+    --------
+    >>> stamps = Timestamps(np.array([1.0, 2.0, 4.0]), np.array([1.0, 3.0, 4.0]), np.array([3]))
+    >>> [seconds.tolist() for seconds in segments(stamps)]
+    [[2.0], [3.0]]
+    >>> [seconds.tolist() for seconds in segments(stamps, 5.0)]
+    [[4.0], [5.0]]
+    """
+    offsets = offsets_of(stamps.counts)
+    first, last = offsets[:-1], offsets[1:] - 1
+    starts = np.maximum(stamps.reference, stamps.estimate)
+    ends = np.minimum(stamps.reference, stamps.estimate)
+    lasting = np.zeros_like(starts)
+    lasting[:-1] = np.maximum(ends[1:] - starts[:-1], 0.0)
+    lasting[last] = 0.0 if duration is None else np.maximum(duration - starts[last], 0.0)
+    overlap = stamps.add_up(lasting)
+    if duration is None:
+        return overlap, stamps.reference[last] - stamps.reference[first]
+    return overlap + ends[first], np.full(len(overlap), duration)
+
+
+def perceived_synchrony(stamps: Timestamps) -> Float:
+    """How synchronous listeners find the events of each pair, on average: float64 (pairs,).
+
+    The judgement of one event is the density of a skewed normal distribution at its offset, divided by the largest
+    value of that density. An event that comes early is judged more kindly than one that is late.
+
+    References
+    ----------
+    N. Lize-Masclef, A. Vaglio, M. Moussallam, "User-centered evaluation of lyrics-to-audio alignment", ISMIR 2021.
+
+    Examples
+    --------
+    >>> stamps = Timestamps(np.array([1.0, 1.0]), np.array([1.0, 1.3]), np.array([1, 1]))
+    >>> perceived_synchrony(stamps).round(3).tolist()
+    [0.961, 0.332]
+    """
+    from scipy.special import ndtr
+
+    place = (stamps.estimate - stamps.reference - _LOCATION) / _SCALE
+    density = 2 / _SCALE / math.sqrt(2 * math.pi) * np.exp(-(place**2) / 2) * ndtr(_SKEWNESS * place)
+    return stamps.mean(density / _LARGEST)
+
+
+_BATCH = 1 << 14
+"""Events of one round: its arrays stay in the processor's cache."""
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs of aligned timestamps.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column time (float64, seconds); rows as :func:`mirflow.metrics.alignment.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        The events are compared one by one, so there is nothing to choose.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's. Pairs whose sides differ in number are refused, as mir_eval refuses them, unless the
+        estimate is empty: then its errors are NaN and everything else is 0. An empty reference weighs 0.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> rows = Ragged({"time": np.array([1.0, 2.0, 1.1, 2.5])}, (np.array([2, 2]),))
+    >>> wanted = get_task("alignment").convention().select(["percentage_correct", "mean_absolute_error"])
+    >>> scores = score(rows, rows, np.array([0]), np.array([1]), wanted)
+    >>> scores.score.round(9).tolist(), scores.weight.tolist()
+    ([[0.5, 0.3]], [[2.0, 2.0]])
+    """
+    refuse_grid(grid, "aligned events")
+    counts = references.counts[0][reference_row]
+    refused = _refuse(references, estimates, reference_row, estimate_row, measures)
+    fit = (estimates.counts[0][estimate_row] == counts) & (counts > 0)
+    fit[list(refused)] = False
+    scores = np.zeros((len(counts), len(measures)))
+    scores[:, [measure.metric.orientation == "lower" for measure in measures]] = np.nan
+    scores[list(refused)] = np.nan
+    for pairs, stamps in _lay_out(references, estimates, reference_row, estimate_row, np.flatnonzero(fit)):
+        for column, measure in enumerate(measures):
+            scores[pairs, column] = READINGS[measure.metric.name](stamps, measure)
+    weights = np.repeat(counts[:, np.newaxis].astype(np.float64), len(measures), axis=1)
+    for column, measure in enumerate(measures):
+        if measure.metric.name == SEGMENTS:
+            weights[:, column] = _seconds(references, reference_row, _duration(measure))
+    return Scores(scores, weights, refused=refused)
+
+
+def _lay_out(
+    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, pairs: Int
+) -> Iterator[tuple[Int, Timestamps]]:
+    """The given pairs, a batch at a time."""
+    counts = references.counts[0][reference_row[pairs]]
+    for part in batches(counts, _BATCH):
+        own = counts[part]
+        one, other = (
+            _times(rows, row[pairs[part]], own)
+            for rows, row in ((references, reference_row), (estimates, estimate_row))
+        )
+        yield pairs[part], Timestamps(one, other, own)
+
+
+def _times(rows: Ragged, row: Int, counts: Int) -> Float:
+    """The times of some rows, one after the other; those of neighbours are not copied."""
+    time, starts = rows.columns["time"], rows.offsets[row]
+    if (np.diff(row) == 1).all():
+        return time[starts[0] : starts[-1] + counts[-1]]
+    return time[ranges(starts, counts)]
+
+
+def _refuse(
+    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
+) -> dict[int, str]:
+    """Why some pairs cannot be scored, by their place."""
+    here, there = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+    comparable = (here > 0) & (there > 0)
+    refused: dict[int, str] = {}
+    durations = [_duration(measure) for measure in measures if measure.metric.name == SEGMENTS]
+    given = [duration for duration in durations if duration is not None]
+    for rows, row, side in ((estimates, estimate_row, "estimated"), (references, reference_row, "reference")):
+        latest = rows.columns["time"][rows.offsets[1:][row] - 1] if given and len(rows.columns["time"]) else here * 0.0
+        for pair in np.flatnonzero(comparable & (latest > min(given, default=np.inf))).tolist():
+            refused[pair] = too_late(side, float(latest[pair]), min(given))
+    for pair in np.flatnonzero(comparable & (here != there)).tolist():
+        refused[pair] = differing(int(here[pair]), int(there[pair]))
+    return refused
+
+
+def differing(reference: int, estimate: int) -> str:
+    """The refusal of sides that differ in number."""
+    return (
+        "Number of timestamps must be the same in prediction and ground truth, but found "
+        f"{estimate} in prediction and {reference} in ground truth"
+    )
+
+
+def too_late(side: str, latest: float, duration: float) -> str:
+    """The refusal of timestamps after the end of the recording."""
+    return f"Expected largest {side} timestamp {latest} to not be larger than duration {duration}"
+
+
+def _duration(measure: Measure) -> float | None:
+    """The length of the recordings in seconds; None: it is not given."""
+    return float(measure["duration"]) or None
+
+
+def _seconds(references: Ragged, reference_row: Int, duration: float | None) -> Float:
+    """What the overlap of segments is divided by: float64 (pairs,)."""
+    filled = np.flatnonzero(references.counts[0] > 0)
+    time, offsets = references.columns["time"], references.offsets
+    seconds = np.zeros(len(references))
+    seconds[filled] = time[offsets[filled + 1] - 1] - time[offsets[filled]] if duration is None else duration
+    return np.asarray(seconds[reference_row])
+
+
+def _share_of_segments(stamps: Timestamps, measure: Measure) -> Float:
+    overlap, total = segments(stamps, _duration(measure))
+    return np.divide(overlap, total, out=np.full_like(total, np.nan), where=total > 0)
+
+
+SEGMENTS = "percentage_correct_segments"
+READINGS: dict[str, Callable[[Timestamps, Measure], Float]] = {
+    "percentage_correct": lambda stamps, measure: share_correct(stamps, float(measure["window"])),
+    "median_absolute_error": lambda stamps, measure: median_error(stamps),
+    "mean_absolute_error": lambda stamps, measure: mean_error(stamps),
+    SEGMENTS: _share_of_segments,
+    "karaoke_perceptual": lambda stamps, measure: perceived_synchrony(stamps),
+}
+"""How each measure is read off the timestamps."""
+
+
+def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
+    """Check both sides of a pair.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+
+    Raises
+    ------
+    ValueError
+        For what is no flat array, an empty reference, sides that differ in number, and times that decrease, are
+        negative or not finite.
+
+    Examples
+    --------
+    >>> validate(np.array([0.5, 1.0]), np.array([0.6, 0.9]))
+    """
+    sides = (("Reference", reference_timestamps), ("Estimated", estimated_timestamps))
+    for side, times in sides:
+        if not isinstance(times, np.ndarray):
+            raise ValueError(f"{side} timestamps need to be a numpy array, but got {type(times)}")
+    for side, times in sides:
+        if times.ndim != 1:
+            raise ValueError(f"{side} timestamps need to be a one-dimensional vector, but got {times.ndim} dimensions")
+    if reference_timestamps.size == 0:
+        raise ValueError("Reference timestamps are empty.")
+    if estimated_timestamps.size != reference_timestamps.size:
+        raise ValueError(differing(reference_timestamps.size, estimated_timestamps.size))
+    for side, times in sides:
+        if not (times[1:] >= times[:-1]).all():
+            raise ValueError(f"{side} timestamps are not monotonically increasing!")
+    for side, times in sides:
+        if not (times >= 0).all():
+            raise ValueError(f"{side} timestamps can not be below 0!")
+    for side, times in sides:
+        if not are_times(times[-1]):
+            raise ValueError(f"{side} timestamps {BOUNDED}")
+
+
+def _checked(reference_timestamps: Array, estimated_timestamps: Array) -> Timestamps:
+    """The pair as a batch of one."""
+    validate(reference_timestamps, estimated_timestamps)
+    reference, estimate = (
+        np.asarray(times, dtype=np.float64) for times in (reference_timestamps, estimated_timestamps)
+    )
+    return Timestamps(reference, estimate, np.array([len(reference)], dtype=np.int64))
+
+
+def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> tuple[float, float]:
+    """Median and mean of the absolute errors.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+        The n-th of both belong together.
+
+    Returns
+    -------
+    mae, aae : float, seconds
+        Median and mean.
+
+    Raises
+    ------
+    ValueError
+        For what `validate` refuses.
+
+    Examples
+    --------
+    >>> absolute_error(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 4.0]))
+    (0.5, 0.5)
+    """
+    stamps = _checked(reference_timestamps, estimated_timestamps)
+    return float(median_error(stamps)[0]), float(mean_error(stamps)[0])
+
+
+def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array, window: float = 0.3) -> float:
+    """Share of the events that lie near enough.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+    window : float, seconds
+        Largest distance that is near enough.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For what `validate` refuses.
+
+    Examples
+    --------
+    >>> percentage_correct(np.array([1.0, 2.0]), np.array([1.2, 2.5]))
+    0.5
+    """
+    return float(share_correct(_checked(reference_timestamps, estimated_timestamps), window)[0])
+
+
+def percentage_correct_segments(
+    reference_timestamps: Array, estimated_timestamps: Array, duration: float | None = None
+) -> float:
+    """Share of the time in which the segments between events overlap with their counterparts.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+    duration : float or None
+        Length of the recording in seconds: then the stretches before the first event and after the last one count as
+        segments. None: the time from the first to the last event of the reference counts.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For what `validate` refuses, a duration that is not positive or ends before the last event, and, without a
+        duration, a reference whose events are all at one time.
+
+    References
+    ----------
+    H. Fujihara et al., "LyricSynchronizer", IEEE Journal of Selected Topics in Signal Processing 5(6), 2011; without a
+    duration: MIREX 2020, automatic lyrics-to-audio alignment.
+
+    Examples
+    --------
+    >>> percentage_correct_segments(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 4.0]))
+    0.75
+    """
+    return _pair_share_of_segments(_checked(reference_timestamps, estimated_timestamps), duration)
+
+
+def _pair_share_of_segments(stamps: Timestamps, duration: float | None) -> float:
+    if duration is not None:
+        duration = float(duration)
+        if not duration > 0:
+            raise ValueError(f"Positive duration needs to be provided, but got {duration}")
+        for side, times in (("reference", stamps.reference), ("estimated", stamps.estimate)):
+            if times[-1] > duration:
+                raise ValueError(too_late(side, float(times[-1]), duration))
+    overlap, total = segments(stamps, duration)
+    if total[0] <= 0:
+        raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
+    return float(overlap[0] / total[0])
+
+
+def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps: Array) -> float:
+    """How synchronous listeners find text and audio.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+
+    Returns
+    -------
+    float
+        In [0, 1]; 0.96 for a perfect alignment, because what comes 0.07 s early is judged best.
+
+    Raises
+    ------
+    ValueError
+        For what `validate` refuses.
+
+    References
+    ----------
+    N. Lize-Masclef, A. Vaglio, M. Moussallam, "User-centered evaluation of lyrics-to-audio alignment", ISMIR 2021.
+
+    Examples
+    --------
+    >>> round(karaoke_perceptual_metric(np.array([1.0, 2.0]), np.array([1.0, 2.0])), 4)
+    0.9606
+    """
+    return float(perceived_synchrony(_checked(reference_timestamps, estimated_timestamps))[0])
+
+
+def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs: Any) -> OrderedDict[str, float]:
+    """All alignment scores of one estimate.
+
+    Parameters
+    ----------
+    reference_timestamps, estimated_timestamps : (n,), seconds
+    **kwargs
+        ``window``, see `percentage_correct`; ``duration``, see `percentage_correct_segments`.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        ``pc``, ``mae``, ``aae``, ``pcs`` and ``perceptual``.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `percentage_correct_segments`.
+
+    Examples
+    --------
+    >>> scores = evaluate(np.array([1.0, 2.0]), np.array([1.25, 2.5]))
+    >>> scores["pc"], scores["aae"], scores["pcs"]
+    (0.5, 0.375, 0.75)
+    """
+    refuse_unknown("evaluate", kwargs, ("reference_timestamps", "estimated_timestamps", "window", "duration"))
+    stamps = _checked(reference_timestamps, estimated_timestamps)
+    return OrderedDict(
+        pc=float(share_correct(stamps, kwargs.get("window", 0.3))[0]),
+        mae=float(median_error(stamps)[0]),
+        aae=float(mean_error(stamps)[0]),
+        pcs=_pair_share_of_segments(stamps, kwargs.get("duration")),
+        perceptual=float(perceived_synchrony(stamps)[0]),
+    )
+
+
+_FLAWS = ("not_finite", "too_late", "negative", "unsorted")
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find the rows that cannot be aligned event by event; nothing is mended, because the order says which is which.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: column time (float64, seconds).
+
+    Returns
+    -------
+    Cleaned
+        Flaws are times that are negative, not finite or out of order. Times that repeat are counted in `repairs`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> cleaned = clean(Ragged({"time": np.array([1.0, 1.0, 2.0, 1.5])}, (np.array([2, 2]),)))
+    >>> cleaned.repairs.tolist(), cleaned.flaws[1].message
+    ([1, 0], 'is at 1.5 s, before the row above it (2.0 s)')
+    """
+    findings = inspect(KINDS["events"], rows)
+    problems: list[Problem] = [
+        (findings[name].items, _describe(findings[name], rows)) for name in _FLAWS if name in findings
+    ]
+    repeated = findings.get("duplicate")
+    return set_aside(rows, problems, None if repeated is None else repeated.items)
+
+
+def _describe(finding: Finding, rows: Ragged) -> Callable[[int], str]:
+    return lambda item: finding.describe(rows, item)
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """Every event with its error, and for ``percentage_correct`` the verdict on it.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind events, with the same number of them.
+    measure : Measure
+
+    Returns
+    -------
+    dict of str to array (events,)
+        ``reference``, ``estimate`` and ``deviation`` (estimate - reference), float64, seconds; for
+        ``percentage_correct`` also ``verdict``, ``right`` or ``wrong``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored or the sides differ in number.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def events(*times):
+    ...     return Annotation("events", {"time": np.array(times)})
+    >>> measure = get_task("alignment").convention().select(["percentage_correct"])[0]
+    >>> found = evidence(events(1.0, 2.0), events(1.25, 1.5), measure)
+    >>> found["deviation"].tolist(), found["verdict"].tolist()
+    ([0.25, -0.5], ['right', 'wrong'])
+    """
+    own, other = (
+        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    )
+    if len(own) != len(other):
+        raise AnnotationError(differing(len(own), len(other)))
+    columns: dict[str, Column] = {"reference": own, "estimate": other, "deviation": other - own}
+    if measure.metric.name == "percentage_correct":
+        columns["verdict"] = np.where(np.abs(own - other) <= float(measure["window"]), "right", "wrong")
+    return columns
+
+
+_EVENTS = "number of events"
+
+
+def _error(name: str, title: str, key: str, pooling: Pooling) -> Metric:
+    return Metric(
+        name,
+        title,
+        f"{title.split()[0].lower()} of the seconds between the two times of an event",
+        _EVENTS,
+        "events",
+        key=key,
+        range=(0.0, float("inf")),
+        orientation="lower",
+        unit="s",
+        pooling=pooling,
+        perfect=0.0,
+        literature="Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010",
+    )
+
+
+METRICS = (
+    Metric(
+        "percentage_correct",
+        "Percentage correct",
+        "share of the events that lie within a window around their reference",
+        _EVENTS,
+        "events",
+        key="pc",
+        aliases=("PC", "percentage_of_correct_onsets"),
+        parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest distance that is correct"),),
+        literature="Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010",
+    ),
+    _error("median_absolute_error", "Median absolute error", "mae", "none"),
+    _error("mean_absolute_error", "Mean absolute error", "aae", "exact"),
+    Metric(
+        SEGMENTS,
+        "Percentage of correct segments",
+        "share of the time in which the segment between two events overlaps with its counterpart",
+        "seconds from the first to the last event of the reference, or the duration",
+        key="pcs",
+        aliases=("PCS",),
+        pooling="micro",
+        perfect_exceptions="not defined where all events of the reference are at one time",
+        parameters=(
+            Parameter(
+                "duration", 0.0, "s", least=0.0, help="length of the recordings; 0: from the first to the last event"
+            ),
+        ),
+        literature="Fujihara et al., LyricSynchronizer, IEEE JSTSP 2011; MIREX 2020, lyrics-to-audio alignment",
+    ),
+    Metric(
+        "karaoke_perceptual",
+        "Karaoke perceptual metric",
+        "mean of how synchronous listeners find the events: a skewed normal distribution over the offset",
+        _EVENTS,
+        "events",
+        key="perceptual",
+        range=(0.0, 1.0001),
+        perfect=0.9606239680360236,
+        literature="Lize-Masclef, Vaglio and Moussallam, User-centered evaluation of lyrics to audio alignment, 2021",
+    ),
+)
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2: the n-th event of the estimate belongs to the n-th of the reference",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+
+TASK = Task("alignment", "Alignment", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("percentage_correct",))

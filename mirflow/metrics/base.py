@@ -1,0 +1,768 @@
+"""Metrics: their records and identities, tasks and conventions, and what a stored score says of its metric."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.classes import Classes
+from ..errors import MetricError, MirflowError, UnknownNameError, suggest
+from ..ragged import Column, Float, Int, Ragged
+
+__all__ = [
+    "DESCRIBED",
+    "Cleaned",
+    "Convention",
+    "Flaw",
+    "Grid",
+    "Measure",
+    "Metric",
+    "Parameter",
+    "Scores",
+    "Sparse",
+    "Task",
+    "describe",
+    "get_task",
+    "parse",
+    "select",
+    "tasks",
+]
+
+Value = float | int | str | bool
+Pooling = Literal["exact", "micro", "none"]
+Aggregate = Literal["mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total"]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One parameter of a metric.
+
+    Parameters
+    ----------
+    name : str
+    default : float, int, str or bool
+        Its type is the parameter's type.
+    unit : str
+        Empty for pure numbers and names.
+    choices : tuple
+        Allowed values; empty: any.
+    above, least : float or None
+        A number must be greater than `above`, and at least `least`.
+    help : str
+        One line.
+    """
+
+    name: str
+    default: Value
+    unit: str = ""
+    choices: tuple[Value, ...] = ()
+    help: str = ""
+    above: float | None = None
+    least: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The record of one metric.
+
+    Parameters
+    ----------
+    name : str
+        The name in pipelines, stores and on the command line.
+    title : str
+        For tables and figures.
+    summary : str
+        What it measures, in one line.
+    weight : str
+        What the weight is: the score's own denominator.
+    weight_unit : str
+        Unit of the weight, ``s`` or a counted thing.
+    key : str
+        The key in the result of mir_eval's ``evaluate``; empty if it has none.
+    aliases : tuple of str
+        Other names that mean the same.
+    range : (float, float)
+        Smallest and largest possible score; of scores that a parameter scales, such as points, at its default.
+    orientation : {"higher", "lower", "none"}
+        Which way is better.
+    unit : str
+        Unit of the score; empty for ratios.
+    pooling : {"exact", "micro", "none"}
+        Whether the weighted mean over tracks is the collection as one long file, a meaningful ratio but not that, or
+        not allowed.
+    standard_aggregate : str
+        The aggregate that the field reports.
+    recall : bool
+        Whether it is a chord symbol recall, for which the weighted recalls (``wcsr`` and its kin) are defined.
+    perfect : float or None
+        The score of a reference against itself; None where it is not fixed.
+    perfect_exceptions : str
+        When a reference against itself scores otherwise.
+    parameters : tuple of Parameter
+        The first is the primary one, written after ``@``.
+    dims : tuple of str
+        Extra dims of the result, for metrics that are not one number; they are stored as sibling variables.
+    default : bool
+        Whether a pipeline that names no metrics computes it.
+    literature : str
+        Where it is defined.
+    version : int
+        Raised when its numbers change; stored scores of another version are computed again.
+    nominal : bool
+        Whether its numbers are names, such as which source stands where, that nothing can be made of over tracks.
+    """
+
+    name: str
+    title: str
+    summary: str
+    weight: str
+    weight_unit: str = "s"
+    key: str = ""
+    aliases: tuple[str, ...] = ()
+    range: tuple[float, float] = (0.0, 1.0)
+    orientation: Literal["higher", "lower", "none"] = "higher"
+    unit: str = ""
+    pooling: Pooling = "exact"
+    standard_aggregate: Aggregate = "mean"
+    recall: bool = False
+    perfect: float | None = 1.0
+    perfect_exceptions: str = ""
+    parameters: tuple[Parameter, ...] = ()
+    dims: tuple[str, ...] = ()
+    default: bool = True
+    literature: str = ""
+    version: int = 1
+    nominal: bool = False
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates that make sense for it."""
+        allowed: list[Aggregate] = ["mean", "median"]
+        if self.pooling != "none":
+            allowed.append("pooled")
+        if self.recall:
+            allowed += ["wcsr", "wcsr_tn", "wcsr_total"]
+        return tuple(allowed)
+
+
+_SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
+_MOST_STEPS = 1000
+_FORM = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A metric with all its parameters set.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import Parameter
+    >>> hit = Metric("f_measure", "F", "hits", "events", parameters=(Parameter("window", 0.05, "s"),
+    ...                                                               Parameter("trim", False)))
+    >>> str(parse("f_measure", [hit])), str(parse("f_measure@0.1(trim=true)", [hit]))
+    ('f_measure', 'f_measure@0.1(trim=true)')
+    >>> parse("f_measure@0.05", [hit]) == parse("f_measure", [hit])
+    True
+    """
+
+    metric: Metric
+    values: tuple[Value, ...] = ()
+
+    @property
+    def parameters(self) -> MappingProxyType[str, Value]:
+        """Every parameter with its value, defaults included."""
+        return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
+
+    @property
+    def variable(self) -> str:
+        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``.
+
+        It holds the value of the primary parameter, and names and values of others that are not the defaults.
+        """
+        told = [str(value) for value in self.values[:1]]
+        others = list(zip(self.metric.parameters, self.values, strict=True))[1:]
+        told += [f"{parameter.name}_{_show(value)}" for parameter, value in others if value != parameter.default]
+        return "_".join([self.metric.name, *told])
+
+    def __getitem__(self, name: str) -> Value:
+        return self.parameters[name]
+
+    def __str__(self) -> str:
+        text = self.metric.name
+        changed = [(p, v) for p, v in zip(self.metric.parameters, self.values, strict=True) if v != p.default]
+        if changed and changed[0][0] is self.metric.parameters[0]:
+            text += f"@{_show(changed.pop(0)[1])}"
+        if changed:
+            text += f"({','.join(f'{p.name}={_show(v)}' for p, v in changed)})"
+        return text
+
+
+def _show(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value) if isinstance(value, float) else str(value)
+
+
+def _read(parameter: Parameter, text: str, where: str) -> Value:
+    """A parameter's value from its text, of the type of its default."""
+    value: Value
+    try:
+        if isinstance(parameter.default, bool):
+            value = {"true": True, "false": False}[text.lower()]
+        else:
+            value = type(parameter.default)(text)
+    except (ValueError, KeyError):
+        kind = type(parameter.default).__name__
+        raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
+    if isinstance(value, int | float):
+        _check_bounds(parameter, value, where)
+    if parameter.choices and value not in parameter.choices:
+        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
+    return value
+
+
+def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    if parameter.above is not None and not value > parameter.above:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
+    if parameter.least is not None and not value >= parameter.least:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+
+
+def _own_name(metric: Metric) -> tuple[str, ...]:
+    return (metric.name,)
+
+
+def _other_names(metric: Metric) -> tuple[str, ...]:
+    return (*metric.aliases, metric.key) if metric.key else metric.aliases
+
+
+def _title(metric: Metric) -> tuple[str, ...]:
+    return (metric.title,)
+
+
+def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
+    for spelt in (str, str.casefold):
+        for names in (_own_name, _other_names, _title):
+            for metric in metrics:
+                if spelt(name) in map(spelt, names(metric)):
+                    return metric
+    return None
+
+
+def find(name: str, metrics: Iterable[Metric]) -> Metric:
+    """The record that a name means: the metric's own name, an alias, mir_eval's key or the title, in any case.
+
+    Where several records answer to it, its spelling decides before the case does, and names before titles.
+
+    Raises
+    ------
+    UnknownNameError
+        If none does, with a suggestion.
+    """
+    metrics = list(metrics)
+    found = _look_up(name, metrics)
+    if found is not None:
+        return found
+    raise UnknownNameError("metric", name, [metric.name for metric in metrics])
+
+
+def parse(text: str, metrics: Iterable[Metric]) -> Measure:
+    """The measure that an identity string names.
+
+    Parameters
+    ----------
+    text : str
+        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``; the name may also be an
+        alias, mir_eval's key or the title.
+    metrics : iterable of Metric
+        The records to choose from.
+
+    Raises
+    ------
+    UnknownNameError
+        For a metric, parameter or choice that does not exist, with a suggestion.
+    MetricError
+        For a string or a value that does not parse.
+    """
+    metrics = list(metrics)
+    whole = _look_up(text.strip(), metrics)  # titles may have brackets
+    if whole is not None:
+        return Measure(whole, tuple(one.default for one in whole.parameters))
+    form = _FORM.match(text.strip())
+    if form is None:
+        raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")
+    metric = find(form["name"], metrics)
+    pairs = list(_pairs(form["rest"] or "", text))
+    if form["primary"] is not None:
+        if not metric.parameters:
+            raise MetricError(f"{text}: {metric.name} has no parameters")
+        pairs.insert(0, (metric.parameters[0].name, form["primary"]))
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        raise MetricError(f"{text}: gives a parameter twice")
+    known = {parameter.name: parameter for parameter in metric.parameters}
+    for name in given:
+        if name not in known:
+            raise UnknownNameError(f"parameter of {metric.name}", name, known)
+    values = tuple(_read(p, given[p.name], text) if p.name in given else p.default for p in metric.parameters)
+    return Measure(metric, values)
+
+
+def _pairs(rest: str, text: str) -> Iterable[tuple[str, str]]:
+    for item in filter(None, (part.strip() for part in rest.split(","))):
+        name, equals, value = item.partition("=")
+        if not equals:
+            raise MetricError(f"{text}: write parameters as name=value, not {item!r}")
+        yield name.strip(), value.strip()
+
+
+def defaults(metrics: Iterable[Metric]) -> tuple[Measure, ...]:
+    """What is computed where no metrics are named."""
+    return tuple(Measure(m, tuple(p.default for p in m.parameters)) for m in metrics if m.default)
+
+
+def expand(text: str) -> list[str]:
+    """The identity strings of a sweep over a metric's primary parameter; any other text is itself.
+
+    Parameters
+    ----------
+    text : str
+        ``name@[first:last:step]``, both ends included, or ``name@[value,value,...]``, perhaps followed by other
+        parameters in brackets.
+
+    Raises
+    ------
+    MetricError
+        For a sweep that does not parse, has no steps or more than 1000.
+
+    Examples
+    --------
+    >>> expand("f_measure@[0.05:0.2:0.05](trim=true)")[::3]
+    ['f_measure@0.05(trim=true)', 'f_measure@0.20(trim=true)']
+    >>> expand("csr@[root,majmin]")
+    ['csr@root', 'csr@majmin']
+    """
+    sweep = _SWEEP.match(text.strip())
+    if sweep is None:
+        return [text]
+    inner = sweep["values"]
+    values = [value.strip() for value in inner.split(",")] if ":" not in inner else _steps(inner, text)
+    return [f"{sweep['name']}@{value}{sweep['rest']}" for value in values]
+
+
+def _steps(inner: str, text: str) -> list[str]:
+    """The values of ``first:last:step``, in decimal arithmetic, so that they print as people write them."""
+    try:
+        first, last, step = (Decimal(part.strip()) for part in inner.split(":"))
+        count = int((last - first) / step) + 1
+    except (ValueError, ArithmeticError):
+        raise MetricError(f"{text}: write a sweep as [first:last:step], with a step above 0") from None
+    if step <= 0 or not 1 <= count <= _MOST_STEPS:
+        raise MetricError(f"{text}: a sweep has 1 to {_MOST_STEPS} values, with a step above 0")
+    return [str(first + number * step) for number in range(count)]
+
+
+def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
+    """The measures that identity strings and sweeps name, repeated ones once; None: the default ones."""
+    if texts is None:
+        return defaults(metrics)
+    return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a row cannot be scored.
+
+    Parameters
+    ----------
+    item : int
+        Counted in the row as it was read.
+    message : str
+        What is wrong with it.
+    first : int or None
+        The earlier item that it is at odds with, which the message ends with.
+    """
+
+    item: int
+    message: str
+    first: int | None = field(default=None, repr=False)
+
+    def told(self, annotation: Annotation) -> str:
+        """The message, with the line of the earlier item where the annotation that the row was has lines."""
+        line = None if self.first is None else annotation.line(self.first)
+        return self.message if line is None else f"{self.message} on line {line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Rows made fit for a convention.
+
+    Parameters
+    ----------
+    rows : Ragged
+        The same rows, perhaps with fewer items; flawed rows are empty.
+    repairs : int64 (rows,)
+        How many items were dropped or found irregular but acceptable.
+    flaws : mapping of int to Flaw
+        The rows that cannot be used.
+    """
+
+    rows: Ragged
+    repairs: Int
+    flaws: Mapping[int, Flaw] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sparse:
+    """A result with extra dims, for many pairs, as coordinates and values.
+
+    Parameters
+    ----------
+    dims : tuple of str
+        The extra dims.
+    coords : tuple of tuples of str
+        Labels along each of them.
+    index : int64 (n, 1 + number of dims)
+        Pair and position along each dim.
+    value : float64 (n,)
+    attrs : mapping
+        ``long_name`` and ``units``.
+    fill : float
+        The value where there is no entry: 0 for seconds and counts, NaN for scores.
+    """
+
+    dims: tuple[str, ...]
+    coords: tuple[tuple[str, ...], ...]
+    index: Int
+    value: Float
+    attrs: Mapping[str, str] = field(default_factory=dict)
+    fill: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Scores of a batch of pairs.
+
+    Parameters
+    ----------
+    score, weight : float64 (pairs, measures)
+        In the order of the scalar measures asked for; a weight is never NaN.
+    extras : mapping of str to Sparse
+        Results with extra dims, by the name of their variable.
+    refused : mapping of int to str
+        Pairs that the convention cannot score, and why.
+    repairs : int64 (pairs,)
+        Irregularities that only the pair shows, such as an estimate that ends early.
+    partly : mapping of int to str
+        Pairs of which some measures have no score (NaN), and why.
+    """
+
+    score: Float
+    weight: Float
+    extras: Mapping[str, Sparse] = field(default_factory=dict)
+    refused: Mapping[int, str] = field(default_factory=dict)
+    repairs: Int = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    partly: Mapping[int, str] = field(default_factory=dict)
+
+
+FRAMES = "frames"
+Grid = str | float
+"""A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
+
+Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
+"""(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores."""
+
+Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
+"""(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment."""
+
+ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]]
+"""(reference, estimates, measure) -> the same for each estimate; an error stands for one that cannot be scored."""
+
+
+@dataclass(frozen=True, slots=True)
+class Convention:
+    """A named set of rules and parameters, with its own metrics.
+
+    Parameters
+    ----------
+    name, summary : str
+    metrics : tuple of Metric
+    clean : callable
+        Ragged rows of one side -> Cleaned.
+    score : Scorer
+        The batched kernel.
+    grids : tuple of str
+        The grids it is defined on; the first is the default. ``frames`` stands for any hop.
+    default_measures : tuple of str
+        Identities of what is computed where no metrics are named; empty: the default metrics at their defaults.
+    explain : callable or None
+        (reference, estimate, measure) -> columns of the evidence for one score, by name; None: it offers none.
+    explain_many : callable or None
+        The same for several estimates of a track together, where that is faster.
+    bind : callable or None
+        Classes or tags that there are -> the same convention for them; None: it has no use for them.
+    unbound : tuple of str
+        Metrics that need classes and have none yet.
+    """
+
+    name: str
+    summary: str
+    metrics: tuple[Metric, ...]
+    clean: Callable[[Ragged], Cleaned]
+    score: Scorer
+    grids: tuple[str, ...] = ("union",)
+    default_measures: tuple[str, ...] = ()
+    explain: Explainer | None = None
+    explain_many: ManyExplainer | None = None
+    bind: Callable[[Classes], Convention] | None = None
+    unbound: tuple[str, ...] = ()
+
+    def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
+        """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
+
+        Raises
+        ------
+        MetricError
+            If the convention is not defined on it.
+        """
+        if wanted is None:
+            return self.grids[0]
+        value = wanted["hop"] if isinstance(wanted, Mapping) and set(wanted) == {"hop"} else wanted
+        try:
+            hop = float(value)  # type: ignore[arg-type]  # anything that is no number is looked up as a name
+        except (TypeError, ValueError):
+            if isinstance(value, str) and value in self.grids and value != FRAMES:
+                return value
+        else:
+            if FRAMES in self.grids and math.isfinite(hop) and hop > 0:
+                return hop
+        known = ", ".join("{hop: seconds}" if name == FRAMES else name for name in self.grids)
+        raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
+
+    def with_classes(self, classes: Classes | None) -> Convention:
+        """The same convention for some classes or tags; None: for any.
+
+        Raises
+        ------
+        MetricError
+            If it has no use for them.
+        """
+        if classes is None:
+            return self
+        if self.bind is None:
+            raise MetricError(f"convention {self.name!r} compares no classes, so it needs none to be given")
+        return self.bind(classes)
+
+    def demand_classes(self, measures: Sequence[Measure]) -> None:
+        """Refuse measures that mean nothing without classes.
+
+        Raises
+        ------
+        MetricError
+        """
+        for measure in measures:
+            if measure.metric.name in self.unbound:
+                raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
+
+    def select(self, texts: Sequence[str] | None = None) -> tuple[Measure, ...]:
+        """The measures that identity strings name; None: the default ones."""
+        if texts is None and self.default_measures:
+            texts = self.default_measures
+        return select(texts, self.metrics)
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: what is compared, and under which conventions; the first convention is the default.
+
+    Parameters
+    ----------
+    name, title : str
+    conventions : mapping of str to Convention
+    headline : tuple of str
+        The metric by which the field, and MIREX where it has the task, ranks systems: the first of these that an
+        evaluation holds.
+    headlines : mapping of str to tuple of str
+        The same of conventions that have another one.
+    """
+
+    name: str
+    title: str
+    conventions: Mapping[str, Convention]
+    headline: tuple[str, ...]
+    headlines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def headline_of(self, convention: str) -> tuple[str, ...]:
+        """The names of the headline metric under a convention; of one that is not known, those of the task.
+
+        Examples
+        --------
+        >>> get_task("beat").headline_of("mir_eval"), get_task("beat").headline_of("mirex")
+        (('f_measure',), ('p_score', 'f_measure'))
+        """
+        return self.headlines.get(convention, self.headline)
+
+    def convention(self, name: str | None = None, classes: Classes | None = None) -> Convention:
+        """A convention by name, perhaps for some classes; None: the default one."""
+        if name is None:
+            name = next(iter(self.conventions))
+        if name not in self.conventions:
+            raise UnknownNameError(f"{self.name} convention", name, self.conventions)
+        return self.conventions[name].with_classes(classes)
+
+
+_ROOMS: MappingProxyType[str, str] = MappingProxyType(
+    {
+        "chord": "mirflow.metrics.chord",
+        "segment": "mirflow.metrics.segment",
+        "beat": "mirflow.metrics.beat",
+        "downbeat": "mirflow.metrics.downbeat",
+        "onset": "mirflow.metrics.onset",
+        "hierarchy": "mirflow.metrics.hierarchy",
+        "pattern": "mirflow.metrics.pattern",
+        "tempo": "mirflow.metrics.tempo",
+        "key": "mirflow.metrics.key",
+        "alignment": "mirflow.metrics.alignment",
+        "separation": "mirflow.metrics.separation",
+        "multipitch": "mirflow.metrics.multipitch",
+        "melody": "mirflow.metrics.melody",
+        "transcription": "mirflow.metrics.transcription",
+        "classification": "mirflow.metrics.classification",
+        "tagging": "mirflow.metrics.tagging",
+        "retrieval": "mirflow.metrics.retrieval",
+        "similarity": "mirflow.metrics.similarity",
+        "score_following": "mirflow.metrics.score_following",
+    }
+)
+
+
+def tasks() -> tuple[str, ...]:
+    """Names of the tasks that have metrics."""
+    return tuple(_ROOMS)
+
+
+def get_task(name: str) -> Task:
+    """The task of that name; its room is imported only now.
+
+    Raises
+    ------
+    UnknownNameError
+        If no room scores the task.
+
+    Examples
+    --------
+    >>> get_task("chord").convention().name
+    'mir_eval'
+    """
+    if name not in _ROOMS:
+        raise UnknownNameError("task", name, _ROOMS)
+    room = importlib.import_module(_ROOMS[name])
+    task = room.TASK
+    assert isinstance(task, Task)
+    return task
+
+
+def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise for the first keyword argument that a function does not know.
+
+    Parameters
+    ----------
+    function : str
+        Its name, for the message.
+    given, known : iterable of str
+
+    Raises
+    ------
+    TypeError
+        With the nearest known name.
+
+    Examples
+    --------
+    >>> refuse_unknown("evaluate", {"windwo": 0.1}, ["window", "duration"])
+    Traceback (most recent call last):
+        ...
+    TypeError: evaluate() got an unexpected keyword argument 'windwo'; did you mean 'window'?
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; {suggest(name, known)}")
+
+
+def refuse_grid(grid: Grid, what: str) -> None:
+    """Raise for any grid but the default, in tasks that compare items one by one or have no time at all.
+
+    Parameters
+    ----------
+    grid : str or float
+    what : str
+        What is scored, for the message.
+
+    Raises
+    ------
+    MetricError
+
+    Examples
+    --------
+    >>> refuse_grid("union", "keys")
+    """
+    if grid != "union":
+        raise MetricError(f"{what} are not scored on grid {grid!r}; leave the grid out")
+
+
+DESCRIBED = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
+STORED = frozenset(
+    {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
+)
+"""Names that a store gives to its own dims and variables."""
+
+
+def describe(measures: Sequence[Measure]) -> dict[str, Column]:
+    """Coordinates along ``metric`` for some measures.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+
+    Returns
+    -------
+    dict of str to array (measures,)
+        ``metric`` (identity strings), the fields of the records named in ``DESCRIBED`` (``aggregates`` separated by
+        blanks), and one coordinate for each parameter that any of the measures has: NaN for numbers and an empty
+        string for names where a measure lacks it.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import Metric
+    >>> describe([Measure(Metric("majmin", "MajMin", "", "seconds"))])["aggregates"].tolist()
+    ['mean median pooled']
+    """
+    columns: dict[str, Column] = {"metric": np.array([str(measure) for measure in measures], dtype=str)}
+    for name in DESCRIBED:
+        values = [getattr(measure.metric, name) for measure in measures]
+        columns[name] = np.array([" ".join(value) if isinstance(value, tuple) else value for value in values])
+    for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
+        column = _parameter(name, measures)
+        # A parameter must not shadow a dim or variable of the store, or a field of the record.
+        columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
+    return columns
+
+
+def _parameter(name: str, measures: Sequence[Measure]) -> Column:
+    values = [measure.parameters.get(name) for measure in measures]
+    numbers = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
+    if numbers:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return np.array(["" if value is None else str(value) for value in values], dtype=str)

@@ -1,0 +1,535 @@
+"""Kernels of the beat metrics: batches of pairs, metrical levels, and what each metric measures on them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...errors import MetricError
+from ...kernels.matching import nearest
+from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
+from ...ragged import Bool, Float, Int, offsets_of
+from ..events import MATCHINGS, Events, f_measure_of
+
+LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
+"""All variations, the annotated one first; as in the Beat Evaluation Toolbox and mir_eval."""
+
+CHOICES = {"mir_eval": LEVELS, "harmonix": ("annotated", "double", "half_odd", "half_even")}
+"""Sets of variations that a best score may be taken over."""
+
+
+def variations(beats: Events) -> dict[str, Events]:
+    """Every variation of some sequences of beats.
+
+    Parameters
+    ----------
+    beats : Events
+        At least one beat in each.
+
+    Returns
+    -------
+    dict of str to Events
+        ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of them; ``half_odd`` and
+        ``half_even``, every second beat from the first or from the second.
+
+    Examples
+    --------
+    >>> found = variations(Events(np.array([0.0, 1.0, 3.0]), np.array([3])))
+    >>> found["double"].times.tolist(), found["half_even"].times.tolist()
+    ([0.0, 0.5, 1.0, 2.0, 3.0], [1.0])
+    """
+    times, counts, place = beats.times, beats.counts, place_in(beats)
+    inner = np.ones(len(times), dtype=np.bool_)
+    inner[beats.offsets[1:] - 1] = False
+    first = np.flatnonzero(inner)
+    # Half the step is added to the beat, as linear interpolation does it, so that the times are equal to the bit.
+    off_beat = (times[first + 1] - times[first]) * 0.5 + times[first]
+    double = np.empty(2 * len(times) - len(counts))
+    at = 2 * np.arange(len(times), dtype=np.int64) - beats.pair
+    double[at] = times
+    double[at[first] + 1] = off_beat
+    odd = place % 2 == 0
+    return {
+        "annotated": beats,
+        "off_beat": Events(off_beat, counts - 1),
+        "double": Events(double, 2 * counts - 1),
+        "half_odd": Events(times[odd], (counts + 1) // 2),
+        "half_even": Events(times[~odd], counts // 2),
+    }
+
+
+def place_in(events: Events) -> Int:
+    """The number of each event within its pair, from 0: int64 (events,)."""
+    return np.arange(len(events.times), dtype=np.int64) - events.offsets[:-1][events.pair]
+
+
+def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
+    """Where times belong at every level, from where they belong among the doubled beats.
+
+    Parameters
+    ----------
+    place : int64 (n,)
+        Index into the flat doubled beats: how many of them come before each time, plus those of earlier pairs.
+    pair : int64 (n,)
+        The pair of each time.
+    levels : dict of str to Events
+        Of `variations`.
+
+    Returns
+    -------
+    dict of str to int64 (n,)
+        The same for every level.
+    """
+    before = place - levels["double"].offsets[:-1][pair]
+    annotated = (before + 1) >> 1
+    inside = {
+        "annotated": annotated,
+        "off_beat": before >> 1,
+        "half_odd": (annotated + 1) >> 1,
+        "half_even": annotated >> 1,
+    }
+    found = {name: number + offsets_of(levels[name].counts)[:-1][pair] for name, number in inside.items()}
+    return found | {"double": place}
+
+
+_Result = TypeVar("_Result")
+
+
+class Batch:
+    """Pairs that have at least one beat on each side.
+
+    Parameters
+    ----------
+    reference, estimate : Events
+    """
+
+    def __init__(self, reference: Events, estimate: Events) -> None:
+        self.reference, self.estimate = reference, estimate
+        self._known: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
+        """A result that several metrics share, computed when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = compute()
+        found: _Result = self._known[key]
+        return found
+
+    @cached_property
+    def levels(self) -> dict[str, Events]:
+        """The reference at every metrical level."""
+        return variations(self.reference)
+
+    @cached_property
+    def _places(self) -> dict[str, Int]:
+        double = self.levels["double"]
+        place = search_rows(double.times, double.counts, self.estimate.times, self.estimate.counts)
+        return places_from_double(place, self.estimate.pair, self.levels)
+
+    def nearest_reference(self, level: str) -> Int:
+        """The nearest beat at a level of the reference for each estimated beat; no pair's level may be empty."""
+        one, estimate = self.levels[level], self.estimate
+        return self.once(
+            ("nearest", level),
+            lambda: nearest(one.times, one.counts, estimate.times, estimate.counts, self._places[level]),
+        )
+
+    @cached_property
+    def place_in_estimate(self) -> dict[str, Int]:
+        """Where the annotated beats and the off-beats belong among the estimated ones."""
+        estimate = self.estimate
+        return {
+            level: search_rows(estimate.times, estimate.counts, self.levels[level].times, self.levels[level].counts)
+            for level in ("annotated", "off_beat")
+        }
+
+    def nearest_estimate(self, level: str) -> Int:
+        """The nearest estimated beat for each annotated beat or off-beat."""
+        one, estimate = self.levels[level], self.estimate
+        return self.once(
+            ("nearest estimate", level),
+            lambda: nearest(estimate.times, estimate.counts, one.times, one.counts, self.place_in_estimate[level]),
+        )
+
+
+def at_levels(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
+    """The F-measure at some metrical levels.
+
+    Parameters
+    ----------
+    batch : Batch
+    window : float, seconds
+    matching : {"optimal", "greedy"}
+    levels : sequence of str
+
+    Returns
+    -------
+    score, denominator : float64 (pairs, levels)
+        The denominator is the mean of the numbers of beats of both sides.
+    """
+    estimates = batch.estimate
+    scores, denominators = [], []
+    for level in levels:
+        beats = batch.reference if level == "annotated" else batch.levels[level]
+        count = partial(_count, beats, estimates, window, matching)
+        hits = batch.once(("hits", window, matching, level), count)
+        scores.append(f_measure_of(hits, beats.counts, estimates.counts))
+        denominators.append((beats.counts + estimates.counts) / 2)
+    return np.column_stack(scores), np.column_stack(denominators)
+
+
+def _count(references: Events, estimates: Events, window: float, matching: str) -> Int:
+    return MATCHINGS[matching](references.times, references.counts, estimates.times, estimates.counts, window).counts
+
+
+def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
+    """Cemgil's score at every metrical level.
+
+    Parameters
+    ----------
+    batch : Batch
+    sigma : float, seconds
+
+    Returns
+    -------
+    score, denominator : float64 (pairs, levels)
+        The denominator is the mean of the numbers of beats of both sides.
+    """
+    return batch.once(("cemgil", sigma), lambda: _cemgil(batch, sigma))
+
+
+def _cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
+    closeness, total = {}, {}
+    for level in ("annotated", "off_beat"):
+        beats = batch.levels[level]
+        error = beats.times - batch.estimate.times[batch.nearest_estimate(level)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            closeness[level] = np.exp(-(error**2) / (2.0 * sigma**2))
+        total[level] = sum_by(beats.pair, closeness[level], len(beats))
+    total["double"] = total["annotated"] + total["off_beat"]
+    annotated = batch.reference
+    odd = place_in(annotated) % 2 == 0
+    for level, chosen in (("half_odd", odd), ("half_even", ~odd)):
+        total[level] = sum_by(annotated.pair[chosen], closeness["annotated"][chosen], len(annotated))
+    counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
+    denominator = 0.5 * (batch.estimate.counts[:, np.newaxis] + counts).astype(np.float64)
+    return np.column_stack([total[level] for level in LEVELS]) / denominator, denominator
+
+
+def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
+    """Goto's score.
+
+    Parameters
+    ----------
+    batch : Batch
+    threshold : float
+        Largest error of a beat that is right, in half intervals of the reference; below 1.
+    mu, sigma : float
+        What the mean of the absolute errors in the stretch, and their standard deviation, must stay below.
+
+    Returns
+    -------
+    float64 (pairs,)
+        1 or 0.
+
+    Raises
+    ------
+    MetricError
+        If the threshold is not below 1: a beat that was not found has the error 1.
+    """
+    if not threshold < 1:
+        raise MetricError(f"goto: the threshold must be below 1, not {threshold}")
+    error = _goto_errors(batch)
+    beats = batch.reference
+    wrong = np.flatnonzero(np.abs(error) > threshold)
+    counts = np.bincount(beats.pair[wrong], minlength=len(beats))
+    begin, end, long_enough = _longest_stretches(wrong, counts, beats.counts)
+    score = np.zeros(len(beats))
+    # One stretch a pair: the sums are numpy's own, so that a mean that meets its limit exactly is judged as there.
+    for pair in np.flatnonzero(long_enough & (end - begin > 1)).tolist():
+        stretch = error[begin[pair] : end[pair]]
+        score[pair] = np.mean(np.abs(stretch)) < mu and np.std(stretch, ddof=1) < sigma
+    return score
+
+
+def _goto_errors(batch: Batch) -> Float:
+    """The error of each beat of the reference, in half intervals: 1 if none or several estimates are around it."""
+    times, estimates = batch.reference.times, batch.estimate.times
+    error = np.ones(len(times))
+    inner = np.ones(len(times), dtype=np.bool_)
+    inner[batch.reference.offsets[:-1]] = inner[batch.reference.offsets[1:] - 1] = False
+    beat = np.flatnonzero(inner)
+    if not len(beat):
+        return error
+    before, after = 0.5 * (times[beat] - times[beat - 1]), 0.5 * (times[beat + 1] - times[beat])
+    pair = batch.reference.pair[beat]
+    start, stop = batch.estimate.offsets[:-1][pair], batch.estimate.offsets[1:][pair]
+    # The off-beats around the beat are where its window ends, but for rounding, which is put right.
+    off_beat = batch.place_in_estimate["off_beat"]
+    number = beat - pair
+    low, high = times[beat] - before, times[beat] + after
+    first = advance(estimates, retreat(estimates, start, off_beat[number - 1], low), stop, low, "left")
+    last = advance(estimates, retreat(estimates, start, off_beat[number], high), stop, high, "left")
+    single = last - first == 1
+    beat, offset = beat[single], estimates[first[single]] - times[beat[single]]
+    error[beat] = offset / np.where(offset < 0, before[single], after[single])
+    return error
+
+
+def _longest_stretches(wrong: Int, counts: Int, beats: Int) -> tuple[Int, Int, Bool]:
+    """The stretch of each pair that is looked at, as a range of beats, and whether it is long enough."""
+    begins = np.cumsum(counts) - counts
+    begin, end = np.zeros_like(counts), np.zeros_like(counts)
+    long_enough = np.zeros(len(counts), dtype=np.bool_)
+    whole = np.flatnonzero(counts == 2)  # all but the first and the last beat are right
+    begin[whole], end[whole] = wrong[begins[whole]] + 1, wrong[begins[whole] + 1] - 1
+    long_enough[whole] = True
+    broken = counts > 2
+    pair = np.repeat(np.arange(len(counts)), counts)
+    left = np.flatnonzero((pair[:-1] == pair[1:]) & broken[pair[:-1]])
+    gap = wrong[left + 1] - wrong[left]
+    if len(left):
+        rows = np.flatnonzero(broken)
+        sizes = counts[rows] - 1
+        starts = np.cumsum(sizes) - sizes
+        longest = np.maximum.reduceat(gap, starts)
+        chosen = np.flatnonzero(gap == np.repeat(longest, sizes))
+        chosen = chosen[np.searchsorted(chosen, starts)]  # the first of the longest ones
+        begin[rows], end[rows] = wrong[left[chosen]], wrong[left[chosen] + 1] + 1
+        long_enough[rows] = longest - 1 > 0.25 * (beats[rows] - 2)
+    return begin, end, long_enough
+
+
+RATE = 100
+"""Frames per second of the impulse trains."""
+
+TOO_CLOSE = "all reference beats fall into one frame of 10 ms, so there is no beat interval to measure with"
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """How the P-score is computed.
+
+    Parameters
+    ----------
+    window : float
+        Half width of the window, as a share of the reference's median interval.
+    remove_offset : bool
+        Whether the trains start at the first beat of either side; else at 0 s.
+    normaliser : {"beats", "impulses"}
+        What the coincidences are divided by the larger number of.
+    rounding : {"half_even", "half_up"}
+        How a window of half a frame more is rounded.
+    """
+
+    window: float
+    remove_offset: bool
+    normaliser: str
+    rounding: str
+
+
+def p_score(batch: Batch, choices: Choices) -> tuple[Float, Float, Bool]:
+    """The P-score.
+
+    Parameters
+    ----------
+    batch : Batch
+        At least two beats on each side of every pair.
+    choices : Choices
+
+    Returns
+    -------
+    score, denominator : float64 (pairs,)
+    measurable : bool (pairs,)
+        False where all reference beats fall into one frame; the score is 0 there.
+    """
+    reference, estimate = batch.reference, batch.estimate
+    offset = np.zeros(len(reference))
+    if choices.remove_offset:
+        offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
+    trains = impulses(reference, offset), impulses(estimate, offset)
+    median = _median_steps(trains[0])
+    width = median * choices.window
+    width = np.floor(width + 0.5) if choices.rounding == "half_up" else np.round(width)
+    measurable = trains[0].counts > 1
+    coincidences = _coincidences(*trains, np.where(measurable, width, -1.0))
+    beats = (reference, estimate) if choices.normaliser == "beats" else trains
+    denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
+    return coincidences / denominator, denominator, measurable
+
+
+def impulses(events: Events, offset: Float) -> Events:
+    """The distinct frames that the events fall into, as whole numbers."""
+    frames = np.ceil((events.times - np.repeat(offset, events.counts)) * RATE)
+    fresh = np.ones(len(frames), dtype=np.bool_)
+    np.not_equal(frames[1:], frames[:-1], out=fresh[1:])
+    fresh[events.offsets[:-1][events.counts > 0]] = True
+    counts = np.bincount(events.pair[fresh], minlength=len(events)).astype(np.int64, copy=False)
+    return Events(frames[fresh], counts)
+
+
+def _median_steps(train: Events) -> Float:
+    """The median distance of neighbouring impulses; 0 where there is only one."""
+    steps = np.empty(len(train.times))
+    steps[:-1] = train.times[1:] - train.times[:-1]
+    # A pair's last impulse has no successor: it is sorted behind all steps.
+    steps[train.offsets[1:] - 1] = np.inf
+    ordered = steps[np.lexsort((steps, train.pair))]
+    upper = train.offsets[:-1] + (train.counts - 1) // 2
+    lower = train.offsets[:-1] + np.maximum(train.counts - 2, 0) // 2
+    return np.where(train.counts > 1, (ordered[lower] + ordered[upper]) / 2, 0.0)
+
+
+def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
+    """How many pairs of impulses are at most `width` frames apart; none where the width is negative."""
+    wide = np.maximum(width, 0.0)[estimate.pair]
+    low = search_rows(reference.times, reference.counts, estimate.times - wide, estimate.counts)
+    high = search_rows(reference.times, reference.counts, estimate.times + wide, estimate.counts, "right")
+    found = np.bincount(estimate.pair, high - low, minlength=len(estimate))
+    return np.where(width >= 0, found, 0.0)
+
+
+def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
+    """The shares of right beats at every metrical level.
+
+    Parameters
+    ----------
+    batch : Batch
+        At least two beats on each side of every pair.
+    phase, period : float
+        Largest deviation of a beat, and of the interval before it, as shares of the reference's interval.
+
+    Returns
+    -------
+    longest, total : float64 (pairs, levels)
+        Length of the longest run of right beats, and number of right beats, divided by the denominator.
+    denominator : float64 (pairs, levels)
+        The larger number of beats of both sides.
+    """
+    return batch.once(("continuity", phase, period), lambda: _continuity(batch, phase, period))
+
+
+def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
+    estimate = batch.estimate
+    runs, totals = [], []
+    for level in LEVELS:
+        right = _is_right(batch.levels[level], estimate, batch.nearest_reference(level), phase, period)
+        runs.append(_longest_runs(right, estimate))
+        totals.append(sum_by(estimate.pair, right.astype(np.float64), len(estimate)))
+    counts = np.column_stack([batch.levels[level].counts for level in LEVELS])
+    denominator = np.maximum(counts, estimate.counts[:, np.newaxis]).astype(np.float64)
+    return np.column_stack(runs) / denominator, np.column_stack(totals) / denominator, denominator
+
+
+def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
+    """Which estimated beats are right: near enough to a beat that none before them has taken, in about its tempo."""
+    first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
+    place = place_in(estimate)
+    # At the start of either side there is no interval before, so the one after is looked at.
+    forward = (place == 0) | (nearest == first)
+    until = np.where(forward & (nearest < last), nearest + 1, nearest)
+    since = np.where(until > nearest, nearest, np.maximum(nearest - 1, first))
+    interval = reference.times[until] - reference.times[since]
+    own_last = place == (estimate.counts - 1)[estimate.pair]
+    item = np.arange(len(nearest), dtype=np.int64)
+    own_until = np.where(forward & ~own_last, item + 1, item)
+    own_interval = estimate.times[own_until] - estimate.times[own_until - 1]
+    distance = np.abs(estimate.times - reference.times[nearest])
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        phase_error, period_error = np.abs(distance / interval), np.abs(1 - own_interval / interval)
+    none = interval == 0
+    if none.any():
+        phase_error[none] = np.where(distance[none] == 0, 1.0, np.inf)
+        period_error[none] = np.where(own_interval[none] == 0, 0.0, np.inf)
+    right: Bool = (phase_error < phase) & (period_error < period)
+    chosen = np.flatnonzero(right)
+    taker = np.empty(len(reference.times), dtype=np.int64)
+    # Of several beats that take the same one the first is right: written backwards, it is written last.
+    taker[nearest[chosen][::-1]] = chosen[::-1]
+    right[chosen] = taker[nearest[chosen]] == chosen
+    return right
+
+
+def _longest_runs(right: Bool, events: Events) -> Float:
+    """Length of each pair's longest run of right beats."""
+    item = np.arange(len(right), dtype=np.int64)
+    begin = np.where(right, events.offsets[:-1][events.pair], item + 1)
+    length = item + 1 - np.maximum.accumulate(begin)
+    return np.maximum.reduceat(length, events.offsets[:-1]).astype(np.float64)
+
+
+def bin_edges(bins: int, edges: str) -> Float:
+    """The edges of the bins of beat errors, from -0.5 to 0.5 intervals.
+
+    Parameters
+    ----------
+    bins : int
+    edges : {"uniform", "half_ends"}
+        That many bins of equal width, or one more, of which the first and the last have half the width of the others.
+
+    Examples
+    --------
+    >>> bin_edges(2, "uniform").tolist(), bin_edges(2, "half_ends").tolist()
+    ([-0.5, 0.0, 0.5], [-0.5, -0.25, 0.25, 0.5])
+    """
+    if edges == "uniform":
+        return np.linspace(-0.5, 0.5, bins + 1)
+    return np.concatenate([[-0.5], (np.arange(bins) + 0.5) / bins - 0.5, [0.5]])
+
+
+def information_gain(batch: Batch, edges: Float, normalise: bool) -> Float:
+    """The information gain.
+
+    Parameters
+    ----------
+    batch : Batch
+        At least two beats on each side of every pair.
+    edges : float64 (bins + 1,)
+        Of `bin_edges`.
+    normalise : bool
+        Whether to divide by the entropy of a uniform histogram; else it is in bits.
+
+    Returns
+    -------
+    float64 (pairs,)
+        NaN where no error can be measured because all beats of the estimate are at one time.
+    """
+    reference, estimate = batch.reference, batch.estimate
+    forward = _entropy(_relative_errors(reference, estimate, batch.nearest_reference("annotated")), estimate, edges)
+    backward = _entropy(_relative_errors(estimate, reference, batch.nearest_estimate("annotated")), reference, edges)
+    largest = np.log2(len(edges) - 1)
+    with np.errstate(invalid="ignore"):
+        gain: Float = largest - np.where(forward > backward, forward, backward)
+        return gain / largest if normalise else gain
+
+
+def _relative_errors(target: Events, beats: Events, nearest: Int) -> Float:
+    """The error of each beat against its nearest target, as a share of the interval it lies in, in (-0.5, 0.5]."""
+    first, last = target.offsets[:-1][beats.pair], target.offsets[1:][beats.pair] - 1
+    distance = beats.times - target.times[nearest]
+    previous = (distance < 0) | (nearest == last)
+    lower = np.where(previous, nearest - 1, nearest)
+    # Before the first target the "previous" one is taken to be the last, as by an index of -1.
+    wrapped = lower < first
+    lower = np.where(wrapped, last, lower)
+    upper = np.where(previous, nearest, nearest + 1)
+    interval = 0.5 * (target.times[upper] - target.times[lower])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.mod(0.5 * distance / interval + 0.5, -1) + 0.5
+
+
+def _entropy(errors: Float, beats: Events, edges: Float) -> Float:
+    """The entropy of each pair's histogram of errors; errors that are not numbers are left out."""
+    bins = len(edges) - 1
+    known = ~np.isnan(errors)
+    place = np.minimum(np.searchsorted(edges, errors[known], side="right") - 1, bins - 1)
+    pairs = len(beats)
+    histogram = np.bincount(beats.pair[known] * bins + place, minlength=pairs * bins).reshape(pairs, bins)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = histogram / histogram.sum(axis=1, keepdims=True)
+    share[share == 0] = 1
+    terms = share * np.log2(share)
+    return -sum_by(np.repeat(np.arange(pairs), bins), terms.ravel(), pairs)

@@ -1,0 +1,669 @@
+"""Kernels of the chord metrics: pairs of sequences cut at common boundaries, and seconds added up over them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...kernels.intervals import Timeline, batches, fragmentation, frames_before, merge, rank, steps_between
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...theory.chords import OCTAVE, ChordTable
+from ..base import Sparse
+from .rules import RULES, VOCABULARIES, Chords, compare, get_vocabulary, to_25
+
+NOTHING = -1
+"""The item where a sequence says nothing, which counts as no chord."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Sequences as step functions: at each step something begins, and stays until the next.
+
+    Parameters
+    ----------
+    time : float64 (steps,), seconds
+        Strictly ascending within a sequence.
+    item : int64 (steps,)
+        The interval whose label is in force from here on, as an index into the flat intervals; `NOTHING` for none.
+    stop : bool (steps,)
+        Where an interval ends and none begins. Its label stays in force, which is how mir_eval reads a gap.
+    edge : bool (steps,)
+        Where a run of intervals of the same chord begins or ends.
+    counts : int64 (sequences,)
+    """
+
+    time: Float
+    item: Int
+    stop: Bool
+    edge: Bool
+    counts: Int
+
+
+def steps_of(rows: Ragged, chord: Int | None) -> Steps:
+    """The step functions of rows of intervals.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Columns start and end; sorted by start, none ends before an earlier one of its row does.
+    chord : int64 (intervals,) or None
+        What makes neighbouring intervals one run; None: every interval is a run of its own.
+    """
+    start, end = rows.columns["start"], rows.columns["end"]
+    size, offsets = len(start), rows.offsets
+    first = np.zeros(size + 1, dtype=np.bool_)
+    first[offsets[:-1]] = True
+    first[size] = True
+    opens = first.copy()  # whether a run begins here; beyond the last interval one would
+    if chord is None:
+        opens[:] = True
+    else:
+        opens[1:size] |= chord[1:] != chord[:-1]
+    stops = first[1:].copy()
+    stops[:-1] |= end[:-1] < start[1:]
+    before = offsets_of(stops.astype(np.int64))
+    place = np.arange(size, dtype=np.int64) + before[:-1]
+    after = place[stops] + 1
+    total = size + len(after)
+    time = np.empty(total)
+    stop, edge = np.zeros(total, dtype=np.bool_), np.empty(total, dtype=np.bool_)
+    time[place], time[after] = start, end[stops]
+    edge[place], edge[after] = opens[:-1], opens[1:][stops]
+    stop[after] = True
+    item = np.repeat(np.arange(size, dtype=np.int64), 1 + stops)
+    counts = rows.counts[0] + before[offsets[1:]] - before[offsets[:-1]]
+    return _distinct(Steps(time, item, stop, edge, counts))
+
+
+def _distinct(steps: Steps) -> Steps:
+    """Of several steps of a sequence at one time the last; only intervals without length make several."""
+    again = np.zeros(len(steps.time), dtype=np.bool_)
+    again[:-1] = steps.time[:-1] == steps.time[1:]
+    again[offsets_of(steps.counts)[1:][steps.counts > 0] - 1] = False
+    if not again.any():
+        return steps
+    last = np.flatnonzero(~again)
+    edge = np.logical_or.reduceat(steps.edge, np.concatenate([[0], last[:-1] + 1]))
+    kept = np.concatenate([[0], np.cumsum(~again)])
+    offsets = offsets_of(steps.counts)
+    counts = kept[offsets[1:]] - kept[offsets[:-1]]
+    return Steps(steps.time[last], steps.item[last], steps.stop[last], edge, counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Sequences:
+    """One sequence of steps a pair, with their times as ranks.
+
+    Parameters
+    ----------
+    rank, item, stop, edge, counts
+        As in `Steps`, with ranks for times.
+    """
+
+    rank: Int
+    item: Int
+    stop: Bool
+    edge: Bool
+    counts: Int
+
+
+class StepRows:
+    """Steps of distinct rows, to be looked up by row and rank.
+
+    Parameters
+    ----------
+    steps : Steps
+    rank : int64 (steps,)
+        The times of the steps as ranks.
+    ranks : int
+        How many ranks there are, those of other sequences included.
+    carry : bool
+        Whether a label stays in force over the gap after it; otherwise nothing is in force there.
+    """
+
+    def __init__(self, steps: Steps, rank: Int, ranks: int, carry: bool = True) -> None:
+        self.counts, self.offsets = steps.counts, offsets_of(steps.counts)
+        self._bits = ranks.bit_length()
+        self._keys = (rows_of(steps.counts) << self._bits) + rank
+        # One step more, so that an index just before the first or after the last row reads something.
+        self._rank, self._item = np.append(rank, -1), np.append(steps.item, NOTHING)
+        self._stop, self._edge = np.append(steps.stop, False), np.append(steps.edge, True)
+        if not carry:
+            self._item[self._stop] = NOTHING
+            self._edge |= self._stop
+            self._stop = np.zeros_like(self._stop)
+
+    def bounds(self) -> tuple[Int, Int]:
+        """Rank of the first and of the last step of each row; of an empty row anything."""
+        return self._rank[self.offsets[:-1]], self._rank[self.offsets[1:] - 1]
+
+    def take(self, rows: Int) -> Sequences:
+        """The steps of the given rows, as they are."""
+        counts = self.counts[rows]
+        source = ranges(self.offsets[rows], counts)
+        return Sequences(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
+
+    def fit(self, rows: Int, low: Int, high: Int, chord: Int | None) -> Sequences:
+        """The given rows cut and padded to a span of their own for each pair.
+
+        Intervals wholly before `low` or after `high` are left out, those across are cut, and one of which only an
+        instant would remain is dropped. Where a row starts late, or stops for good before `high`, nothing (no chord)
+        is in force; over a gap in between the earlier label is.
+
+        Parameters
+        ----------
+        rows, low, high : int64 (pairs,)
+            The row of each pair, and its span as ranks, with low < high.
+        chord : int64 (intervals + 1,) or None
+            What makes neighbours one run; the last element stands for `NOTHING`. None: each step is an edge.
+
+        Returns
+        -------
+        Sequences
+            The first step of each is at `low`, all others lie between `low` and `high`.
+        """
+        first = np.searchsorted(self._keys, (rows << self._bits) + low, side="right")
+        last = np.maximum(np.searchsorted(self._keys, (rows << self._bits) + high, side="left"), first)
+        # If the row's step before `high` is a stop, its step at `high` is the start of the next interval.
+        resumes = (last < self.offsets[rows + 1]) & (self._rank[last] == high)
+        counts = 1 + last - first
+        source = ranges(first - 1, counts)  # the first of each is the step in force at `low`, or a stand-in for it
+        rank, item, stop, edge = self._rank[source], self._item[source], self._stop[source], self._edge[source]
+        front = offsets_of(counts)[:-1]
+        # An interval that ends just at `low` says something only if the next one continues its run.
+        goes_on = (rank[front] == low) & ((last > first) | resumes)
+        goes_on &= False if chord is None else chord[item[front]] == chord[self._item[first]]
+        speaks = (first > self.offsets[rows]) & (~stop[front] | goes_on)
+        item[front] = np.where(speaks, item[front], NOTHING)
+        rank[front], stop[front], edge[front] = low, False, True
+        fitted = Sequences(rank, item, stop, edge, counts)
+        _join_front(fitted, front[counts > 1] + 1, chord)
+        _end(fitted, front + counts - 1, resumes, chord)
+        return fitted
+
+
+def _join_front(fitted: Sequences, second: Int, chord: Int | None) -> None:
+    """Settle, in place, whether a run begins at the first interval after the pad."""
+    if chord is not None:
+        begins = chord[fitted.item[second]] != chord[fitted.item[second - 1]]
+        fitted.edge[second] = np.where(fitted.stop[second], fitted.edge[second], begins)
+
+
+def _end(fitted: Sequences, last: Int, resumes: Bool, chord: Int | None) -> None:
+    """Put, in place, no-chord where a row stops for good before the end of its span."""
+    over = last[fitted.stop[last] & (fitted.edge[last] | ~resumes)]
+    if chord is not None:
+        fitted.edge[over] = chord[fitted.item[over]] != chord[NOTHING]
+    fitted.item[over] = NOTHING
+    fitted.stop[over] = False
+
+
+_POINTS = 1 << 15
+"""Points of one batch: more fall out of the cache, fewer cost more calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChordSide:
+    """The intervals of one side of the pairs, with the chord of each.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Columns start and end.
+    chord : int64 (intervals + 1,)
+        The last element is no-chord, for the item -1.
+    """
+
+    rows: Ragged
+    chord: Int
+
+
+@dataclass(frozen=True, slots=True)
+class ChordTimelines:
+    """All pairs of one call, ready to be cut.
+
+    Parameters
+    ----------
+    times : float64 (k,)
+        The distinct times, by rank: seconds, or frames counted from the reference's start.
+    reference, estimate : StepRows
+    sides : (ChordSide, ChordSide)
+    reference_row, estimate_row : int64 (pairs,)
+    low, high : int64 (pairs,)
+        The reference's span, as ranks.
+    unit : float
+        Seconds that a difference of 1 in `times` stands for.
+    merged : int64 (chords,) or None
+        What makes neighbours one run; None: they are never merged.
+    """
+
+    times: Float
+    reference: StepRows
+    estimate: StepRows
+    sides: tuple[ChordSide, ChordSide]
+    reference_row: Int
+    estimate_row: Int
+    low: Int
+    high: Int
+    unit: float
+    merged: Int | None
+
+    @property
+    def span(self) -> Float:
+        """The length of each pair's reference: float64 (pairs,), seconds."""
+        return (self.times[self.high] - self.times[self.low]) * self.unit
+
+    @property
+    def ragged_ends(self) -> Int:
+        """How often each pair's estimate starts after its reference or ends before it: 0, 1 or 2."""
+        first, last = (bound[self.estimate_row] for bound in self.estimate.bounds())
+        some = self.estimate.counts[self.estimate_row] > 0
+        return np.where(some, (first > self.low).astype(np.int64) + (last < self.high), 0)
+
+    def fit_estimates(self, pairs: slice) -> Sequences:
+        """The estimates of some pairs, over their references' spans."""
+        run = None if self.merged is None else self.merged[self.sides[1].chord]
+        return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run)
+
+
+def lay_out(
+    sides: tuple[ChordSide, ChordSide],
+    reference_row: Int,
+    estimate_row: Int,
+    merged: Int | None,
+    unit: float = 1.0,
+    carry: bool = True,
+) -> ChordTimelines:
+    """Rank all times of the rows that occur in some pairs.
+
+    Parameters
+    ----------
+    sides : (ChordSide, ChordSide)
+        References and estimates.
+    reference_row, estimate_row : int64 (pairs,)
+        No reference row is empty.
+    merged : int64 (chords,) or None
+    unit : float
+    carry : bool
+        Whether a label stays in force over the gap after it.
+    """
+    steps = [steps_of(side.rows, None if merged is None else merged[side.chord[:-1]]) for side in sides]
+    times, ranks = rank(*(one.time for one in steps))
+    reference, estimate = (StepRows(one, own, len(times), carry) for one, own in zip(steps, ranks, strict=True))
+    low, high = (bound[reference_row] for bound in reference.bounds())
+    return ChordTimelines(times, reference, estimate, sides, reference_row, estimate_row, low, high, unit, merged)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A batch of pairs, cut at every boundary of either side.
+
+    Parameters
+    ----------
+    pairs : slice
+        Which pairs of the call they are.
+    line : Timeline
+    times, seconds : float64 (points,)
+        The time of each point, and the length of the segment from it to the next one of its pair.
+    reference, estimate : Sequences
+    pair : int64 (points,)
+        The pair of each point, counted within the batch.
+    reference_chord, estimate_chord : int64 (points,)
+        The chord in force on each side.
+    """
+
+    pairs: slice
+    line: Timeline
+    times: Float
+    seconds: Float
+    reference: Sequences
+    estimate: Sequences
+    pair: Int
+    reference_chord: Int
+    estimate_chord: Int
+
+    def __len__(self) -> int:
+        return len(self.line.counts)
+
+
+def cut(axis: ChordTimelines) -> Iterator[Cut]:
+    """The pairs in batches that fit into the cache, in order."""
+    sizes = axis.reference.counts[axis.reference_row] + axis.estimate.counts[axis.estimate_row] + 1
+    for pairs in batches(sizes, _POINTS):
+        reference = axis.reference.take(axis.reference_row[pairs])
+        estimate = axis.fit_estimates(pairs)
+        line = merge(reference.rank, reference.counts, estimate.rank, estimate.counts)
+        times = axis.times[line.rank]
+        yield Cut(
+            pairs,
+            line,
+            times,
+            steps_between(times, line.counts) * axis.unit,
+            reference,
+            estimate,
+            line.pair,
+            axis.sides[0].chord[reference.item][line.left],
+            axis.sides[1].chord[estimate.item][line.right],
+        )
+
+
+def fragmented(batch: Cut) -> tuple[Float, Float]:
+    """Length of the reference's runs outside their largest pieces, and of the estimate's: float64 (pairs,) each."""
+    side = batch.line.is_right
+    edge: Bool = np.empty(len(side), dtype=np.bool_)
+    edge[~side], edge[side] = batch.reference.edge, batch.estimate.edge
+    times, side = batch.times[edge], side[edge]
+    counts = np.bincount(batch.pair[edge], minlength=len(batch))
+    reference = fragmentation(times, counts, ~side, ~batch.reference.stop[batch.reference.edge])
+    estimate = fragmentation(times, counts, side, ~batch.estimate.stop[batch.estimate.edge])
+    return reference, estimate
+
+
+def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
+    """The same pairs as seen on frames: what holds at a frame's time holds for the whole frame, gaps are no chord.
+
+    Parameters
+    ----------
+    axis : ChordTimelines
+        Laid out with ``carry=False``.
+    hop : float, seconds
+        Frame k of a pair is at ``reference's start + k * hop``, as long as that is before the reference's end.
+    """
+    every = slice(0, len(axis.reference_row))
+    sides = (
+        _sampled(axis, axis.reference.take(axis.reference_row), axis.sides[0], hop),
+        _sampled(axis, axis.fit_estimates(every), axis.sides[1], hop),
+    )
+    row = np.arange(every.stop, dtype=np.int64)
+    return lay_out(sides, row, row, axis.merged, unit=hop)
+
+
+def _sampled(axis: ChordTimelines, sequences: Sequences, side: ChordSide, hop: float) -> ChordSide:
+    """The intervals of one side with times counted in frames; those that no frame falls into are left out."""
+    pair = rows_of(sequences.counts)
+    start = axis.times[axis.low]
+    before = frames_before(start[pair], hop, axis.times[sequences.rank])
+    after = np.empty_like(before)
+    after[:-1] = before[1:]
+    after[offsets_of(sequences.counts)[1:] - 1] = frames_before(start, hop, axis.times[axis.high])
+    kept = after > before
+    columns = {"start": before[kept].astype(np.float64), "end": after[kept].astype(np.float64)}
+    counts = np.bincount(pair[kept], minlength=len(sequences.counts))
+    chord = side.chord[sequences.item[kept]]
+    return ChordSide(Ragged(columns, (counts,)), np.append(chord, side.chord[-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Seconds in which the reference is of one class and the estimate of one, sparse.
+
+    Parameters
+    ----------
+    pair, reference, estimate : int64 (n,)
+        Sorted by these three; every combination at most once.
+    seconds : float64 (n,)
+        Above 0.
+    pairs : int
+        How many pairs there are.
+    """
+
+    pair: Int
+    reference: Int
+    estimate: Int
+    seconds: Float
+    pairs: int
+
+    def sum(self, index: Int, size: int, right_only: bool = False) -> Float:
+        """Seconds by an index of the entries, all or only those where both classes are the same: float64 (size,)."""
+        weights = np.where(self.reference == self.estimate, self.seconds, 0.0) if right_only else self.seconds
+        return sum_by(index, weights, size)
+
+
+Classifier = Callable[[ChordTable], Int]
+
+
+def classifier(name: str) -> tuple[Classifier, int]:
+    """How chords fall into classes, and how many there are; ``25`` is the mapping of 2008."""
+    if name == "25":
+        return to_25, 2 * OCTAVE + 1
+    vocabulary = get_vocabulary(name)
+    return vocabulary.classify, len(vocabulary.classes)
+
+
+def add_up_confusion(batch: Cut, classes: Int, size: int) -> Confusion:
+    """The confusion of the classes of one batch; `classes` are those of the distinct chords."""
+    key = (batch.pair * size + classes[batch.reference_chord]) * size + classes[batch.estimate_chord]
+    distinct, place = np.unique(key, return_inverse=True)
+    seconds = sum_by(place.reshape(-1), batch.seconds, len(distinct))
+    some = seconds > 0
+    distinct = distinct[some]
+    pair, rest = np.divmod(distinct, size * size)
+    return Confusion(pair, rest // size, rest % size, seconds[some], len(batch))
+
+
+def join(parts: Sequence[Confusion]) -> Confusion:
+    """The confusions of consecutive batches as one."""
+    starts = np.cumsum([0, *(part.pairs for part in parts)])
+    shifted = [part.pair + start for part, start in zip(parts, starts, strict=False)]
+    empty = np.zeros(0, dtype=np.int64)
+    return Confusion(
+        np.concatenate([empty, *shifted]),
+        np.concatenate([empty, *(part.reference for part in parts)]),
+        np.concatenate([empty, *(part.estimate for part in parts)]),
+        np.concatenate([np.zeros(0), *(part.seconds for part in parts)]),
+        int(starts[-1]),
+    )
+
+
+def overlap(confusion: Confusion) -> tuple[Float, Float]:
+    """Seconds in which both classes are the same, and all seconds: float64 (pairs,) each."""
+    return (
+        confusion.sum(confusion.pair, confusion.pairs, right_only=True),
+        confusion.sum(confusion.pair, confusion.pairs),
+    )
+
+
+def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
+    """Mean over the reference's qualities of the share that is right, and the number of those qualities.
+
+    Parameters
+    ----------
+    confusion : Confusion
+        Of that vocabulary.
+    vocabulary : str
+
+    Returns
+    -------
+    score, weight : float64 (pairs,)
+        ``N`` is a quality like others; what is in no class of the vocabulary is left out. 0 with weight 0 where the
+        reference has no quality of the vocabulary.
+    """
+    quality = VOCABULARIES[vocabulary].quality_of_class()[confusion.reference]
+    inside = quality >= 0
+    chosen = Confusion(
+        confusion.pair[inside],
+        confusion.reference[inside],
+        confusion.estimate[inside],
+        confusion.seconds[inside],
+        confusion.pairs,
+    )
+    kinds = int(VOCABULARIES[vocabulary].quality_of_class().max()) + 1
+    index = chosen.pair * kinds + quality[inside]
+    seconds = chosen.sum(index, confusion.pairs * kinds)
+    right = chosen.sum(index, confusion.pairs * kinds, right_only=True)
+    occurs = seconds > 0
+    share = np.divide(right, seconds, out=np.zeros_like(right), where=occurs).reshape(confusion.pairs, kinds)
+    number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
+    total = np.cumsum(share, axis=1)[:, -1]  # one after the other, whatever the number of pairs
+    return np.divide(total, number, out=np.zeros_like(total), where=number > 0), number
+
+
+def to_sparse(confusion: Confusion, vocabulary: str, pairs: Int, kept: Bool) -> Sparse:
+    """Confusion matrices as a result with extra dims.
+
+    Parameters
+    ----------
+    confusion : Confusion
+    vocabulary : str
+    pairs : int64 (pairs,)
+        The number of each of its pairs in the whole call.
+    kept : bool (pairs,)
+        The pairs that have a result.
+    """
+    classes = get_vocabulary(vocabulary).classes
+    chosen = kept[confusion.pair]
+    return Sparse(
+        ("ref_class", "est_class"),
+        (classes, classes),
+        np.column_stack([pairs[confusion.pair], confusion.reference, confusion.estimate])[chosen],
+        confusion.seconds[chosen],
+        {"long_name": f"time by chord class of the reference and of the estimate ({vocabulary})", "units": "s"},
+    )
+
+
+_LARGEST_TABLE = 1 << 22
+
+
+class Verdicts:
+    """What the rules say of segments, summed by pattern.
+
+    A pattern is the outcome of all rules together, right, wrong or not comparable under each. There are far fewer
+    patterns than chord pairs, so each segment's seconds are added once, to its pattern, and not once a rule. The sums
+    over patterns are then taken in the order of the patterns' own codes, which does not depend on the batch.
+
+    Parameters
+    ----------
+    chords : Chords
+        The distinct chords of the batch; each pair of them is compared when it first occurs.
+    """
+
+    def __init__(self, chords: Chords) -> None:
+        self._chords = chords
+        size = len(chords) ** 2
+        self._table = np.full(size, -1, dtype=np.int32) if size <= _LARGEST_TABLE else None
+        self._place: dict[int, int] = {}
+
+    def add_up(self, pair: Int, pairs: int, reference: Int, estimate: Int, seconds: Float) -> Float:
+        """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
+        patterns = self._patterns(reference * len(self._chords) + estimate)
+        sums = sum_by(patterns * pairs + pair, seconds, len(self._place) * pairs)
+        return sums.reshape(len(self._place), pairs)
+
+    def _patterns(self, joint: Int) -> Int:
+        if self._table is None:
+            distinct, inverse = np.unique(joint, return_inverse=True)
+            return self._compare(distinct)[inverse.reshape(-1)]
+        found = self._table[joint]
+        unseen = found < 0
+        if unseen.any():
+            new = np.unique(joint[unseen])
+            self._table[new] = self._compare(new)
+            found = self._table[joint]
+        return found.astype(np.int64)
+
+    def _compare(self, joint: Int) -> Int:
+        """The pattern of each pair of chords, as its place among the patterns met so far."""
+        reference = self._chords.table.take(joint // len(self._chords))
+        estimate = self._chords.table.take(joint % len(self._chords))
+        code = np.zeros(len(joint), dtype=np.int64)
+        for position, rule in enumerate(RULES):
+            verdict = compare(reference, estimate, rule)
+            code |= ((verdict > 0).astype(np.int64) << 2 * position) | (
+                (verdict >= 0).astype(np.int64) << 2 * position + 1
+            )
+        codes, inverse = np.unique(code, return_inverse=True)
+        places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
+        return np.array(places, dtype=np.int64)[inverse.reshape(-1)]
+
+    def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
+        """All seconds, and for each rule the seconds right and the seconds comparable: float64 (pairs,) each.
+
+        Parameters
+        ----------
+        parts : sequence of float64 (patterns, pairs)
+            What `add_up` gave, one batch after the other.
+        """
+        pairs = sum(part.shape[1] for part in parts)
+        seconds = np.zeros((len(self._place), pairs))
+        stop = 0
+        for part in parts:
+            start, stop = stop, stop + part.shape[1]
+            seconds[: len(part), start:stop] = part
+        every = np.zeros(pairs)
+        right, comparable = np.zeros((len(RULES), pairs)), np.zeros((len(RULES), pairs))
+        for code, place in sorted(self._place.items()):
+            every += seconds[place]
+            for position in range(len(RULES)):
+                if code >> 2 * position + 1 & 1:
+                    comparable[position] += seconds[place]
+                    if code >> 2 * position & 1:
+                        right[position] += seconds[place]
+        return every, {rule: (right[position], comparable[position]) for position, rule in enumerate(RULES)}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What has to be added up on one time axis: the rules, the fragmentation, confusions in some vocabularies."""
+
+    rules: bool = False
+    fragmentation: bool = False
+    vocabularies: frozenset[str] = frozenset()
+
+    def __or__(self, other: Wanted) -> Wanted:
+        return Wanted(
+            self.rules or other.rules,
+            self.fragmentation or other.fragmentation,
+            self.vocabularies | other.vocabularies,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was added up on one time axis, over pairs.
+
+    Parameters
+    ----------
+    span : float64 (pairs,), seconds
+        Length of the reference.
+    seconds : float64 (pairs,)
+        The same, added up from the segments as those of `rules` are, so that none of them exceeds it.
+    rules : mapping of str to (float64 (pairs,), float64 (pairs,))
+        Seconds right and seconds comparable, by rule.
+    fragmentation : (float64 (pairs,), float64 (pairs,))
+        Seconds of the reference's runs outside their largest pieces, and of the estimate's.
+    confusions : mapping of str to Confusion
+    """
+
+    span: Float
+    seconds: Float
+    rules: Mapping[str, tuple[Float, Float]]
+    fragmentation: tuple[Float, Float]
+    confusions: Mapping[str, Confusion]
+
+
+def add_up(axis: ChordTimelines, chords: Chords, wanted: Wanted) -> Totals:
+    """Go through all pairs once."""
+    verdicts = Verdicts(chords)
+    patterns: list[Float] = []
+    pieces: list[tuple[Float, Float]] = []
+    parts: dict[str, list[Confusion]] = {name: [] for name in sorted(wanted.vocabularies)}
+    classifiers = {name: classifier(name) for name in parts}
+    classes = {name: (classify(chords.table), size) for name, (classify, size) in classifiers.items()}
+    for batch in cut(axis):
+        if wanted.rules:
+            chord = batch.reference_chord, batch.estimate_chord
+            patterns.append(verdicts.add_up(batch.pair, len(batch), *chord, batch.seconds))
+        if wanted.fragmentation:
+            pieces.append(fragmented(batch))
+        for name, part in parts.items():
+            part.append(add_up_confusion(batch, *classes[name]))
+    fragmentation = [np.concatenate([np.zeros(0), *side]) * axis.unit for side in zip(*pieces, strict=True)]
+    return Totals(
+        axis.span,
+        *verdicts.by_rule(patterns),
+        (fragmentation[0], fragmentation[1]) if pieces else (np.zeros(0), np.zeros(0)),
+        {name: join(part) for name, part in parts.items()},
+    )

@@ -1,0 +1,516 @@
+"""Classification, one class a track: functions over lists of classes, and the batched convention in `TASK`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.classes import Classes
+from ..errors import AnnotationError, MetricError
+from ..kernels.agreement import NONE, RATIOS, Outcomes
+from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from .base import Cleaned, Convention, Grid, Measure, Metric, Scores, Sparse, Task, refuse_grid, refuse_unknown, select
+from .categories import label_problems, number_labels
+from .cleaning import set_aside, usable
+
+__all__ = [
+    "TASK",
+    "accuracy",
+    "confusion_matrix",
+    "evaluate",
+    "f_measure",
+    "hierarchical_accuracy",
+    "normalised_accuracy",
+    "precision",
+    "recall",
+]
+
+_ANOTHER = "a track has one class, and this is another one"
+
+
+def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
+    """Keep one class a row.
+
+    A row that repeats its class is cut to the first label; the others are counted as repairs.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: column label.
+    classes : Classes or None
+        Those that there are; None: any.
+
+    Returns
+    -------
+    Cleaned
+        Flaws are a second class, an empty name, and a class that is not among those that there are.
+
+    Examples
+    --------
+    >>> rows = Ragged({"label": np.array([0, 0, 1, 0, 2])}, (np.array([2, 2, 1]),), ("jazz", "rock", "jzz"))
+    >>> cleaned = clean(rows, Classes(("jazz", "rock")))
+    >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist()
+    ([1, 0, 0], [1, 0, 0])
+    >>> [flaw.message for flaw in cleaned.flaws.values()]  # doctest: +NORMALIZE_WHITESPACE
+    ["a track has one class, and this is another one: 'jazz'; the first is 'rock'",
+     "not a class here: 'jzz'; did you mean 'jazz'?"]
+    """
+    label, texts = rows.columns["label"], [*rows.labels, ""]
+    first = rows.offsets[:-1][rows_of(rows.counts[0])]
+    problems = label_problems(rows, classes, "class")
+    problems.append(
+        (
+            label != label[first],
+            lambda item: f"{_ANOTHER}: {texts[label[item]]!r}; the first is {texts[label[first[item]]]!r}",
+        )
+    )
+    repeated = np.arange(len(label)) != first
+    cleaned = set_aside(rows, problems, repeated)
+    if not repeated.any():
+        return cleaned
+    # The messages of second classes end with the first one, and its line is to follow.
+    flaws = {
+        row: replace(flaw, first=0) if flaw.message.startswith(_ANOTHER) else flaw
+        for row, flaw in cleaned.flaws.items()
+    }
+    leading = np.zeros(len(cleaned.rows.columns["label"]), dtype=np.bool_)
+    leading[cleaned.rows.offsets[:-1][cleaned.rows.counts[0] > 0]] = True
+    return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, flaws)
+
+
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
+) -> dict[str, Column]:
+    """The two classes and the verdict.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind labels.
+    measure : Measure
+        ``accuracy`` or ``hierarchical_accuracy``.
+    classes : Classes or None
+
+    Returns
+    -------
+    dict of str to array (1,)
+        ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (worth something) or ``wrong``, and
+        ``credit``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored or is empty.
+    MetricError
+        If the measure does not judge single tracks.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> measure = get_task("classification").convention().select(["accuracy"])[0]
+    >>> found = evidence(Annotation("labels", {}, ["jazz"]), Annotation("labels", {}, ["rock"]), measure)
+    >>> found["verdict"].tolist()
+    ['wrong']
+    """
+    if measure.metric.dims:
+        raise MetricError(f"{measure} does not judge single tracks; ask for accuracy or hierarchical_accuracy")
+    names = []
+    for annotation, side in ((reference, "reference"), (estimate, "estimate")):
+        rows = usable(annotation, clean(to_ragged([annotation]), classes), side)
+        if not len(rows.columns["label"]):
+            raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
+        names.append(rows.labels[int(rows.columns["label"][0])])
+    credit = float(names[0] == names[1])
+    if classes is not None and measure.metric.name == "hierarchical_accuracy":
+        credit = float(classes.table[classes.names.index(names[0]), classes.names.index(names[1])])
+    verdict = "right" if names[0] == names[1] else "near" if credit else "wrong"
+    return {
+        "reference": np.array(names[:1], dtype=str),
+        "estimate": np.array(names[1:], dtype=str),
+        "verdict": np.array([verdict], dtype=str),
+        "credit": np.array([credit]),
+    }
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    classes: Classes | None = None,
+) -> Scores:
+    """Scores of pairs of classes.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column label, at most one a row; rows as :func:`mirflow.metrics.classification.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        A class of a whole track has no time, so there is nothing to choose.
+    classes : Classes or None
+        Those that there are, with what errors are worth; None: those that occur, and no error is worth anything.
+
+    Returns
+    -------
+    Scores
+        Every weight is 1, for the track; 0 without a reference. No estimate is an error.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    equations 1 and 3.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> rows = Ragged({"label": np.array([0, 1])}, (np.array([1, 1]),), ("jazz", "blues"))
+    >>> wanted = get_task("classification").convention().select(["accuracy", "hierarchical_accuracy"])
+    >>> near = Classes(("jazz", "blues"), (("jazz", "blues", 0.5),))
+    >>> score(rows, rows, np.array([0]), np.array([1]), wanted, classes=near).score.tolist()
+    [[0.0, 0.5]]
+    """
+    refuse_grid(grid, "classes")
+    names, numbers = number_labels(references, estimates, classes)
+    known = references.counts[0][reference_row] > 0
+    told = _class_of(references, numbers[0], reference_row)
+    guessed = _class_of(estimates, numbers[1], estimate_row)
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    scores = np.zeros((len(known), len(scalars)))
+    for column, measure in enumerate(scalars):
+        scores[known, column] = _READINGS[measure.metric.name](told[known], guessed[known], classes)
+    weights = np.repeat(known[:, np.newaxis].astype(np.float64), len(scalars), axis=1)
+    extras = {m.variable: _confusion(told, guessed, known, names, classes) for m in measures if m.metric.dims}
+    return Scores(scores, weights, extras)
+
+
+def _class_of(rows: Ragged, numbers: Int, row: Int) -> Int:
+    """The class of some rows; -1 for an empty one."""
+    filled = rows.counts[0][row] > 0
+    found = np.full(len(row), -1, dtype=np.int64)
+    found[filled] = numbers[rows.offsets[:-1][row[filled]]]
+    return found
+
+
+def _right(told: Int, guessed: Int, classes: Classes | None) -> Float:
+    return np.asarray(told == guessed, dtype=np.float64)
+
+
+def _credited(told: Int, guessed: Int, classes: Classes | None) -> Float:
+    if classes is None:
+        return _right(told, guessed, classes)
+    worth = np.zeros((len(classes.names), len(classes.names) + 1))  # the last column is that of no class
+    worth[:, :-1] = classes.table
+    return np.asarray(worth[told, guessed])
+
+
+_READINGS = {"accuracy": _right, "hierarchical_accuracy": _credited}
+
+
+def _confusion(told: Int, guessed: Int, known: Bool, names: tuple[str, ...], classes: Classes | None) -> Sparse:
+    """Tracks by class of the reference and class of the estimate."""
+    pair = np.flatnonzero(known)
+    estimated = guessed[known]
+    shown = (*names, NONE) if classes is not None or (estimated < 0).any() else names
+    index = np.column_stack([pair, told[known], np.where(estimated < 0, len(names), estimated)])
+    attrs = {"long_name": "tracks by class of the reference and of the estimate", "units": "1"}
+    return Sparse(("ref_class", "est_class"), (names, shown), index, np.ones(len(pair)), attrs)
+
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_TRACKS = "number of tracks with a class"
+_METRICS = (
+    Metric(
+        "accuracy",
+        "Accuracy",
+        "1 if the estimate is the class of the reference",
+        _TRACKS,
+        "tracks",
+        aliases=("average_accuracy", "correct"),
+        literature=f"equation 1 of {_DOWNIE}",
+    ),
+    Metric(
+        "hierarchical_accuracy",
+        "Hierarchical accuracy",
+        "1 for the right class, a credit for one that is near by the classes that are given",
+        _TRACKS,
+        "tracks",
+        aliases=("discounted_accuracy",),
+        default=False,
+        literature=f"equation 3 of {_DOWNIE}",
+    ),
+    Metric(
+        "confusion",
+        "Confusion",
+        "number of tracks by class of the reference and class of the estimate",
+        _TRACKS,
+        "tracks",
+        orientation="none",
+        range=(0.0, float("inf")),
+        perfect=None,
+        dims=("ref_class", "est_class"),
+        literature="Kohavi and Provost, Glossary of Terms, Machine Learning 30, 1998",
+    ),
+)
+
+
+def convention(classes: Classes | None = None) -> Convention:
+    """The rules of MIREX for some classes; None: any, of which no error is worth anything."""
+    credited = classes is not None and bool(classes.credits)
+    return Convention(
+        "mirex",
+        "MIREX: the share of the tracks that are given the right class",
+        _METRICS,
+        partial(clean, classes=classes),
+        partial(score, classes=classes),
+        default_measures=("accuracy", "hierarchical_accuracy", "confusion") if credited else (),
+        explain=partial(evidence, classes=classes),
+        bind=convention,
+        unbound=() if credited else ("hierarchical_accuracy",),
+    )
+
+
+TASK = Task(
+    "classification", "Classification", MappingProxyType({"mirex": convention()}), ("hierarchical_accuracy", "accuracy")
+)
+
+Labels = Sequence[str]
+
+
+def _score(references: Labels, estimates: Labels, metric: str, classes: Classes | None) -> Scores:
+    """Scores of all tracks, each a row of one label."""
+    if len(references) != len(estimates):
+        raise ValueError(f"lists of different lengths: {len(references)} references, {len(estimates)} estimates")
+    if not references:
+        raise ValueError("no tracks")
+    rules = convention(classes)
+    sides = []
+    for side, labels in (("reference", references), ("estimate", estimates)):
+        cleaned = rules.clean(to_ragged([Annotation("labels", {}, [label]) for label in labels]))
+        for row, flaw in cleaned.flaws.items():
+            raise AnnotationError(f"{side} {row}: {flaw.message}")
+        sides.append(cleaned.rows)
+    rows = np.arange(len(references))
+    return rules.score(sides[0], sides[1], rows, rows, select([metric], rules.metrics), "union")
+
+
+def accuracy(references: Labels, estimates: Labels) -> float:
+    """Share of the tracks that are given the right class (equation 1 of the MIREX chapter).
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+        The class of each track.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        For lists of different lengths or without entries, or a class without a name.
+
+    Examples
+    --------
+    >>> accuracy(["jazz", "rock", "rock", "folk"], ["jazz", "rock", "folk", "rock"])
+    0.5
+    """
+    return float(_score(references, estimates, "accuracy", None).score.mean())
+
+
+def hierarchical_accuracy(references: Labels, estimates: Labels, classes: Classes) -> float:
+    """Mean credit over the tracks, 1 for the right class (the idea of equation 3 of the MIREX chapter).
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+    classes : Classes
+        What an error is worth.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `accuracy`, and for a class that is not among `classes`.
+
+    Examples
+    --------
+    >>> genres = Classes.of(tree={"Jazz & Blues": ["jazz", "blues"], "Rock": ["punk", "metal"]})
+    >>> hierarchical_accuracy(["jazz", "jazz", "punk"], ["jazz", "blues", "jazz"], genres)
+    0.5
+    """
+    return float(_score(references, estimates, "hierarchical_accuracy", classes).score.mean())
+
+
+def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tuple[str, ...]]:
+    """Tracks by class of the reference and class of the estimate.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+
+    Returns
+    -------
+    matrix : float64 (classes, classes)
+        The reference's class first.
+    classes : tuple of str
+        Those that occur on either side, sorted.
+
+    Raises
+    ------
+    ValueError
+        As `accuracy`.
+
+    Examples
+    --------
+    >>> matrix, classes = confusion_matrix(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
+    >>> classes, matrix.tolist()
+    (('jazz', 'rock'), [[1.0, 0.0], [1.0, 1.0]])
+    """
+    (sparse,) = _score(references, estimates, "confusion", None).extras.values()
+    matrix = np.zeros((len(sparse.coords[0]), len(sparse.coords[1])))
+    np.add.at(matrix, (sparse.index[:, 1], sparse.index[:, 2]), sparse.value)
+    return matrix, sparse.coords[0]
+
+
+def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, float]:
+    matrix, classes = confusion_matrix(references, estimates)
+    return dict(zip(classes, RATIOS[kind](Outcomes.of_confusion(matrix)).tolist(), strict=True))
+
+
+def precision(references: Labels, estimates: Labels) -> dict[str, float]:
+    """Precision of each class; NaN for one that no estimate has.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+
+    Returns
+    -------
+    dict of str to float
+
+    Examples
+    --------
+    >>> precision(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
+    {'jazz': 0.5, 'rock': 1.0}
+    """
+    return _by_class("precision", references, estimates)
+
+
+def recall(references: Labels, estimates: Labels) -> dict[str, float]:
+    """Recall of each class; NaN for one that no reference has.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+
+    Returns
+    -------
+    dict of str to float
+
+    Examples
+    --------
+    >>> recall(["jazz", "rock", "rock"], ["jazz", "jazz", "rock"])
+    {'jazz': 1.0, 'rock': 0.5}
+    """
+    return _by_class("recall", references, estimates)
+
+
+def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
+    """F-measure of each class that occurs.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+
+    Returns
+    -------
+    dict of str to float
+
+    Examples
+    --------
+    >>> {name: round(value, 4) for name, value in f_measure(["a", "b", "b"], ["a", "a", "b"]).items()}
+    {'a': 0.6667, 'b': 0.6667}
+    """
+    return _by_class("f_measure", references, estimates)
+
+
+def normalised_accuracy(references: Labels, estimates: Labels) -> float:
+    """Mean over the references' classes of the share that is given the right class, so that large ones count no more.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    ValueError
+        As `accuracy`.
+
+    Examples
+    --------
+    >>> normalised_accuracy(["jazz", "rock", "rock", "rock"], ["jazz", "rock", "jazz", "jazz"])
+    0.6666666666666666
+    """
+    return float(np.nanmean(list(recall(references, estimates).values())))
+
+
+def evaluate(references: Labels, estimates: Labels, classes: Classes | None = None, **kwargs: Any) -> dict[str, float]:
+    """All figures that are one number.
+
+    Parameters
+    ----------
+    references, estimates : sequence of str
+    classes : Classes or None
+        What errors are worth; None: the hierarchical accuracy is left out.
+    **kwargs
+        There are none; they are only named to say so.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        ``Accuracy``, ``Normalised Accuracy`` and perhaps ``Hierarchical Accuracy``.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `accuracy`.
+
+    Examples
+    --------
+    >>> evaluate(["jazz", "rock"], ["jazz", "jazz"])["Accuracy"]
+    0.5
+    """
+    refuse_unknown("evaluate", kwargs, ("references", "estimates", "classes"))
+    found = OrderedDict({"Accuracy": accuracy(references, estimates)})
+    found["Normalised Accuracy"] = normalised_accuracy(references, estimates)
+    if classes is not None:
+        found["Hierarchical Accuracy"] = hierarchical_accuracy(references, estimates, classes)
+    return found

@@ -1,0 +1,257 @@
+"""Kernels of the hierarchy metrics: hierarchies fitted to a span, and the order in which they rank frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import MetricError
+from ...kernels.hierarchy import Level, agreement, compare, edges_of, frames_of, level_of
+from ...ragged import Float, Int, Ragged, offsets_of, rows_of
+from ..util import Array
+
+BEFORE, AFTER = "__T_MIN", "__T_MAX"
+"""Labels of what is put before the first and after the last segment of a level, as mir_eval names them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hierarchy:
+    """Segments of several levels.
+
+    Parameters
+    ----------
+    start, end : float64 (segments,), seconds
+    label : int64 (segments,)
+        Codes, the same for labels that differ in letter case only.
+    level : int64 (segments,)
+        From 0, the top.
+    depth : int
+        Number of levels.
+    padding : (int, int)
+        The codes of `BEFORE` and `AFTER`.
+    """
+
+    start: Float
+    end: Float
+    label: Int
+    level: Int
+    depth: int
+    padding: tuple[int, int] = (-1, -1)
+
+    def frames(self, frame_size: float) -> tuple[Int, Int, int]:
+        """Begin and end of each segment, and how many frames there are in all."""
+        bounds = np.array([self.start.min(), self.end.max()])
+        low, high = bounds - np.mod(bounds, frame_size)
+        return frames_of(self.start, frame_size), frames_of(self.end, frame_size), int((high - low) / frame_size)
+
+    def levels(self, begin: Int, end: Int, edges: Int, labelled: bool) -> list[Level]:
+        """Each level on blocks of frames; what two frames share is a label or a segment."""
+        name = self.label if labelled else np.arange(len(self.label))
+        every = [np.flatnonzero(self.level == level) for level in range(self.depth)]
+        return [level_of(begin[own], end[own], name[own], edges) for own in every]
+
+    def ends(self) -> Float:
+        """The latest time of each level: float64 (depth,); minus infinity for a level without segments."""
+        ends = np.full(self.depth, -np.inf)
+        np.maximum.at(ends, self.level, self.end)
+        return ends
+
+
+def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
+    """A hierarchy whose levels all begin at 0 and, if a span is given, all end there.
+
+    Parameters
+    ----------
+    given : Hierarchy
+    span : float or None, seconds
+        What lies beyond it is cut off, and levels that end earlier are padded; None leaves the ends alone.
+
+    Examples
+    --------
+    >>> level = np.array([0, 1])
+    >>> one = Hierarchy(np.array([1.0, 0.0]), np.array([9.0, 3.0]), level, level, 2)
+    >>> fitted = fit(one, 5.0)
+    >>> fitted.start.tolist(), fitted.end.tolist(), fitted.level.tolist()
+    ([0.0, 1.0, 0.0, 3.0], [1.0, 5.0, 3.0, 5.0], [0, 0, 1, 1])
+    """
+    limit = float(given.end.max()) if span is None else span
+    lasting = np.minimum(given.end, limit) > given.start
+    start, end, within = given.start[lasting], np.minimum(given.end[lasting], limit), given.level[lasting]
+    low = np.full(given.depth, limit)
+    np.minimum.at(low, within, start)
+    high = low.copy()
+    np.maximum.at(high, within, end)
+    before = np.flatnonzero(low > 0)
+    after = np.flatnonzero(high < limit) if span is not None else before[:0]
+    start = np.concatenate([np.zeros(len(before)), start, high[after]])
+    end = np.concatenate([low[before], end, np.full(len(after), limit)])
+    first, last = given.padding
+    label = np.concatenate([np.full(len(before), first), given.label[lasting], np.full(len(after), last)])
+    level = np.concatenate([before, within, after])
+    order = np.argsort(level, kind="stable")
+    return Hierarchy(start[order], end[order], label[order], level[order], given.depth, given.padding)
+
+
+class HierarchySide:
+    """The hierarchies of one side of a batch.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Columns start, end (float64, seconds) and label; counts of levels and of segments.
+    """
+
+    def __init__(self, rows: Ragged) -> None:
+        self._rows = rows
+        self._levels = rows.offsets
+        self._segments = offsets_of(rows.counts[1])
+        *codes, before, after, nothing = _fold([*rows.labels, BEFORE, AFTER, ""])
+        self._codes = np.array([*codes, nothing], dtype=np.int64)  # the last one is for label -1
+        self._padding = before, after
+
+    def __getitem__(self, row: int) -> Hierarchy:
+        """One row; without any level it is one level without segments."""
+        levels = slice(int(self._levels[row]), int(self._levels[row + 1]))
+        own = slice(int(self._segments[levels.start]), int(self._segments[levels.stop]))
+        columns = self._rows.columns
+        level = rows_of(self._rows.counts[1][levels])
+        depth = max(levels.stop - levels.start, 1)
+        label = self._codes[columns["label"][own]]
+        return Hierarchy(columns["start"][own], columns["end"][own], label, level, depth, self._padding)
+
+
+def to_rows(intervals_hier: Sequence[Array], labels_hier: Sequence[Iterable[Any]] | None) -> Ragged:
+    """One hierarchy, given as one array of intervals and one list of labels a level, as a row.
+
+    Examples
+    --------
+    >>> to_rows([np.array([[0, 2]]), np.array([[0, 1], [1, 2]])], [["A"], ["a", "b"]]).counts
+    (array([2]), array([1, 2]))
+    """
+    counts = np.array([len(intervals) for intervals in intervals_hier], dtype=np.int64)
+    times = np.concatenate([np.asarray(intervals, dtype=np.float64) for intervals in intervals_hier])
+    names = [""] * len(times) if labels_hier is None else [str(label) for level in labels_hier for label in level]
+    vocabulary = {name: code for code, name in enumerate(dict.fromkeys(names))}
+    codes = np.array([vocabulary[name] for name in names], dtype=np.int64)
+    columns = {"start": times[:, 0], "end": times[:, 1], "label": codes}
+    return Ragged(columns, (np.array([len(counts)]), counts), tuple(vocabulary))
+
+
+def _fold(labels: Sequence[str]) -> list[int]:
+    """One code for all labels that differ in letter case only."""
+    vocabulary: dict[str, int] = {}
+    return [vocabulary.setdefault(label.lower(), len(vocabulary)) for label in labels]
+
+
+DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape."
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What ranks the frames, around which frame, and which pairs of them are compared.
+
+    Parameters
+    ----------
+    labelled : bool
+        Whether frames are close that share a label, or only those that share a segment.
+    transitive : bool
+        Whether pairs of any two different ranks are compared, or only of neighbouring ranks.
+    window : float, seconds
+        Infinity for all frames.
+    frame_size : float, seconds
+    """
+
+    labelled: bool
+    transitive: bool
+    window: float
+    frame_size: float
+
+
+@dataclass(frozen=True, slots=True)
+class RankSums:
+    """Sums over frames for one side, and how many frames they are over; see `mirflow.kernels.hierarchy.agreement`."""
+
+    agreed: float
+    frames: float
+
+    @property
+    def score(self) -> float:
+        """The mean over frames; 0 where no frame has anything to compare."""
+        return self.agreed / self.frames if self.frames else 0.0
+
+
+def check_frame_size(frame_size: float, window: float) -> None:
+    """Raise a MetricError unless frames have a length and the window holds at least one."""
+    if not frame_size > 0:
+        raise MetricError(f"frame_size ({frame_size:.2f}) must be a positive number.")
+    if frame_size > window:
+        raise MetricError(f"frame_size ({frame_size:.2f}) cannot exceed window ({window:.2f})")
+
+
+def agreements(
+    reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
+) -> dict[Ranking, tuple[RankSums, RankSums]]:
+    """Precision and recall for some rankings, in sums.
+
+    Parameters
+    ----------
+    reference, estimate : Hierarchy
+        Of the same number of frames.
+    rankings : iterable of Ranking
+
+    Returns
+    -------
+    dict of Ranking to (RankSums, RankSums)
+        How well the reference orders what the estimate orders (precision), and the other way round (recall).
+
+    Raises
+    ------
+    ValueError
+        If the two differ in their number of frames.
+
+    Examples
+    --------
+    >>> def halves(middle):
+    ...     level = np.array([0, 0])
+    ...     return Hierarchy(np.array([0.0, middle]), np.array([middle, 4.0]), level, level, 1)
+    >>> ranking = Ranking(False, True, float("inf"), 1.0)
+    >>> precision, recall = agreements(halves(2.0), halves(3.0), [ranking])[ranking]
+    >>> precision.score, recall.score
+    (0.3333333333333333, 0.25)
+    """
+    found: dict[Ranking, tuple[RankSums, RankSums]] = {}
+    shared: dict[tuple[bool, float, float], list[Ranking]] = {}
+    for ranking in rankings:
+        shared.setdefault((ranking.labelled, ranking.window, ranking.frame_size), []).append(ranking)
+    for (labelled, window, frame_size), same in shared.items():
+        begin, end, frames = reference.frames(frame_size)
+        other_begin, other_end, other_frames = estimate.frames(frame_size)
+        if frames != other_frames:
+            raise ValueError(DIFFERENT_SHAPES)
+        edges = edges_of(frames, begin, end, other_begin, other_end)
+        left = reference.levels(begin, end, edges, labelled)
+        right = estimate.levels(other_begin, other_end, edges, labelled)
+        sums = np.zeros((len(same), 2, 2))
+        for tables in compare(left, right, edges, window_frames(window, frame_size, frames)):
+            for place, ranking in enumerate(same):
+                for side, one in enumerate((tables.swapped, tables)):
+                    sums[place, side] += agreement(one, ranking.transitive)
+        for ranking, (precision, recall) in zip(same, sums.tolist(), strict=True):
+            found[ranking] = RankSums(*precision), RankSums(*recall)
+    return found
+
+
+def window_frames(window: float, frame_size: float, frames: int) -> int:
+    """The window in frames, rounded down; all frames for an infinite one.
+
+    Examples
+    --------
+    >>> window_frames(15.0, 0.1, 3000), window_frames(float("inf"), 0.1, 3000)
+    (149, 3000)
+    """
+    if np.isinf(window):
+        return frames
+    return int((window - np.mod(window, frame_size)) / frame_size)

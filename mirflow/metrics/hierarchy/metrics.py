@@ -1,0 +1,250 @@
+"""The hierarchy metrics: their records, cleaning, scores of batches, and the convention."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.schema import KINDS
+from ...annotations.validation import inspect
+from ...errors import MetricError
+from ...ragged import Int, Ragged
+from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
+from ..cleaning import set_aside_nested
+from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
+
+_IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows fit for scoring: segments without length are dropped and counted.
+
+    Levels that do not nest, gaps, overlaps and segments out of order mean something to the metrics and stay.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns start, end (float64, seconds) and label; counts of levels and of segments.
+
+    Returns
+    -------
+    Cleaned
+        Flaws are times that are not finite, negative or reversed.
+
+    Examples
+    --------
+    >>> rows = Ragged({"start": np.array([0.0, 0.0, 3.0]), "end": np.array([9.0, 3.0, 3.0]),
+    ...                "label": np.array([0, 1, 2])}, (np.array([2]), np.array([1, 2])), ("A", "a", "b"))
+    >>> cleaned = clean(rows)
+    >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
+    ([1, 1], [1])
+    """
+    findings = inspect(KINDS["hierarchy"], rows)
+    problems = [
+        (findings[name].items, partial(findings[name].describe, rows)) for name in _IMPOSSIBLE if name in findings
+    ]
+    nothing = np.zeros(len(rows.columns["start"]), dtype=np.bool_)
+    return set_aside_nested(rows, problems, findings["zero_length"].items if "zero_length" in findings else nothing)
+
+
+MOST_SEGMENTS = 2**14
+"""Of both sides, all levels together: every boundary is compared with every other, which then takes seconds."""
+TOO_MANY = f"{{}} segments in the reference and {{}} in the estimate are more than {MOST_SEGMENTS} to compare"
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs by mir_eval's rules.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns start, end (float64, seconds) and label; counts of levels and of segments. Levels are ordered from the
+        top, with few segments, to the bottom.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        The frames on which hierarchies are compared are a parameter of the measures.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's. A reference is refused if one of its levels is empty or does not end with the first one, a
+        pair if it has more than `MOST_SEGMENTS`.
+        A pair's numbers do not depend on what it is batched with, to the bit.
+
+    Raises
+    ------
+    MetricError
+        If frames have no length or are longer than the window.
+
+    References
+    ----------
+    B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
+    Frontiers in Psychology, 2017.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> times = {"start": np.array([0.0, 30.0]), "end": np.array([30.0, 60.0]), "label": np.array([0, 1])}
+    >>> rows = Ragged(times, (np.array([1]), np.array([2])), ("A", "B"))
+    >>> row, wanted = np.array([0]), get_task("hierarchy").convention().select(["t_recall_full", "l_measure"])
+    >>> scores = score(rows, rows, row, row, wanted)
+    >>> scores.score.tolist(), scores.weight.round(1).tolist()
+    ([[1.0, 1.0]], [[29.7, 59.9]])
+    """
+    if grid != "union":
+        raise MetricError(f"hierarchies are compared on frames of their own, not on grid {grid!r}; set frame_size")
+    rankings = [ranking_of(measure) for measure in measures]
+    for ranking in rankings:
+        check_frame_size(ranking.frame_size, ranking.window)
+    values = np.zeros((2, len(reference_row), len(measures)))
+    refused: dict[int, str] = {}
+    left, right = HierarchySide(references), HierarchySide(estimates)
+
+    @lru_cache(maxsize=64)
+    def reference_of(row: int) -> tuple[Hierarchy, str]:
+        given = left[row]
+        fault = _fault(given)
+        return (given if fault or not len(given.start) else fit(given)), fault
+
+    for pair, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
+        reference, fault = reference_of(row)
+        if fault:
+            refused[pair] = f"reference: {fault}"
+            values[0, pair] = np.nan
+        elif len(reference.start) + len(right[other].start) > MOST_SEGMENTS:
+            refused[pair] = TOO_MANY.format(len(reference.start), len(right[other].start))
+            values[0, pair] = np.nan
+        elif len(reference.start):
+            estimate = fit(right[other], float(reference.end.max()))
+            found = agreements(reference, estimate, dict.fromkeys(rankings))
+            for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
+                values[:, pair, column] = _read(measure, ranking, *found[ranking])
+    return Scores(values[0], values[1], refused=refused)
+
+
+def ranking_of(measure: Measure) -> Ranking:
+    """How a measure ranks frames; what its record does not name it does not depend on."""
+    given = measure.parameters
+    labelled = measure.metric.name.startswith("l_")
+    transitive = not measure.metric.name.endswith("_reduced")
+    return Ranking(labelled, transitive, float(given.get("window", np.inf)), float(given["frame_size"]))
+
+
+def _read(measure: Measure, ranking: Ranking, precision: RankSums, recall: RankSums) -> tuple[float, float]:
+    """Score and weight of one measure."""
+    which = measure.metric.name.split("_")[1]
+    if which != "measure":
+        one = precision if which == "precision" else recall
+        return one.score, one.frames * ranking.frame_size
+    squared = float(measure["beta"]) ** 2
+    frames = (squared * recall.frames + precision.frames) / (1 + squared)
+    both = squared * precision.score + recall.score
+    harmonic = (1 + squared) * precision.score * recall.score / both if both else 0.0
+    return harmonic, frames * ranking.frame_size
+
+
+def _fault(reference: Hierarchy) -> str:
+    """Why a reference cannot be fitted; empty if it can or has no segments at all."""
+    if not len(reference.start):
+        return ""
+    ends = reference.ends()
+    for level, end in enumerate(ends.tolist(), 1):
+        if np.isinf(end):
+            return f"level {level} has no segments"
+        if not np.isclose(ends[0], end):
+            return f"level {level} ends at {end} s, level 1 at {ends[0]} s"
+    return ""
+
+
+_WINDOW = Parameter("window", 15.0, "s", help="how far around a frame others are compared", above=0.0)
+_FRAME_SIZE = Parameter("frame_size", 0.1, "s", help="length of the frames; at most the window", above=0.0)
+_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0)
+_MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
+_MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
+
+_PRECISION = "mean over frames of the share of the estimate's pairs of frames that the reference orders alike"
+_RECALL = "mean over frames of the share of the reference's pairs of frames that the estimate orders alike"
+_MEASURE = "harmonic mean of precision and recall"
+_ORDERS = "seconds of frames around which the {} has two frames of {} rank"
+
+
+def _metrics(
+    name: str, title: str, keys: tuple[str, str, str], how: str, ranks: str, frames: tuple[Parameter, ...], source: str
+) -> tuple[Metric, ...]:
+    """Precision, recall and F-measure of one kind; `name` has a place for which of them it is."""
+    estimate, reference = _ORDERS.format("estimate", ranks), _ORDERS.format("reference", ranks)
+    both = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
+    kinds = (
+        ("precision", _PRECISION, estimate, frames),
+        ("recall", _RECALL, reference, frames),
+        ("measure", _MEASURE, both, (*frames, _BETA)),
+    )
+    return tuple(
+        Metric(
+            name.format(which),
+            title.format(which),
+            f"{summary}; {how}",
+            weight,
+            key=key,
+            pooling="micro",
+            perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
+            parameters=parameters,
+            literature=source,
+        )
+        for key, (which, summary, weight, parameters) in zip(keys, kinds, strict=True)
+    )
+
+
+METRICS = (
+    *_metrics(
+        "t_{}_reduced",
+        "T-{}, reduced",
+        ("T-Precision reduced", "T-Recall reduced", "T-Measure reduced"),
+        "frames are ranked by the deepest segment they share, and only neighbouring ranks are compared",
+        "neighbouring",
+        (_WINDOW, _FRAME_SIZE),
+        _MCFEE_2015,
+    ),
+    *_metrics(
+        "t_{}_full",
+        "T-{}, full",
+        ("T-Precision full", "T-Recall full", "T-Measure full"),
+        "frames are ranked by the deepest segment they share, and all ranks are compared",
+        "different",
+        (_WINDOW, _FRAME_SIZE),
+        _MCFEE_2015,
+    ),
+    *_metrics(
+        "l_{}",
+        "L-{}",
+        ("L-Precision", "L-Recall", "L-Measure"),
+        "frames are ranked by the deepest level on which their labels are equal",
+        "different",
+        (_FRAME_SIZE,),
+        _MCFEE_2017,
+    ),
+)
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2: every level is padded to begin at 0, the estimate's also cut and padded to the reference's end",
+    METRICS,
+    clean,
+    score,
+)
+
+TASK = Task(
+    "hierarchy", "Hierarchical structure", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("l_measure", "t_measure_full")
+)

@@ -1,0 +1,284 @@
+"""mir_eval's functions for one pair of hierarchies: its checks, then the kernel that scores batches."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import MirflowWarning
+from ..base import Measure, refuse_unknown
+from ..util import BOUNDED, Array, adjust_intervals, are_times, f_measure, intervals_to_boundaries, validate_intervals
+from .kernel import HierarchySide, Ranking, agreements, check_frame_size, to_rows
+from .metrics import METRICS, MIR_EVAL
+
+_PARAMETERS = ("window", "frame_size", "beta")
+
+Levels = Sequence[Array]
+Labels = Sequence[Sequence[Any]]
+
+
+def validate_hier_intervals(intervals_hier: Levels) -> None:
+    """Check a hierarchy of segments.
+
+    Parameters
+    ----------
+    intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom.
+
+    Raises
+    ------
+    ValueError
+        If a level has negative times or segments without length, does not start at 0, or does not end with the first
+        one. A hierarchy of a single level only must not have negative times or times that are not finite.
+
+    Warns
+    -----
+    MirflowWarning
+        For each level that lacks a boundary of one above it.
+
+    Examples
+    --------
+    >>> validate_hier_intervals([np.array([[0, 30]]), np.array([[0, 15], [15, 30]])])
+    """
+    _validate(intervals_hier, 3)
+
+
+def _validate(intervals_hier: Levels, stacklevel: int) -> None:
+    """The same, with warnings at the caller's line."""
+    top, *others = (np.asarray(intervals) for intervals in intervals_hier)
+    if not are_times(top):
+        raise ValueError(f"Interval times {BOUNDED}")
+    if (top < 0).any():
+        raise ValueError("Negative interval times found")
+    boundaries = set(intervals_to_boundaries(top).tolist())
+    for level, intervals in enumerate(others, 1):
+        _check_level(top)
+        _check_level(intervals)
+        for side, one in (("Reference", top), ("Estimated", intervals)):
+            if one.size == 0:
+                warnings.warn(f"{side} intervals are empty.", MirflowWarning, stacklevel=stacklevel)
+        if top.size and intervals.size and not np.allclose(top.max(), intervals.max()):
+            raise ValueError("End times do not match")
+        own = set(intervals_to_boundaries(intervals).tolist())
+        if boundaries - own:
+            warnings.warn(
+                f"Segment hierarchy is inconsistent at level {level:d}", MirflowWarning, stacklevel=stacklevel
+            )
+        boundaries |= own
+
+
+def _check_level(intervals: Array) -> None:
+    validate_intervals(intervals)
+    if not are_times(intervals):
+        raise ValueError(f"Interval times {BOUNDED}")
+    if intervals.size and not np.allclose(intervals.min(), 0.0):
+        raise ValueError("Segment intervals do not start at 0")
+
+
+def tmeasure(
+    reference_intervals_hier: Levels,
+    estimated_intervals_hier: Levels,
+    transitive: bool = False,
+    window: float | None = 15.0,
+    frame_size: float = 0.1,
+    beta: float = 1.0,
+) -> tuple[float, float, float]:
+    """Whether frames that share deep segments in one hierarchy do so in the other.
+
+    Parameters
+    ----------
+    reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom; all of one span, from 0 on.
+    transitive : bool
+        Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
+    window : float or None, seconds
+        How far around a frame others are compared; None for the whole track.
+    frame_size : float, seconds
+        At most the window.
+    beta : float
+        How many times as much recall counts as precision.
+
+    Returns
+    -------
+    t_precision, t_recall, t_measure : float
+
+    Raises
+    ------
+    ValueError
+        For inconsistent hierarchies, different spans, and frames without length or longer than the window.
+
+    Warns
+    -----
+    MirflowWarning
+        For each level that lacks a boundary of one above it.
+
+    References
+    ----------
+    B. McFee, O. Nieto and J. P. Bello, "Hierarchical evaluation of segment boundary detection", ISMIR 2015.
+
+    Examples
+    --------
+    >>> levels = [np.array([[0, 30]]), np.array([[0, 15], [15, 30]])]
+    >>> tmeasure(levels, levels), tmeasure(levels, levels[:1])
+    ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
+    """
+    span = np.inf if window is None else float(window)
+    ranking = Ranking(False, transitive, span, frame_size)
+    return _measure(ranking, (reference_intervals_hier, None), (estimated_intervals_hier, None), beta)
+
+
+def lmeasure(
+    reference_intervals_hier: Levels,
+    reference_labels_hier: Labels,
+    estimated_intervals_hier: Levels,
+    estimated_labels_hier: Labels,
+    frame_size: float = 0.1,
+    beta: float = 1.0,
+) -> tuple[float, float, float]:
+    """Whether frames that share labels on deep levels in one hierarchy do so in the other.
+
+    Parameters
+    ----------
+    reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom; all of one span, from 0 on.
+    reference_labels_hier, estimated_labels_hier : sequence of sequences of str
+        For each level one label for each segment; letter case does not matter.
+    frame_size : float, seconds
+    beta : float
+        How many times as much recall counts as precision.
+
+    Returns
+    -------
+    l_precision, l_recall, l_measure : float
+
+    Raises
+    ------
+    ValueError
+        For inconsistent hierarchies, different spans, frames without length, and labels and intervals that differ in
+        number.
+
+    Warns
+    -----
+    MirflowWarning
+        For each level that lacks a boundary of one above it.
+
+    References
+    ----------
+    B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
+    Frontiers in Psychology, 2017.
+
+    Examples
+    --------
+    >>> levels, labels = [np.array([[0, 30]]), np.array([[0, 15], [15, 30]])], [["A"], ["a", "b"]]
+    >>> lmeasure(levels, labels, levels, [["A"], ["b", "a"]])
+    (1.0, 1.0, 1.0)
+    """
+    ranking = Ranking(True, True, np.inf, frame_size)
+    reference = reference_intervals_hier, reference_labels_hier
+    return _measure(ranking, reference, (estimated_intervals_hier, estimated_labels_hier), beta)
+
+
+def _measure(
+    ranking: Ranking, reference: tuple[Levels, Labels | None], estimate: tuple[Levels, Labels | None], beta: float
+) -> tuple[float, float, float]:
+    check_frame_size(ranking.frame_size, ranking.window)
+    hierarchies = []
+    for intervals, labels in (reference, estimate):
+        _validate(intervals, 4)
+        if labels is not None:
+            _check_labels(intervals, labels)
+        hierarchies.append(HierarchySide(to_rows(intervals, labels))[0])
+    precision, recall = (one.score for one in agreements(hierarchies[0], hierarchies[1], [ranking])[ranking])
+    return precision, recall, f_measure(precision, recall, beta)
+
+
+def _check_labels(intervals: Levels, labels: Labels) -> None:
+    if len(intervals) != len(labels):
+        raise ValueError(f"{len(intervals)} levels of intervals need as many levels of labels, got {len(labels)}")
+    for level, (one, names) in enumerate(zip(intervals, labels, strict=True), 1):
+        if len(one) != len(names):
+            raise ValueError(f"level {level}: {len(one)} intervals need as many labels, got {len(names)}")
+
+
+def evaluate(
+    ref_intervals_hier: Levels,
+    ref_labels_hier: Labels,
+    est_intervals_hier: Levels,
+    est_labels_hier: Labels,
+    **kwargs: Any,
+) -> OrderedDict[str, float]:
+    """All hierarchy scores of one estimate.
+
+    Parameters
+    ----------
+    ref_intervals_hier, est_intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom. All levels are padded to begin at 0, and those of the estimate
+        are cut and padded to end where the reference ends.
+    ref_labels_hier, est_labels_hier : sequence of sequences of str
+        For each level one label for each segment; letter case does not matter.
+    **kwargs
+        ``window`` (seconds or None), ``frame_size`` (seconds) and ``beta``, as for `tmeasure` and `lmeasure`.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        T-precision, T-recall and T-measure, reduced and full, then L-precision, L-recall and L-measure.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `tmeasure` and `lmeasure`; for a reference without segments or with an empty level.
+
+    Warns
+    -----
+    MirflowWarning
+        For each level that lacks a boundary of one above it.
+
+    Examples
+    --------
+    >>> reference = [[[0, 30], [30, 60]], [[0, 15], [15, 30], [30, 45], [45, 60]]]
+    >>> estimate = [[[0, 45], [45, 60]], [[0, 15], [15, 30], [30, 45], [45, 60]]]
+    >>> scores = evaluate(reference, [["A", "B"], ["a", "b", "a", "c"]], estimate, [["A", "B"], ["a", "a", "b", "b"]])
+    >>> round(scores["T-Recall full"], 3), round(scores["L-Measure"], 3)
+    (0.931, 0.686)
+    """
+    refuse_unknown("evaluate", kwargs, _PARAMETERS)
+    sides = []
+    end: float | None = None
+    for intervals_hier, labels_hier in (
+        (ref_intervals_hier, ref_labels_hier),
+        (est_intervals_hier, est_labels_hier),
+    ):
+        intervals, labels = _align(intervals_hier, labels_hier, end)
+        sides.append((intervals, labels))
+        end = max(float(one.max()) for one in intervals)
+    values = {name: np.inf if value is None else value for name, value in kwargs.items()}
+    window, frame_size = values.get("window", 15.0), values.get("frame_size", 0.1)
+    check_frame_size(frame_size, window)
+    for intervals, _ in sides:
+        _validate(intervals, 3)
+    measures = [Measure(m, tuple(values.get(p.name, p.default) for p in m.parameters)) for m in METRICS]
+    row = np.zeros(1, dtype=np.int64)
+    scores = MIR_EVAL.score(to_rows(*sides[0]), to_rows(*sides[1]), row, row, measures, "union")
+    return OrderedDict((m.metric.key, float(one)) for m, one in zip(measures, scores.score[0], strict=True))
+
+
+def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tuple[list[Array], list[Labels]]:
+    """All levels from 0 on and, if an end is given, up to it."""
+    if not len(intervals_hier):
+        raise ValueError("A hierarchy needs at least one level")
+    _check_labels(intervals_hier, labels_hier)
+    aligned = []
+    for intervals, labels in zip(intervals_hier, labels_hier, strict=True):
+        times = np.asarray(intervals, dtype=np.float64)
+        if np.isnan(times).any():
+            raise ValueError(f"Interval times {BOUNDED}")
+        fitted, names = adjust_intervals(times, labels, 0.0, end)
+        aligned.append((fitted, names or []))
+    return [times for times, _ in aligned], [names for _, names in aligned]

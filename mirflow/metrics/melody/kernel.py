@@ -1,0 +1,462 @@
+"""Kernels of the melody metrics: series of samples, common frames, and what the frames agree on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from ...kernels.ragged_ops import SortedRows, holding, nearest, sum_by
+from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges
+
+RESAMPLINGS = ("linear", "nearest", "hold")
+"""The ways of reading a series between its samples."""
+
+_DECIMALS = 10
+"""Times are rounded to so many before a series is read at other times, as in mir_eval."""
+
+Sampled = tuple[Float, Float]
+"""Cents (0: no pitch) and degrees of voicing."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """Melodies of some rows, one after the other; each row starts at 0 s or before.
+
+    Parameters
+    ----------
+    times : float64 (samples + rows,), seconds
+        Ascending within a row, and infinite behind its last sample.
+    cents : float64 (samples + rows,)
+        Above the base frequency; 0 where there is no pitch, and behind the last sample.
+    voicing : float64 (samples + rows,)
+        From 0, not voiced and what stands behind the last sample, to 1.
+    counts : int64 (rows,)
+        Numbers of samples, at least 1.
+    graded : bool (rows,)
+        Whether some voicing of the row is neither 0 nor 1.
+    gap : int
+        How many places stand behind the last sample of each row: 0 in series that are not read at other times.
+    """
+
+    times: Float
+    cents: Float
+    voicing: Float
+    counts: Int
+    graded: Bool
+    gap: int = 1
+
+    @cached_property
+    def first(self) -> Int:
+        """Where each row starts: int64 (rows,)."""
+        return offsets_of(self.counts + self.gap)[:-1]
+
+    @cached_property
+    def last(self) -> Int:
+        """Where the last sample of each row stands: int64 (rows,)."""
+        return self.first + self.counts - 1
+
+    @cached_property
+    def rounded(self) -> Float:
+        """The times as they are read at others."""
+        return np.asarray(np.round(self.times, _DECIMALS))
+
+    @cached_property
+    def slope(self) -> Float:
+        """Cents a second from each sample to the next one, 0 where one of both has no pitch."""
+        slope, pitched = np.zeros(len(self.times)), self.cents != 0
+        joined = pitched[1:] & pitched[:-1]  # a row ends in silence, so rows are never joined
+        with np.errstate(divide="ignore", invalid="ignore"):
+            rise, step = (column[1:] - column[:-1] for column in (self.cents, self.rounded))
+            np.divide(rise, step, out=slope[:-1], where=joined)
+        return slope
+
+    @cached_property
+    def holding(self) -> SortedRows:
+        """The axis on which samples hold."""
+        return holding(self.rounded, self.counts)
+
+    @cached_property
+    def nearest(self) -> SortedRows:
+        """The axis of nearest samples."""
+        return nearest(self.rounded, self.counts)
+
+
+def to_cents(frequencies: Float, base_frequency: float) -> Float:
+    """Cents above a base frequency, whatever the sign; 0 Hz remains 0.
+
+    Examples
+    --------
+    >>> to_cents(np.array([0.0, 20.0, -40.0]), 10.0).tolist()
+    [0.0, 1200.0, 2400.0]
+    """
+    ratio = np.abs(frequencies) / base_frequency
+    ratio += frequencies == 0  # whose logarithm is 0
+    np.log2(ratio, out=ratio)
+    ratio *= 1200.0
+    return ratio
+
+
+def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool = True) -> Series:
+    """The melodies of the chosen rows, each of which has samples; with a gap if they are to be `resampled`.
+
+    A row that starts after 0 s gets a sample like its first one at 0 s. Where there is no column ``voicing``, or where
+    it is NaN throughout a row, frequencies above 0 are voiced; where there is one, signs mean nothing.
+
+    Examples
+    --------
+    >>> rows = Ragged({"time": np.array([1.0, 2.0]), "frequency": np.array([20.0, -40.0])}, (np.array([2]),))
+    >>> melody = series_of(rows, np.array([0]), 10.0)
+    >>> melody.times.tolist(), melody.cents.tolist(), melody.voicing.tolist()
+    ([0.0, 1.0, 2.0, inf], [1200.0, 1200.0, 2400.0, 0.0], [1.0, 1.0, 0.0, 0.0])
+    """
+    starts = rows.offsets[chosen]
+    late = rows.columns["time"][starts] > 0
+    counts = rows.counts[0][chosen] + late
+    if not resampled and not late.any() and (np.diff(chosen) == 1).all():
+        every = slice(int(starts[0]), int(starts[-1] + counts[-1]))
+        return _series(
+            rows, every, rows.columns["time"][every], rows.columns["frequency"][every], counts, 0, base_frequency
+        )
+    behind = np.cumsum(counts + 1) - 1
+    first = behind - counts
+    item = ranges(starts - late, counts + 1)
+    item[behind] -= 1
+    item[first[late]] += 1
+    times, frequency = rows.columns["time"][item], rows.columns["frequency"][item]
+    times[behind], times[first[late]], frequency[behind] = np.inf, 0.0, 0.0
+    return _series(rows, item, times, frequency, counts, 1, base_frequency)
+
+
+def _series(
+    rows: Ragged, item: Int | slice, times: Float, frequency: Float, counts: Int, gap: int, base_frequency: float
+) -> Series:
+    """Times and frequencies, laid out already, with cents and the voicing of the same items."""
+    voicing, graded = (frequency > 0).astype(np.float64), np.zeros(len(counts), dtype=np.bool_)
+    if "voicing" in rows.columns:
+        given, sizes = rows.columns["voicing"][item], counts + gap
+        np.copyto(voicing, given, where=np.repeat(~np.isnan(given[offsets_of(sizes)[:-1]]), sizes))
+        voicing[frequency == 0] = 0.0
+        graded = is_graded(voicing, sizes)
+    return Series(times, to_cents(frequency, base_frequency), voicing, counts, graded, gap)
+
+
+def is_graded(voicing: Float, counts: Int) -> Bool:
+    """Whether rows of voicing hold anything but 0 and 1: bool (rows,)."""
+    between = offsets_of(((voicing != 0) & (voicing != 1)).astype(np.int64))
+    ends = offsets_of(counts)
+    return np.asarray(between[ends[1:]] > between[ends[:-1]])
+
+
+def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
+    """Whether groups of times are those of the rows that are to be read at them, but for rounding: bool (groups,).
+
+    The tolerance is 1e-8 s plus 1e-5 of the time.
+    """
+    same = np.asarray(series.counts[row] == counts)
+    groups = np.flatnonzero(same)
+    if len(groups):
+        wanted = times[ranges(offsets_of(counts)[groups], counts[groups])]
+        own = series.times[ranges(series.first[row[groups]], counts[groups])]
+        apart = ~(np.abs(own - wanted) <= 1e-8 + 1e-5 * np.abs(wanted))
+        ends = offsets_of(counts[groups])
+        total = offsets_of(apart.astype(np.int64))
+        same[groups] = total[ends[1:]] == total[ends[:-1]]
+    return same
+
+
+def resample(series: Series, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
+    """What series say at other times.
+
+    Parameters
+    ----------
+    series : Series
+    row : int64 (groups,)
+        The row that each group of times is read from.
+    times : float64 (sum of counts,), seconds
+        Ascending within a group; none before the first sample of its row.
+    counts : int64 (groups,)
+        At least 1.
+    resampling : {"linear", "nearest", "hold"}
+
+    Returns
+    -------
+    cents, voicing : float64 (sum of counts,)
+        As mir_eval reads them. Times that are those of the series get its samples unchanged. If the series ends before
+        the last of the times, a silent sample stands there. Between a sample with a pitch and one without, the pitch
+        holds. Voicing is read like frequencies, but where it is binary it holds instead of being interpolated.
+    """
+    same = is_on_grid(series, row, times, counts)
+    if same.all():
+        item = ranges(series.first[row], counts)
+        return series.cents[item], series.voicing[item]
+    axis = series.nearest if resampling == "nearest" else series.holding
+    wanted = np.round(times, _DECIMALS)
+    place = axis.find(row, wanted, counts)
+    # Without a check of bounds; the places are those of samples.
+    cents, voicing = (column.take(place, mode="clip") for column in (series.cents, series.voicing))
+    if resampling == "linear":
+        step = wanted - series.rounded.take(place, mode="clip")
+        step *= series.slope.take(place, mode="clip")
+        cents += step
+        _interpolate_voicing(series, row, place, wanted, counts, voicing)
+    _end(series, row, place, wanted, counts, resampling, (cents, voicing))
+    if same.any():
+        groups = np.flatnonzero(same)
+        into = ranges(offsets_of(counts)[groups], counts[groups])
+        item = ranges(series.first[row[groups]], counts[groups])
+        cents[into], voicing[into] = series.cents[item], series.voicing[item]
+    return cents, voicing
+
+
+def _interpolate_voicing(series: Series, row: Int, place: Int, times: Float, counts: Int, voicing: Float) -> None:
+    """Between samples, where voicing is not binary."""
+    if not series.graded[row].any():
+        return
+    item = np.flatnonzero(np.repeat(series.graded[row], counts))
+    at, level = place[item], series.voicing
+    step = series.rounded[at + 1] - series.rounded[at]
+    slope = np.divide(level[at + 1] - level[at], step, out=np.zeros(len(item)), where=np.isfinite(step))
+    voicing[item] += slope * (times[item] - series.rounded[at])
+
+
+def _end(series: Series, row: Int, place: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
+    """What is said after the last sample, up to a silent one at the last of the times."""
+    ends, last = np.cumsum(counts), series.last[row]
+    final, end = times[ends - 1], series.rounded[last]
+    item = np.flatnonzero(place == np.repeat(np.where(final > end, last, -1), counts))
+    if not len(item):
+        return
+    cents, voicing = sampled
+    group = np.searchsorted(ends, item, side="right")
+    time, final, end = times[item], final[group], end[group]
+    if resampling == "linear":
+        fading = series.graded[row][group]
+        level = voicing[item[fading]]
+        voicing[item[fading]] = level + (0.0 - level) / (final - end)[fading] * (time - end)[fading]
+    silent = item[time > end / 2.0 + final / 2.0] if resampling == "nearest" else item[time == final]
+    cents[silent] = voicing[silent] = 0.0
+
+
+Classes = npt.NDArray[np.uint8]
+MOST_FRAMES = 2**21
+"""Of a series with few samples: almost six hours of 10 ms."""
+_FRAMES_A_SAMPLE = 16
+
+
+@dataclass(frozen=True)
+class Frames:
+    """The frames of some pairs, one pair after the other.
+
+    Parameters
+    ----------
+    reference_cents, reference_voicing, estimate_cents, estimate_voicing : float64 (frames,)
+        Cents are 0 where there is no pitch.
+    counts : int64 (pairs,)
+    times : float64 (frames,), seconds
+    graded : (bool, bool)
+        Whether the voicing of the reference, and that of the estimate, is anything but 0 and 1 somewhere.
+    """
+
+    reference_cents: Float
+    reference_voicing: Float
+    estimate_cents: Float
+    estimate_voicing: Float
+    counts: Int
+    times: Float
+    graded: tuple[bool, bool]
+
+
+def mean_hop(series: Series) -> Float:
+    """The mean distance of the samples of each row, 0 of a single one: float64 (rows,), seconds."""
+    span = series.times[series.last] - series.times[series.first]
+    steps = series.counts - 1
+    return np.divide(span, steps, out=np.zeros(len(span)), where=steps > 0)
+
+
+def most_frames(samples: Int) -> Int:
+    """How many frames series of so many samples may be read on: int64 (n,).
+
+    A single late sample would make millions of frames of a file of one line. What needs more is refused; its times are
+    hardly in seconds.
+
+    Examples
+    --------
+    >>> most_frames(np.array([1, 1_000_000])).tolist()
+    [2097152, 16000000]
+    """
+    return np.maximum(_FRAMES_A_SAMPLE * samples, MOST_FRAMES)
+
+
+def hop_counts(ends: Float, hop: float) -> Int:
+    """How many frames from 0 s on fit before each end: int64 (n,)."""
+    return np.floor(np.round(ends, _DECIMALS) / hop).astype(np.int64) + 1
+
+
+def hop_times(counts: Int, hop: float) -> Float:
+    """Times of frames from 0 s on, rounded to 10 decimals: float64 (sum of counts,), seconds.
+
+    Examples
+    --------
+    >>> hop_times(np.array([3, 1]), 0.1).tolist()
+    [0.0, 0.1, 0.2, 0.0]
+    """
+    intervals = counts - 1
+    stop = hop * intervals
+    step = np.divide(stop, intervals, out=np.zeros(len(counts)), where=intervals > 0)
+    times = ranges(np.zeros(len(counts), dtype=np.int64), counts) * np.repeat(step, counts)
+    times[np.cumsum(counts) - 1] = stop
+    return np.asarray(np.round(times, _DECIMALS))
+
+
+def unreached(references: Series, estimates: Series, reference: Int, estimate: Int) -> Bool:
+    """Pairs whose reference starts, before 0 s, where the estimate says nothing yet: bool (pairs,)."""
+    begin = np.round(references.times[references.first[reference]], _DECIMALS)
+    early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
+    if early.any():
+        place = np.flatnonzero(early)
+        rows, counts = reference[place], references.counts[reference[place]]
+        times = references.times[ranges(references.first[rows], counts)]
+        early[place] = ~is_on_grid(estimates, estimate[place], times, counts)
+    return early
+
+
+def on_reference(references: Series, estimates: Series, reference: Int, estimate: Int, resampling: str) -> Frames:
+    """Both sides of pairs at the times of the reference.
+
+    Parameters
+    ----------
+    references, estimates : Series
+    reference, estimate : int64 (pairs,)
+        The rows of each pair, none of which is `unreached`.
+    resampling : {"linear", "nearest", "hold"}
+    """
+    counts = references.counts[reference]
+    in_order = not references.gap and np.array_equal(reference, np.arange(len(references.counts)))
+    item: Int | slice = slice(None) if in_order else ranges(references.first[reference], counts)
+    times = references.times[item]
+    sampled = resample(estimates, estimate, times, counts, resampling)
+    own = references.cents[item], references.voicing[item]
+    return Frames(*own, *sampled, counts, times, _graded(references, estimates))
+
+
+def _graded(*sides: Series) -> tuple[bool, bool]:
+    one, other = (bool(side.graded.any()) for side in sides)
+    return one, other
+
+
+def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int, hop: float, resampling: str) -> Frames:
+    """Both sides of pairs on frames of one hop from 0 s to the end of the reference.
+
+    Each side is read on frames up to its own end; where an estimate has none left it is silent. Parameters are those
+    of `on_reference`.
+    """
+    (counts, times, *own), (theirs, _, *other) = (
+        _on_own_frames(side, hop, resampling) for side in (references, estimates)
+    )
+    wanted = counts[reference]
+    in_order = np.array_equal(reference, np.arange(len(counts)))
+    item: Int | slice = slice(None) if in_order else ranges(offsets_of(counts)[reference], wanted)
+    heard = np.minimum(wanted, theirs[estimate])
+    into, place = ranges(offsets_of(wanted)[:-1], heard), ranges(offsets_of(theirs)[estimate], heard)
+    cents, voicing = np.zeros((2, int(wanted.sum())))
+    cents[into], voicing[into] = other[0][place], other[1][place]
+    return Frames(own[0][item], own[1][item], cents, voicing, wanted, times[item], _graded(references, estimates))
+
+
+def _on_own_frames(series: Series, hop: float, resampling: str) -> tuple[Int, Float, Float, Float]:
+    counts = hop_counts(series.times[series.last], hop)
+    times = hop_times(counts, hop)
+    sampled: Sampled = resample(series, np.arange(len(counts)), times, counts, resampling)
+    return counts, times, *sampled
+
+
+VOICED, PITCH, CHROMA, HEARD = 1, 2, 4, 8
+"""Bits of the class of a frame: voiced in the reference, right pitch, right chroma, voiced in the estimate."""
+_CLASSES = 16
+
+
+def classes_of(frames: Frames, tolerance: float) -> Classes:
+    """The class of each frame: uint8 (frames,).
+
+    Parameters
+    ----------
+    frames : Frames
+    tolerance : float, cents
+        A pitch is right if it is less than so far from that of the reference.
+    """
+    distance = frames.reference_cents - frames.estimate_cents
+    np.abs(distance, out=distance)
+    comparable = frames.reference_cents != 0
+    comparable &= frames.estimate_cents != 0
+    right = distance < tolerance
+    right &= comparable
+    other = np.flatnonzero(comparable ^ right)
+    apart = distance[other]
+    found = right.view(np.uint8) * np.uint8(PITCH + CHROMA)
+    found[other[np.abs(apart - 1200.0 * np.floor(apart / 1200.0 + 0.5)) < tolerance]] = CHROMA
+    found += frames.reference_voicing > 0
+    found += (frames.estimate_voicing > 0).view(np.uint8) * np.uint8(HEARD)
+    return found
+
+
+@dataclass(frozen=True)
+class FrameTally:
+    """Sums over the frames of each class of some pairs: float64 (pairs, 16) each.
+
+    Parameters
+    ----------
+    frames : number of frames
+    reference, estimate, both : sums of the reference's voicing, of the estimate's, and of their product
+    """
+
+    frames: Float
+    reference: Float
+    estimate: Float
+    both: Float
+
+    @classmethod
+    def empty(cls, pairs: int) -> FrameTally:
+        """Of pairs without frames."""
+        return cls(*np.zeros((4, pairs, _CLASSES)))
+
+    def put(self, pairs: Int, tally: FrameTally) -> None:
+        """Write what was counted of some pairs."""
+        for own, other in zip(self._sums(), tally._sums(), strict=True):
+            own[pairs] = other
+
+    def _sums(self) -> tuple[Float, Float, Float, Float]:
+        return self.frames, self.reference, self.estimate, self.both
+
+    @classmethod
+    def of(cls, frames: Frames, tolerance: float) -> FrameTally:
+        """Count the frames of each class; all sums of pairs with binary voicing are exact."""
+        pairs = len(frames.counts)
+        found = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
+        found += classes_of(frames, tolerance)
+        number = np.bincount(found, minlength=pairs * _CLASSES).astype(np.float64).reshape(pairs, _CLASSES)
+        voiced, heard = ((np.arange(_CLASSES) & bit > 0) * number for bit in (VOICED, HEARD))
+        both = (np.arange(_CLASSES) & VOICED > 0) * heard
+
+        def total(weights: Float) -> Float:
+            return sum_by(found, weights, pairs * _CLASSES).reshape(pairs, _CLASSES)
+
+        of_reference, of_estimate = frames.reference_voicing, frames.estimate_voicing
+        graded = frames.graded
+        return cls(
+            number,
+            total(of_reference) if graded[0] else voiced,
+            total(of_estimate) if graded[1] else heard,
+            total(of_reference * of_estimate) if any(graded) else both,
+        )
+
+    def sum(self, what: Float, bit: int = 0, unset: int = 0) -> Float:
+        """Sums over the classes that have one bit set and another one unset: float64 (pairs,)."""
+        # Added in this order whatever the number of pairs: a pair's sum is the same to the bit in any batch.
+        total = np.zeros(len(what))
+        for number in range(_CLASSES):
+            if number & bit == bit and not number & unset:
+                total += what[:, number]
+        return total

@@ -1,0 +1,708 @@
+"""The melody metrics: their records, readings, cleaning, evidence, and the conventions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.grids import GridSpec, grid_attr, hop_of, names_of
+from ...annotations.schema import KINDS
+from ...annotations.validation import inspect
+from ...errors import AnnotationError, MetricError, UnknownNameError
+from ...kernels.intervals import batches, grid_frames
+from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..base import FRAMES, Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value
+from ..cleaning import Problem, impossible_times, set_aside, usable
+from .kernel import (
+    CHROMA,
+    HEARD,
+    PITCH,
+    RESAMPLINGS,
+    VOICED,
+    Classes,
+    Frames,
+    FrameTally,
+    Series,
+    classes_of,
+    hop_counts,
+    hop_times,
+    mean_hop,
+    most_frames,
+    on_hop,
+    on_reference,
+    resample,
+    series_of,
+    to_cents,
+    unreached,
+)
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
+"""Other frequencies, in Hz, are those of no pitch; cents would overflow."""
+
+_ACCEPTABLE = ("negative", "unsorted", "duplicate")
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of melodies fit to be scored.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns time (float64, seconds), frequency (float64, Hz) and perhaps voicing, which is
+        NaN throughout a row that has none.
+
+    Returns
+    -------
+    Cleaned
+        Rows in order of time. Flaws are times and frequencies that are not finite or hardly in seconds and Hz, and
+        voicing that is not from 0 to 1. Samples that are out of order, before 0 s or at the time of the one before them
+        are counted in `repairs`; all of them are kept, and of several at one time the last one holds.
+
+    Examples
+    --------
+    >>> columns = {"time": np.array([0.1, 0.0, 0.0]), "frequency": np.array([220.0, 0.0, np.nan])}
+    >>> cleaned = clean(Ragged(columns, (np.array([2, 1]),)))
+    >>> cleaned.rows.columns["time"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
+    ([0.0, 0.1], [1, 0], 'frequency is not finite: nan')
+    """
+    times, frequency = rows.columns["time"], rows.columns["frequency"]
+    findings = inspect(KINDS["events"], rows)  # whose rules also name times that repeat
+    problems: list[Problem] = [
+        (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
+        (_is_no_pitch(frequency), lambda item: f"frequency is not in Hz: {frequency[item]}"),
+    ]
+    problems = impossible_times(findings, rows) + problems
+    if "voicing" in rows.columns:
+        problems.append(_voicing_problem(rows))
+    irregular = np.zeros(len(times), dtype=np.bool_)
+    for name in _ACCEPTABLE:
+        if name in findings:
+            irregular |= findings[name].items
+    cleaned = set_aside(rows, problems, irregular)
+    if "unsorted" not in findings:
+        return cleaned
+    kept = cleaned.rows
+    order = np.lexsort((kept.columns["time"], rows_of(kept.counts[0])))
+    columns = {name: column[order] for name, column in kept.columns.items()}
+    return Cleaned(Ragged(columns, kept.counts, kept.labels), cleaned.repairs, cleaned.flaws)
+
+
+def _is_no_pitch(frequency: Float) -> Bool:
+    size = np.abs(frequency)
+    return np.asarray((size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)))
+
+
+def _voicing_problem(rows: Ragged) -> Problem:
+    voicing, owner = rows.columns["voicing"], rows_of(rows.counts[0])
+    given = np.zeros(len(rows), dtype=np.bool_)
+    given[owner[~np.isnan(voicing)]] = True
+    outside = ~((voicing >= 0) & (voicing <= 1)) & given[owner]
+    return outside, lambda item: f"voicing is not from 0 to 1: {voicing[item]}"
+
+
+_BASE = 10.0
+_DECIMALS = 10
+
+
+def align_series(
+    annotations: Sequence[Annotation],
+    grid: GridSpec = "union",
+    names: Sequence[str] | None = None,
+    resampling: str = "linear",
+) -> xr.Dataset:
+    """A handful of melodies on one time grid.
+
+    Parameters
+    ----------
+    annotations : sequence of Annotation
+        Of kind ``series``; the first is the reference.
+    grid : {"union", "reference"} or {"hop": seconds}
+        ``union``: all distinct times. ``reference``: the first annotation's. ``hop``: frames at k * hop from 0 to the
+        last time.
+    names : sequence of str or None
+        Values of the coordinate ``annotation``; None: the annotators, systems or file names, else numbers.
+    resampling : {"linear", "nearest", "hold"}
+        What holds between two samples: a straight line in cents, the nearest one, or the one before. A line leads
+        neither into silence nor out of it.
+
+    Returns
+    -------
+    xr.Dataset
+        ``frequency(annotation, time)`` in Hz, 0 where there is no pitch, and ``voicing(annotation, time)`` from 0 to 1:
+        a pitch that is only guessed has voicing 0. Behind its last sample a melody is silent; on the grid ``reference``
+        its last sample holds as in mir_eval, so that this is what the melody metrics compare.
+
+    Raises
+    ------
+    AnnotationError
+        If a melody cannot be scored, or the grid has too many frames.
+    UnknownNameError
+        For another resampling.
+
+    Examples
+    --------
+    >>> a = Annotation("series", {"time": np.array([0.0, 1.0, 2.0]), "frequency": np.array([200.0, 200.0, 0.0])})
+    >>> b = Annotation("series", {"time": np.array([0.0, 1.5]), "frequency": np.array([400.0, -400.0])})
+    >>> both = align_series([a, b], {"hop": 0.5}, resampling="hold")
+    >>> both.frequency.values.tolist()
+    [[200.0, 200.0, 200.0, 200.0, 0.0], [400.0, 400.0, 400.0, 400.0, 0.0]]
+    >>> both.voicing.values[1].tolist()
+    [1.0, 1.0, 1.0, 0.0, 0.0]
+    """
+    import xarray as xr
+
+    hop = hop_of(grid)
+    if resampling not in RESAMPLINGS:
+        raise UnknownNameError("resampling", resampling, RESAMPLINGS)
+    labels = names_of(annotations) if names is None else list(names)
+    rows = [usable(one, clean(to_ragged([one])), label) for one, label in zip(annotations, labels, strict=True)]
+    times = _times(rows, grid, hop)
+    frequency, voicing = np.zeros((2, len(rows), len(times)))
+    for row, one in enumerate(rows):
+        if len(one.columns["time"]):
+            # Beside the reference's own times mir_eval lets the last sample hold; on a grid of its own nothing does.
+            part = _reach(one, times, to_end=grid != "reference")
+            frequency[row, part], voicing[row, part] = _sample(one, times[part], resampling)
+    variables: dict[str, Any] = {
+        "frequency": (("annotation", "time"), frequency, {"long_name": "fundamental frequency", "units": "Hz"}),
+        "voicing": (("annotation", "time"), voicing, {"long_name": "degree of voicing"}),
+    }
+    coords: dict[str, Any] = {"annotation": labels, "time": ("time", times, {"long_name": "time", "units": "s"})}
+    return xr.Dataset(variables, coords, {"kind": "series", "grid": grid_attr(grid), "resampling": resampling})
+
+
+def _times(rows: Sequence[Ragged], grid: GridSpec, hop: float | None) -> Float:
+    if hop is None:
+        chosen = rows[:1] if grid == "reference" else rows
+        return np.unique(np.concatenate([np.round(one.columns["time"], _DECIMALS) for one in chosen]))
+    end = max((float(one.columns["time"].max(initial=0.0)) for one in rows), default=0.0)
+    grid_frames(end, hop)  # refuses what is too long
+    return hop_times(hop_counts(np.array([end]), hop), hop)
+
+
+def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
+    """The times at which a melody says something: from its first sample, which also holds from 0 s on, to its last."""
+    own = np.round(row.columns["time"], _DECIMALS)
+    first = int(np.searchsorted(times, min(float(own[0]), 0.0)))
+    return slice(first, int(np.searchsorted(times, own[-1], side="right")) if to_end else len(times))
+
+
+def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
+    """Frequencies, Hz, and voicing of one melody at some times."""
+    if not len(times):
+        return np.zeros(0), np.zeros(0)
+    only, count = np.zeros(1, dtype=np.int64), np.array([len(times)], dtype=np.int64)
+    series = series_of(row, only, _BASE)
+    cents, voicing = resample(series, only, times, count, resampling)
+    # The samples themselves, so that nothing is rounded by way of cents where nothing is interpolated.
+    plain = Series(series.times, _hertz(row, series), series.voicing, series.counts, series.graded)
+    held, _ = resample(plain, only, times, count, "hold" if resampling == "linear" else resampling)
+    between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
+    return np.where(to_cents(held, _BASE) == cents, held, between), voicing
+
+
+def _hertz(row: Ragged, series: Series) -> Float:
+    """The frequencies of a series without their signs, laid out as its cents are."""
+    own = np.abs(row.columns["frequency"])
+    early = int(series.counts[0]) - len(own)  # one more at 0 s where the first is later
+    return np.concatenate([own[:1]] * early + [own, np.zeros(1)])
+
+
+Reading = tuple[Float, Float]
+"""Scores, and their denominators in frames."""
+
+
+def voicing_recall(tally: FrameTally) -> Reading:
+    """Voicing of the estimate on voiced frames of the reference; 1 where there are none."""
+    voiced = tally.sum(tally.frames, VOICED)
+    return _ratio(tally.sum(tally.estimate, VOICED), voiced, np.where(_filled(tally), 1.0, 0.0)), voiced
+
+
+def voicing_false_alarm(tally: FrameTally, of_none: float = 0.0) -> Reading:
+    """Voicing of the estimate on unvoiced frames of the reference; where there are none a value that is given."""
+    unvoiced = tally.sum(tally.frames, unset=VOICED)
+    fill = np.where(_filled(tally), of_none, 0.0)
+    return _ratio(tally.sum(tally.estimate, unset=VOICED), unvoiced, fill), unvoiced
+
+
+def raw_pitch_accuracy(tally: FrameTally) -> Reading:
+    """Share of the reference's voicing on frames with the right pitch."""
+    return _share(tally, PITCH)
+
+
+def raw_chroma_accuracy(tally: FrameTally) -> Reading:
+    """Share of the reference's voicing on frames with the right chroma."""
+    return _share(tally, CHROMA)
+
+
+def overall_accuracy(tally: FrameTally) -> Reading:
+    """Share of all frames that are right in voicing and pitch."""
+    frames, voiced, reward = (
+        tally.sum(tally.frames),
+        tally.sum(tally.frames, VOICED),
+        tally.sum(tally.reference),
+    )
+    right = _ratio(voiced * tally.sum(tally.both, PITCH), reward, np.zeros(len(voiced)))
+    silent = tally.sum(tally.frames, unset=VOICED) - tally.sum(tally.estimate, unset=VOICED)
+    return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
+
+
+def _share(tally: FrameTally, bit: int) -> Reading:
+    reward = tally.sum(tally.reference)
+    return _ratio(tally.sum(tally.reference, bit), reward, np.zeros(len(reward))), reward
+
+
+def _filled(tally: FrameTally) -> Bool:
+    return np.asarray(tally.sum(tally.frames) > 0)
+
+
+def _ratio(part: Float, whole: Float, fill: Float) -> Float:
+    return np.divide(part, whole, out=fill.astype(np.float64), where=whole != 0)
+
+
+READINGS: MappingProxyType[str, Callable[[FrameTally], Reading]] = MappingProxyType(
+    {
+        "voicing_recall": voicing_recall,
+        "voicing_false_alarm": voicing_false_alarm,
+        "raw_pitch_accuracy": raw_pitch_accuracy,
+        "raw_chroma_accuracy": raw_chroma_accuracy,
+        "overall_accuracy": overall_accuracy,
+    }
+)
+
+_BATCH = 2**17
+"""Frames that are handled at once: what is computed from them stays in the cache, and outweighs the calls."""
+
+REFERENCE = "reference"
+TOO_EARLY = "the reference starts at {} s, before the estimate and before 0 s: there is nothing to compare it with"
+TOO_SOON = "a melody ends at {} s, before the first frame at 0 s"
+TOO_LONG = "{}: {} frames of {} samples, more than {}: are the times in seconds, and is the hop?"
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = REFERENCE,
+) -> Scores:
+    """Scores of pairs of melodies.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns time (float64, seconds), frequency (float64, Hz; 0 is silence, a negative one a guess where the melody
+        is judged to be silent) and perhaps voicing; rows as :func:`mirflow.metrics.melody.metrics.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "reference" or float
+        Estimates are read at the times of the reference, or both sides on frames with a hop in seconds.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's. An estimate without samples is silent throughout; without a reference all scores are 0. A
+        weight is the score's denominator in seconds: frames, or the sum of the reference's voicing, times the hop, or
+        the mean hop of the reference.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    J. Salamon, E. Gomez, D. P. W. Ellis and G. Richard, "Melody extraction from polyphonic music signals: approaches,
+    applications, and challenges", IEEE Signal Processing Magazine 31(2), 2014.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def melody(*frequencies):
+    ...     columns = {"time": 0.5 * np.arange(len(frequencies)), "frequency": np.array(frequencies)}
+    ...     return Ragged(columns, (np.array([len(frequencies)]),))
+    >>> row, wanted = np.array([0]), get_task("melody").convention().select(["raw_pitch_accuracy", "overall_accuracy"])
+    >>> scores = score(melody(220.0, 220.0, 0.0), melody(221.0, 440.0, -220.0), row, row, wanted)
+    >>> scores.score.round(3).tolist(), scores.weight.tolist()
+    ([[0.5, 0.667]], [[1.0, 1.5]])
+    """
+    hop = _hop(grid)
+    ways = _ways(measures)
+    tallies = {key: FrameTally.empty(len(reference_row)) for key in ways}
+    seconds = np.zeros(len(reference_row))
+    refused: dict[int, str] = {}
+    filled = np.flatnonzero(references.counts[0][reference_row] > 0)
+    # Pairs of one reference come together, so that it is laid out, and read on a hop, once for many of them.
+    filled = filled[np.argsort(reference_row[filled], kind="stable")]
+    estimates, silence = _silent_rows(estimates)
+    rows = reference_row[filled], np.where(estimates.counts[0][estimate_row[filled]] > 0, estimate_row[filled], silence)
+    sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]
+    if hop is not None:
+        sizes = sizes + np.maximum(_frames((references, rows[0]), (estimates, rows[1]), hop)[0], 0).sum(axis=0)
+    for batch in batches(sizes, _BATCH):
+        pairs = filled[batch]
+        both = (references, rows[0][batch]), (estimates, rows[1][batch])
+        bad = refuse(*both, hop)
+        if bad:
+            refused |= {int(pairs[place]): message for place, message in bad.items()}
+            fit = np.setdiff1d(np.arange(len(pairs)), list(bad))
+            pairs, both = pairs[fit], ((references, both[0][1][fit]), (estimates, both[1][1][fit]))
+        if len(pairs):
+            seconds[pairs] = _count(*both, hop, tallies, pairs)
+    found = np.zeros((2, len(reference_row), len(measures)))
+    for key, columns in ways.items():
+        for column in columns:
+            found[0, :, column], found[1, :, column] = read(measures[column], tallies[key])
+    found[1] *= seconds[:, np.newaxis]
+    found[0, list(refused)] = np.nan
+    return Scores(found[0], found[1], refused=refused)
+
+
+Side = tuple[Ragged, Int]
+"""Rows, and the row of each pair."""
+
+
+def _hop(grid: Grid) -> float | None:
+    """Seconds between frames; None: the times of the reference."""
+    if grid == REFERENCE:
+        return None
+    try:
+        hop = float(grid)
+    except ValueError:
+        hop = 0.0
+    if not 0 < hop < np.inf:
+        raise MetricError(f"melodies are not scored on grid {grid!r}; use reference, or a hop in seconds such as 0.01")
+    return hop
+
+
+def _silent_rows(rows: Ragged) -> tuple[Ragged, int]:
+    """The rows and one more, a silent sample at 0 s, that stands for those without samples; and which one that is."""
+    if rows.counts[0].all():
+        return rows, 0
+    columns = {name: np.append(column, 0) for name, column in rows.columns.items()}
+    return Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels), len(rows)
+
+
+def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]:
+    """Why pairs cannot be scored, by their place."""
+    (references, reference_row), (estimates, estimate_row) = reference, estimate
+    if hop is not None:
+        return _refuse_on_hop(reference, estimate, hop)
+    begin = references.columns["time"][references.offsets[reference_row]]
+    before = np.flatnonzero(begin < np.minimum(0.0, estimates.columns["time"][estimates.offsets[estimate_row]]))
+    if not len(before):
+        return {}
+    own = np.arange(len(before))
+    sides = series_of(references, reference_row[before], 1.0), series_of(estimates, estimate_row[before], 1.0)
+    early = before[unreached(*sides, own, own)]
+    return {place: TOO_EARLY.format(begin[place]) for place in early.tolist()}
+
+
+def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str]:
+    """The same on frames from 0 s on, which each side is read on up to its own end."""
+    counts, ends = _frames(reference, estimate, hop)
+    samples = np.stack([rows.counts[0][row] for rows, row in (reference, estimate)])
+    most = most_frames(samples)
+    refused: dict[int, str] = {}
+    for side, place in np.argwhere(counts > most).tolist():
+        numbers = counts[side, place], samples[side, place], most[side, place]
+        refused.setdefault(place, TOO_LONG.format(("reference", "estimate")[side], *numbers))
+    soon = np.flatnonzero(counts.min(axis=0) < 1).tolist()
+    return refused | {place: TOO_SOON.format(ends[:, place].min()) for place in soon}
+
+
+def _frames(reference: Side, estimate: Side, hop: float) -> tuple[Int, Float]:
+    """How many frames from 0 s on each side of each pair has, and where it ends in seconds: (2, pairs)."""
+    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
+    return hop_counts(ends, hop), ends
+
+
+Way = tuple[str, float, float]
+"""Resampling, base frequency in Hz and tolerance in cents: what frames are classed by."""
+
+
+def _ways(measures: Sequence[Measure]) -> dict[Way, list[int]]:
+    """The ways of classing frames that some measures need, and the measures of each."""
+    ways: dict[Way, list[int]] = {}
+    for column, measure in enumerate(measures):
+        parameters = measure.parameters
+        resampling = str(parameters["resampling"])
+        base = float(parameters.get("base_frequency", _any_base(measures)))
+        tolerance = float(parameters.get("cent_tolerance", _any_tolerance(measures, resampling)))
+        ways.setdefault((resampling, base, tolerance), []).append(column)
+    return ways
+
+
+def _count(reference: Side, estimate: Side, hop: float | None, tallies: Mapping[Way, FrameTally], pairs: Int) -> Float:
+    """Count the frames of some pairs in each way; returns how long a frame of each pair is in seconds."""
+    seconds = np.zeros(len(pairs))
+    for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
+        frames, seconds = compare(reference, estimate, base, hop, resampling)
+        for way, tally in tallies.items():
+            if way[:2] == (resampling, base):
+                tally.put(pairs, FrameTally.of(frames, way[2]))
+    return seconds
+
+
+def _any_base(measures: Sequence[Measure]) -> float:
+    """A base frequency for measures of voicing alone, which do not depend on it: one that is needed anyway."""
+    return next((float(one["base_frequency"]) for one in measures if "base_frequency" in one.parameters), 10.0)
+
+
+def _any_tolerance(measures: Sequence[Measure], resampling: str) -> float:
+    """The same for the tolerance."""
+    same = (one for one in measures if "cent_tolerance" in one.parameters and one["resampling"] == resampling)
+    return next((float(one["cent_tolerance"]) for one in same), 50.0)
+
+
+def compare(
+    reference: Side, estimate: Side, base_frequency: float, hop: float | None, resampling: str
+) -> tuple[Frames, Float]:
+    """Pairs on common frames, and how long a frame of each pair is in seconds."""
+    references, left = _series(*reference, base_frequency, hop is not None)
+    estimates, right = _series(*estimate, base_frequency, True)
+    if hop is None:
+        return on_reference(references, estimates, left, right, resampling), mean_hop(references)[left]
+    return on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
+
+
+def _series(rows: Ragged, row: Int, base_frequency: float, resampled: bool) -> tuple[Series, Int]:
+    """The melodies of the distinct rows, and which one each pair has."""
+    distinct, place = np.unique(row, return_inverse=True)
+    return series_of(rows, distinct, base_frequency, resampled), place
+
+
+def read(measure: Measure, tally: FrameTally) -> Reading:
+    """A measure's scores and their denominators in frames."""
+    name = measure.metric.name
+    if name == "voicing_false_alarm":
+        return voicing_false_alarm(tally, float(measure["of_none"]))
+    return READINGS[name](tally)
+
+
+_RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
+    "right",
+    "octave",
+    "wrong",
+    "missed",
+    "false alarm",
+    "rightly unvoiced",
+)
+_OF_PITCH = ("raw_pitch_accuracy", "raw_chroma_accuracy")
+
+
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, hop: float | None = None
+) -> dict[str, Column]:
+    """The frames of the reference, with what became of them.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind series.
+    measure : Measure
+        Any of the metrics. For the two raw accuracies a pitch counts whether it is called voiced or not.
+    hop : float or None, seconds
+        Distance of the frames; None: those of the reference.
+
+    Returns
+    -------
+    dict of str to array
+        ``start`` and ``end`` of each frame (float64, seconds), the frequencies ``reference_frequency`` and
+        ``estimate_frequency`` (float64, Hz; NaN where there is none, negative where it is a guess on an unvoiced
+        frame), and ``verdict``: ``right``, ``octave``, ``wrong``, ``missed``, ``false alarm`` or ``rightly unvoiced``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def melody(*frequencies):
+    ...     columns = {"time": 0.5 * np.arange(len(frequencies)), "frequency": np.array(frequencies)}
+    ...     return Annotation("series", columns)
+    >>> measure = get_task("melody").convention().select(["overall_accuracy"])[0]
+    >>> found = evidence(melody(220.0, 220.0, 0.0), melody(221.0, 440.0, -220.0), measure)
+    >>> found["verdict"].tolist()
+    ['right', 'octave', 'rightly unvoiced']
+    """
+    rows = [
+        usable(annotation, clean(to_ragged([annotation])), side)
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    ]
+    if not rows[0].counts[0][0] or not rows[1].counts[0][0]:
+        side = "reference" if not rows[0].counts[0][0] else "estimate"
+        raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
+    base, only = float(measure.parameters.get("base_frequency", 10.0)), np.zeros(1, dtype=np.int64)
+    sides = (rows[0], only), (rows[1], only)
+    for message in refuse(*sides, hop).values():
+        raise AnnotationError(message)
+    frames, length = compare(*sides, base, hop, str(measure["resampling"]))
+    classes = classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
+    return {
+        "start": frames.times,
+        "end": np.append(frames.times[1:], frames.times[-1:] + length),
+        "reference_frequency": _frequency(frames.reference_cents, frames.reference_voicing, base),
+        "estimate_frequency": _frequency(frames.estimate_cents, frames.estimate_voicing, base),
+        "verdict": _verdict(classes, frames.estimate_cents, measure.metric.name in _OF_PITCH),
+    }
+
+
+def _frequency(cents: Float, voicing: Float, base: float) -> Float:
+    frequency = np.where(cents == 0, np.nan, base * 2.0 ** (cents / 1200.0))
+    return np.where(voicing > 0, frequency, -frequency)
+
+
+def _verdict(classes: Classes, estimate_cents: Float, of_pitch: bool) -> Column:
+    voiced, heard = classes & VOICED > 0, classes & HEARD > 0
+    answered = estimate_cents != 0 if of_pitch else heard
+    verdict = np.where(heard, _FALSE_ALARM, _SILENT).astype("<U16")
+    verdict[voiced] = _MISSED
+    verdict[voiced & answered] = _WRONG
+    verdict[voiced & answered & (classes & CHROMA > 0)] = _OCTAVE
+    verdict[voiced & answered & (classes & PITCH > 0)] = _RIGHT
+    return verdict
+
+
+_LITERATURE = (
+    "Salamon, Gomez, Ellis and Richard, Melody extraction from polyphonic music signals, IEEE Signal Processing "
+    "Magazine 2014; Poliner et al., IEEE TASLP 2007; with continuous voicing Bittner and Bosch, ISMIR 2019"
+)
+_EXCEPTIONS = "a reference whose voicing is not only 0 and 1"
+
+_RESAMPLING = Parameter(
+    "resampling", "linear", choices=RESAMPLINGS, help="how a series is read between its samples: kind of mir_eval"
+)
+_PITCHED = (
+    Parameter("cent_tolerance", 50.0, "cent", help="a right pitch is less than so far off", least=0.0),
+    _RESAMPLING,
+    Parameter(
+        "base_frequency", 10.0, "Hz", help="where cents are counted from; a pitch of just that is none", above=0.0
+    ),
+)
+
+METRICS = (
+    Metric(
+        "voicing_recall",
+        "Voicing Recall",
+        "share of the voiced frames of the reference that the estimate calls voiced",
+        "voiced frames of the reference, in seconds",
+        key="Voicing Recall",
+        aliases=("VR", "vx_recall"),
+        parameters=(_RESAMPLING,),
+        perfect_exceptions=_EXCEPTIONS,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "voicing_false_alarm",
+        "Voicing False Alarm",
+        "share of the unvoiced frames of the reference that the estimate calls voiced",
+        "unvoiced frames of the reference, in seconds",
+        key="Voicing False Alarm",
+        aliases=("VFA", "vx_false_alarm"),
+        orientation="lower",
+        parameters=(
+            _RESAMPLING,
+            Parameter("of_none", 0.0, choices=(0.0, 1.0), help="the score where no frame of the reference is unvoiced"),
+        ),
+        perfect=0.0,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "raw_pitch_accuracy",
+        "Raw Pitch Accuracy",
+        "share of the voiced frames of the reference on which the pitch is right, whether it is called voiced or not",
+        "voiced frames of the reference, in seconds, each times its voicing",
+        key="Raw Pitch Accuracy",
+        aliases=("RPA", "raw_pitch"),
+        parameters=_PITCHED,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "raw_chroma_accuracy",
+        "Raw Chroma Accuracy",
+        "share of the voiced frames of the reference on which the pitch is right but for octaves",
+        "voiced frames of the reference, in seconds, each times its voicing",
+        key="Raw Chroma Accuracy",
+        aliases=("RCA", "raw_chroma"),
+        parameters=_PITCHED,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "overall_accuracy",
+        "Overall Accuracy",
+        "share of all frames that are right: voiced with the right pitch, or unvoiced on both sides",
+        "frames of the reference, in seconds",
+        key="Overall Accuracy",
+        aliases=("OA",),
+        parameters=_PITCHED,
+        perfect_exceptions=_EXCEPTIONS,
+        literature=_LITERATURE,
+    ),
+)
+
+GRIDS = (REFERENCE, FRAMES)
+HOP = "0.01"
+"""Seconds between the frames of MIREX; also the name of its default grid."""
+
+
+def _as_in_mirex(resampling: str) -> tuple[Metric, ...]:
+    defaults: dict[str, Value] = {"resampling": resampling, "of_none": 1.0}
+
+    def changed(metric: Metric) -> Metric:
+        parameters = tuple(replace(one, default=defaults.get(one.name, one.default)) for one in metric.parameters)
+        if metric.name == "voicing_false_alarm":
+            exceptions = "a reference without unvoiced frames, of which it is 1"
+            return replace(metric, parameters=parameters, perfect_exceptions=exceptions)
+        return replace(metric, parameters=parameters)
+
+    return tuple(changed(metric) for metric in METRICS)
+
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2: estimates are interpolated at the times of the reference",
+    METRICS,
+    clean,
+    score,
+    GRIDS,
+    explain=evidence,
+)
+MIREX = Convention(
+    "mirex",
+    "MIREX as the literature has it: frames of 10 ms, each with the nearest sample",
+    _as_in_mirex("nearest"),
+    clean,
+    score,
+    (HOP, *GRIDS),
+    explain=partial(evidence, hop=float(HOP)),
+)
+MIREX_HOLD = Convention(
+    "mirex_hold",
+    "MIREX as mir_eval's authors ran it: frames of 10 ms, each with the sample before it",
+    _as_in_mirex("hold"),
+    clean,
+    score,
+    (HOP, *GRIDS),
+    explain=partial(evidence, hop=float(HOP)),
+)
+
+TASK = Task(
+    "melody",
+    "Melody extraction",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX, MIREX_HOLD)}),
+    ("overall_accuracy",),
+)

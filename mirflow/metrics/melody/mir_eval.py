@@ -1,0 +1,608 @@
+"""mir_eval's melody functions for one pair: its checks, then a batch of one."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...errors import MirflowWarning
+from ...ragged import Float, Int, Ragged
+from ..base import refuse_unknown
+from ..util import BOUNDED, Array, are_times
+from . import metrics
+from .kernel import (
+    Frames,
+    FrameTally,
+    Series,
+    hop_counts,
+    hop_times,
+    is_graded,
+    is_on_grid,
+    most_frames,
+    on_hop,
+    on_reference,
+    resample,
+    series_of,
+    to_cents,
+)
+from .metrics import METRICS, READINGS
+
+KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
+"""mir_eval's names of the resamplings, and ours."""
+
+_NOT_UNIFORM = (
+    "Non-uniform timescale passed to resample_melody_series. Pitch will be interpolated between neighbouring samples, "
+    "which is wrong where silence is shown by missing samples; show it by frequencies of 0 or less."
+)
+
+
+def hz2cents(freq_hz: Array, base_frequency: float = 10.0) -> Float:
+    """Cents above a base frequency; 0 Hz remains 0.
+
+    Parameters
+    ----------
+    freq_hz : (n,), Hz
+        The sign does not matter.
+    base_frequency : float, Hz
+
+    Returns
+    -------
+    float64 (n,), cents
+
+    Examples
+    --------
+    >>> hz2cents(np.array([0.0, 20.0, 5.0])).tolist()
+    [0.0, 1200.0, -1200.0]
+    """
+    return to_cents(np.asarray(freq_hz, dtype=np.float64), base_frequency)
+
+
+def freq_to_voicing(frequencies: Array, voicing: Array | None = None) -> tuple[Array, Array]:
+    """Frequencies without a sign, and how far each one is voiced.
+
+    Parameters
+    ----------
+    frequencies : (n,), Hz
+        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
+    voicing : (n,) or None
+        From 0 to 1; None: frequencies above 0 are voiced. Where the frequency is 0 voicing is 0 in any case.
+
+    Returns
+    -------
+    frequencies : (n,), Hz
+    voicing : (n,)
+        A new array.
+
+    Examples
+    --------
+    >>> [column.tolist() for column in freq_to_voicing(np.array([0.0, 100.0, -132.0]))]
+    [[0.0, 100.0, 132.0], [0.0, 1.0, 0.0]]
+    """
+    if voicing is None:
+        voiced: Array = (frequencies > 0).astype(np.float64)
+    else:
+        voiced = np.array(voicing)
+        voiced[frequencies == 0] = 0
+    return np.abs(frequencies), voiced
+
+
+def constant_hop_timebase(hop: float, end_time: float) -> Float:
+    """Times from 0 s on, a hop apart, up to an end.
+
+    Parameters
+    ----------
+    hop, end_time : float, seconds
+
+    Returns
+    -------
+    float64 (n,), seconds
+
+    Examples
+    --------
+    >>> constant_hop_timebase(0.1, 0.35).tolist()
+    [0.0, 0.1, 0.2, 0.3]
+    """
+    return hop_times(hop_counts(np.array([end_time], dtype=np.float64), hop), hop)
+
+
+def resample_melody_series(
+    times: Array, frequencies: Array, voicing: Array, times_new: Array, kind: str = "linear"
+) -> tuple[Array, Array]:
+    """Frequencies and voicing at other times.
+
+    Parameters
+    ----------
+    times, frequencies, voicing : (n,)
+        Times in ascending order; frequencies in any unit, 0 is silence.
+    times_new : (m,), seconds
+    kind : {"linear", "nearest", "zero"}
+        Between two samples, at the nearest one, or at the one before. Silence is never interpolated.
+
+    Returns
+    -------
+    frequencies_resampled, voicing_resampled : (m,)
+        The given arrays themselves if the times are the same.
+
+    Raises
+    ------
+    ValueError
+        For another `kind`, times out of order, times that repeat unless `kind` is ``nearest``, and new times before the
+        first one.
+
+    Warns
+    -----
+    MirflowWarning
+        If the times are not evenly spaced.
+
+    Examples
+    --------
+    >>> cents, voicing = resample_melody_series(
+    ...     np.array([0.0, 1.0, 2.0]), np.array([2.0, 4.0, 0.0]), np.array([1.0, 1.0, 0.0]), np.array([0.5, 1.5, 2.5]))
+    >>> cents.tolist(), voicing.tolist()
+    ([3.0, 4.0, 0.0], [1.0, 1.0, 0.0])
+    """
+    resampling = _resampling(kind)
+    _check_times(times, times_new)
+    if times.shape == times_new.shape and np.allclose(times, times_new):
+        return frequencies, voicing
+    if not times_new.size:
+        return np.zeros(0), np.zeros(0)
+    series = _series(times, frequencies, voicing)
+    order = np.argsort(times_new, kind="stable")
+    _check_resampling(series, float(times_new.min()), resampling)
+    _warn_of_steps(times, frequencies, stacklevel=2)
+    found = resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
+    back = np.argsort(order, kind="stable")
+    return found[0][back], found[1][back]
+
+
+def to_cent_voicing(
+    ref_time: Array,
+    ref_freq: Array,
+    est_time: Array,
+    est_freq: Array,
+    est_voicing: Array | None = None,
+    ref_reward: Array | None = None,
+    base_frequency: float = 10.0,
+    hop: float | None = None,
+    kind: str = "linear",
+) -> tuple[Float, Float, Float, Float]:
+    """Reference and estimate as cents and voicing on common frames.
+
+    Parameters
+    ----------
+    ref_time, est_time : (n,) and (m,), seconds
+        Ascending.
+    ref_freq, est_freq : (n,) and (m,), Hz
+        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
+    est_voicing : (m,) or None
+        How far the estimate takes each sample for voiced, from 0 to 1; None: it is taken from the sign.
+    ref_reward : (n,) or None
+        How much each sample of the reference counts, from 0 to 1; None: voiced ones alike.
+    base_frequency : float, Hz
+        Where cents are counted from.
+    hop : float or None, seconds
+        Distance of the frames; None: those of the reference.
+    kind : {"linear", "nearest", "zero"}
+        See `resample_melody_series`.
+
+    Returns
+    -------
+    ref_voicing, ref_cent, est_voicing, est_cent : float64 (k,)
+        As many frames as the reference has. An estimate without samples is silent.
+
+    Raises
+    ------
+    ValueError
+        As `resample_melody_series`; also for times that are not finite and arrays that differ in length.
+
+    Warns
+    -----
+    MirflowWarning
+        As `resample_melody_series`.
+
+    Examples
+    --------
+    >>> times, later = np.array([0.0, 1.0]), np.array([0.0, 2.0])
+    >>> found = to_cent_voicing(times, np.array([20.0, 0.0]), later, np.array([40.0, 80.0]))
+    >>> [column.tolist() for column in found]
+    [[1.0, 0.0], [1200.0, 0.0], [1.0, 1.0], [2400.0, 3000.0]]
+    """
+    resampling = _resampling(kind)
+    _check_side("Reference", ref_time, ref_freq, ref_reward)
+    _check_side("Estimated", est_time, est_freq, est_voicing)
+    if hop is not None and not 0 < hop < np.inf:
+        raise ValueError(f"hop must be above 0 s, not {hop}")
+    if not ref_time.size:
+        return np.zeros(0), np.zeros(0), np.zeros(0), np.zeros(0)
+    if not est_time.size:
+        est_time, est_freq, est_voicing = np.zeros(1), np.zeros(1), None
+    only = np.zeros(1, dtype=np.int64)
+    reference, estimate = (
+        series_of(_row(*side), only, base_frequency)
+        for side in ((ref_time, ref_freq, ref_reward), (est_time, est_freq, est_voicing))
+    )
+    if hop is None:
+        _check_pair(reference, estimate, resampling)
+        frames = on_reference(reference, estimate, only, only, resampling)
+    else:
+        for side in (reference, estimate):
+            _check_on_hop(side, hop, resampling)
+        frames = on_hop(reference, estimate, only, only, hop, resampling)
+    return frames.reference_voicing, frames.reference_cents, frames.estimate_voicing, frames.estimate_cents
+
+
+def _series(times: Array, frequencies: Array, voicing: Array) -> Series:
+    """A single series as it is, with what stands behind its last sample."""
+    count = _count(times)
+    columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
+    time, value, voiced = (column.astype(np.float64) for column in columns)
+    return Series(time, value, voiced, count, is_graded(voiced, count + 1))
+
+
+def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:
+    columns = {"time": time, "frequency": frequency} | ({} if voicing is None else {"voicing": voicing})
+    return Ragged({name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}, (_count(time),))
+
+
+def _count(times: Array) -> Int:
+    return np.array([len(times)], dtype=np.int64)
+
+
+def _resampling(kind: str) -> str:
+    if kind not in KINDS:
+        raise ValueError(f"kind must be one of {', '.join(KINDS)}, not {kind!r}")
+    return KINDS[kind]
+
+
+def _check_side(name: str, time: Array, frequency: Array, voicing: Array | None) -> None:
+    for column in (frequency, *([] if voicing is None else [voicing])):
+        if column.shape != time.shape or time.ndim != 1:
+            raise ValueError(f"{name} times, frequencies and voicing must be flat arrays of the same length")
+    _check_times(time)
+    if not np.isfinite(frequency).all():
+        raise ValueError(f"{name} frequencies must be finite")
+
+
+def _check_times(*series: Array) -> None:
+    for times in series:
+        if not are_times(times):
+            raise ValueError(f"Times {BOUNDED}")
+    if (np.diff(series[0]) < 0).any():
+        raise ValueError("Times must be in ascending order")
+
+
+def _check_resampling(series: Series, begin: float, resampling: str) -> None:
+    times = series.rounded[:-1]
+    if resampling != "nearest" and (np.diff(times) == 0).any():
+        raise ValueError("A series whose times repeat cannot be resampled")
+    if round(begin, 10) < times[0]:
+        raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
+
+
+def _check_pair(reference: Series, estimate: Series, resampling: str) -> None:
+    only = np.zeros(1, dtype=np.int64)
+    if not is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
+        _check_resampling(estimate, float(reference.times[0]), resampling)
+        _warn_of_steps(estimate.times[:-1], estimate.cents, stacklevel=3)
+
+
+def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
+    end = side.times[side.last]
+    if not -hop < end[0] <= most_frames(side.counts)[0] * hop or not (counts := hop_counts(end, hop))[0]:
+        raise ValueError(
+            f"A series that ends at {end[0]} s cannot be read on frames from 0 s on that are {hop} s apart"
+        )
+    only = np.zeros(1, dtype=np.int64)
+    if not is_on_grid(side, only, hop_times(counts, hop), counts)[0]:
+        _check_resampling(side, 0.0, resampling)
+        _warn_of_steps(side.times[:-1], side.cents, stacklevel=3)
+
+
+def _warn_of_steps(times: Array, frequencies: Array, stacklevel: int) -> None:
+    """Warn of uneven steps, unless only the first one is odd and may come from a sample that was put at 0 s."""
+    steps = np.diff(times)
+    if _even(steps) or (_even(steps[1:]) and frequencies[0] == frequencies[1]):
+        return
+    warnings.warn(_NOT_UNIFORM, MirflowWarning, stacklevel=stacklevel + 1)
+
+
+def _even(steps: Array) -> bool:
+    return not steps.size or bool(np.allclose(steps, steps.mean()))
+
+
+_OF_ARRAYS = ("base_frequency", "hop", "kind")
+
+
+def validate_voicing(ref_voicing: Array, est_voicing: Array) -> None:
+    """Check the voicing of both sides.
+
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+
+    Raises
+    ------
+    ValueError
+        If they differ in length or hold other values.
+
+    Warns
+    -----
+    MirflowWarning
+        If a side is empty or has nothing voiced.
+    """
+    for voicing, name in ((ref_voicing, "Reference"), (est_voicing, "Estimated")):
+        if voicing.size == 0:
+            _warn(f"{name} voicing array is empty.")
+    for voicing, name in ((ref_voicing, "Reference"), (est_voicing, "Estimated")):
+        if voicing.sum() == 0:
+            _warn(f"{name} melody has no voiced frames.")
+    if ref_voicing.shape[0] != est_voicing.shape[0]:
+        raise ValueError("Reference and estimated voicing arrays should be the same length.")
+    for voicing in (ref_voicing, est_voicing):
+        if not ((voicing >= 0) & (voicing <= 1)).all():
+            raise ValueError("Voicing arrays must be between 0 and 1.")
+
+
+def validate(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array) -> None:
+    """Check that all arrays have the same length.
+
+    Parameters
+    ----------
+    ref_voicing, ref_cent, est_voicing, est_cent : (n,)
+
+    Raises
+    ------
+    ValueError
+        If they have not.
+
+    Warns
+    -----
+    MirflowWarning
+        If there are no frames.
+    """
+    for cents, name in ((ref_cent, "Reference"), (est_cent, "Estimated")):
+        if cents.size == 0:
+            _warn(f"{name} frequency array is empty.")
+    if not ref_voicing.shape[0] == ref_cent.shape[0] == est_cent.shape[0] == est_voicing.shape[0]:
+        raise ValueError("All voicing and frequency arrays must have the same length.")
+
+
+def _warn(message: str) -> None:
+    """Warn the caller of the function that called the check."""
+    warnings.warn(message, MirflowWarning, stacklevel=4)
+
+
+def _frames(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array) -> Frames:
+    arrays = (ref_cent, ref_voicing, est_cent, est_voicing)
+    cents, voicing, other_cents, other_voicing = (np.asarray(one, dtype=np.float64) for one in arrays)
+    counts = np.array([len(ref_voicing)], dtype=np.int64)
+    graded = bool(is_graded(voicing, counts)[0]), bool(is_graded(other_voicing, counts)[0])
+    return Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(ref_voicing)), graded)
+
+
+def _of_voicing(read: Callable[[FrameTally], metrics.Reading], ref_voicing: Array, est_voicing: Array) -> float:
+    if ref_voicing.size == 0 or est_voicing.size == 0:
+        return 0.0
+    if ref_voicing.shape != est_voicing.shape:
+        raise ValueError("Reference and estimated voicing arrays should be the same length.")
+    silent: Float = np.zeros(len(ref_voicing))
+    return float(read(FrameTally.of(_frames(ref_voicing, silent, est_voicing, silent), 0.0))[0][0])
+
+
+def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
+    """Voicing of the estimate on voiced frames of the reference.
+
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        1 where nothing is voiced, 0 without frames.
+
+    Raises
+    ------
+    ValueError
+        If they differ in length.
+
+    Examples
+    --------
+    >>> voicing_recall(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
+    0.5
+    """
+    return _of_voicing(metrics.voicing_recall, ref_voicing, est_voicing)
+
+
+def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
+    """Voicing of the estimate on unvoiced frames of the reference.
+
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+
+    Returns
+    -------
+    float
+        0 where all is voiced and without frames.
+
+    Raises
+    ------
+    ValueError
+        If they differ in length.
+
+    Examples
+    --------
+    >>> voicing_false_alarm(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
+    0.5
+    """
+    return _of_voicing(metrics.voicing_false_alarm, ref_voicing, est_voicing)
+
+
+def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, float]:
+    """Voicing recall and voicing false alarm.
+
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+
+    Returns
+    -------
+    recall, false_alarm : float
+
+    Raises
+    ------
+    ValueError
+        As `validate_voicing`, which also warns.
+
+    Examples
+    --------
+    >>> voicing_measures(np.array([1, 1, 0, 0]), np.array([1, 0, 0.5, 0]))
+    (0.5, 0.25)
+    """
+    validate_voicing(ref_voicing, est_voicing)
+    return voicing_recall(ref_voicing, est_voicing), voicing_false_alarm(ref_voicing, est_voicing)
+
+
+def _of_pitch(
+    read: Callable[[FrameTally], metrics.Reading],
+    arrays: tuple[Array, Array, Array, Array],
+    cent_tolerance: float,
+) -> float:
+    if not arrays[0].size:
+        return 0.0
+    return float(read(FrameTally.of(_frames(*arrays), cent_tolerance))[0][0])
+
+
+def raw_pitch_accuracy(
+    ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
+) -> float:
+    """Share of the reference's voicing on frames where the pitch is right, whether it is called voiced or not.
+
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+    ref_cent, est_cent : (n,), cents
+        0 where there is no pitch.
+    cent_tolerance : float, cents
+        A right pitch is less than so far off.
+
+    Returns
+    -------
+    float
+        0 where nothing is voiced.
+
+    Raises
+    ------
+    ValueError
+        As `validate_voicing` and `validate`, which also warn.
+
+    Examples
+    --------
+    >>> raw_pitch_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
+    0.5
+    """
+    validate_voicing(ref_voicing, est_voicing)
+    validate(ref_voicing, ref_cent, est_voicing, est_cent)
+    arrays = ref_voicing, ref_cent, est_voicing, est_cent
+    return _of_pitch(metrics.raw_pitch_accuracy, arrays, cent_tolerance)
+
+
+def raw_chroma_accuracy(
+    ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
+) -> float:
+    """As `raw_pitch_accuracy`, but pitches that are octaves apart count as equal.
+
+    Parameters, returns and errors are those of `raw_pitch_accuracy`.
+
+    Examples
+    --------
+    >>> raw_chroma_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
+    1.0
+    """
+    validate_voicing(ref_voicing, est_voicing)
+    validate(ref_voicing, ref_cent, est_voicing, est_cent)
+    arrays = ref_voicing, ref_cent, est_voicing, est_cent
+    return _of_pitch(metrics.raw_chroma_accuracy, arrays, cent_tolerance)
+
+
+def overall_accuracy(
+    ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
+) -> float:
+    """Share of the frames that are right: voiced with the right pitch, or unvoiced on both sides.
+
+    Parameters and errors are those of `raw_pitch_accuracy`.
+
+    Returns
+    -------
+    float
+        0 without frames.
+
+    Examples
+    --------
+    >>> overall_accuracy(np.array([1, 0]), np.array([6000.0, 0.0]), np.array([1, 1]), np.array([6010.0, 6010.0]))
+    0.5
+    """
+    validate_voicing(ref_voicing, est_voicing)
+    validate(ref_voicing, ref_cent, est_voicing, est_cent)
+    arrays = ref_voicing, ref_cent, est_voicing, est_cent
+    return _of_pitch(metrics.overall_accuracy, arrays, cent_tolerance)
+
+
+def evaluate(
+    ref_time: Array,
+    ref_freq: Array,
+    est_time: Array,
+    est_freq: Array,
+    est_voicing: Array | None = None,
+    ref_reward: Array | None = None,
+    **kwargs: Any,
+) -> OrderedDict[str, float]:
+    """All melody scores of one estimate.
+
+    Parameters
+    ----------
+    ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward
+        As for `to_cent_voicing`.
+    **kwargs
+        ``base_frequency``, ``hop`` and ``kind`` of `to_cent_voicing`; ``cent_tolerance`` of `raw_pitch_accuracy`.
+
+    Returns
+    -------
+    OrderedDict of str to float
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `to_cent_voicing`, `validate_voicing` and `validate`, which also warn.
+
+    Examples
+    --------
+    >>> times = np.array([0.0, 0.01, 0.02])
+    >>> scores = evaluate(times, np.array([220.0, 220.0, 0.0]), times, np.array([221.0, 440.0, -220.0]))
+    >>> scores["Raw Pitch Accuracy"], scores["Raw Chroma Accuracy"], scores["Voicing False Alarm"]
+    (0.5, 1.0, 0.0)
+    """
+    known = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS, "cent_tolerance")
+    refuse_unknown("evaluate", kwargs, known)
+    to_arrays = {name: value for name, value in kwargs.items() if name in _OF_ARRAYS}
+    arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
+    ref_voicing, ref_cent, est_voicing, est_cent = arrays
+    validate_voicing(ref_voicing, est_voicing)
+    validate(ref_voicing, ref_cent, est_voicing, est_cent)
+    if not ref_voicing.size:
+        return OrderedDict((metric.key, 0.0) for metric in METRICS)
+    tally = FrameTally.of(_frames(*arrays), kwargs.get("cent_tolerance", 50))
+    return OrderedDict((metric.key, float(READINGS[metric.name](tally)[0][0])) for metric in METRICS)

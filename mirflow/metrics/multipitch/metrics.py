@@ -1,0 +1,410 @@
+"""The metrics of multiple F0 estimation: their records, readings, cleaning, evidence, and the convention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.schema import KINDS
+from ...annotations.validation import inspect
+from ...errors import AnnotationError, MetricError
+from ...kernels.intervals import batches
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
+from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
+from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside, usable
+from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
+
+MAX_TIME = 30000.0
+"""Later times, in seconds, are taken for a wrong unit."""
+MAX_FREQ = 5000.0
+"""Higher pitches, in Hz, are taken for a wrong unit."""
+MIN_FREQ = 20.0
+"""Lower pitches, in Hz, are taken for a wrong unit."""
+
+_ACCEPTABLE = ("negative", "unsorted")
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows of frames fit to be scored.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns time (float64, seconds) of depth 1 and frequency (float64, Hz).
+
+    Returns
+    -------
+    Cleaned
+        Rows in order of time. Flaws, counted in frames, are times that are not finite or later than `MAX_TIME`, and
+        frequencies that are not from `MIN_FREQ` to `MAX_FREQ`. Frequencies of 0, which some files use as filling, are
+        dropped. Frames with such, and those that are out of order or before 0 s, are counted in `repairs`.
+
+    Examples
+    --------
+    >>> columns = {"time": np.array([0.0, 0.1, 0.0]), "frequency": np.array([220.0, 0.0, 440.0, 7.0])}
+    >>> rows = Ragged(columns, (np.array([2, 1]), np.array([2, 1, 1])), depths={"time": 1})
+    >>> cleaned = clean(rows)
+    >>> cleaned.rows.columns["frequency"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
+    ([220.0, 440.0], [1, 0], 'frequency is not from 20 to 5000 Hz: 7.0')
+    """
+    times, frequency = rows.columns["time"], rows.columns["frequency"]
+    frames = Ragged({"time": times}, (rows.counts[0],))
+    findings = inspect(KINDS["events"], frames)
+    filling = frequency == 0
+    bad = ~((frequency >= MIN_FREQ) & (frequency <= MAX_FREQ)) & ~filling
+    holder = rows_of(rows.counts[1])
+    first_bad = {int(holder[item]): float(frequency[item]) for item in np.flatnonzero(bad)[::-1].tolist()}
+    problems: list[Problem] = [
+        (times > MAX_TIME, lambda item: f"time is later than {MAX_TIME:.0f} s: {times[item]}"),
+        (
+            _mask(list(first_bad), len(times)),
+            lambda item: f"frequency is not from {MIN_FREQ:g} to {MAX_FREQ:g} Hz: {first_bad[item]}",
+        ),
+    ]
+    problems = impossible_times(findings, frames) + problems
+    irregular = _mask(holder[filling].tolist(), len(times))
+    for name in _ACCEPTABLE:
+        if name in findings:
+            irregular |= findings[name].items
+    cleaned = set_aside(frames, problems, irregular)
+    if filling.any():
+        rows = drop_items(rows, filling)
+    if cleaned.flaws:
+        rows = empty_rows(rows, _mask(list(cleaned.flaws), len(rows)))
+    return Cleaned(_in_order(rows) if "unsorted" in findings else rows, cleaned.repairs, cleaned.flaws)
+
+
+def _mask(places: list[int], size: int) -> Bool:
+    mask = np.zeros(size, dtype=np.bool_)
+    mask[places] = True
+    return mask
+
+
+def _in_order(rows: Ragged) -> Ragged:
+    order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
+    first = np.cumsum(rows.counts[1]) - rows.counts[1]
+    inner = rows.counts[1][order]
+    columns = {
+        "time": rows.columns["time"][order],
+        "frequency": rows.columns["frequency"][ranges(first[order], inner)],
+    }
+    return Ragged(columns, (rows.counts[0], inner), rows.labels, rows.depths)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is counted over the frames of some pairs: float64 (pairs,) each.
+
+    Parameters
+    ----------
+    hits : pitches that find each other
+    reference, estimate : pitches of each side
+    fewer, more : the smaller and the larger of both numbers of each frame
+    """
+
+    hits: Float
+    reference: Float
+    estimate: Float
+    fewer: Float
+    more: Float
+
+    @classmethod
+    def of(cls, hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Counts:
+        """Sum the numbers of frames by pair.
+
+        Parameters
+        ----------
+        hits, reference, estimate, pair : int64 (frames,)
+            Numbers of pitches of each frame, and the pair it belongs to.
+        pairs : int
+        """
+        fewer, more = np.minimum(reference, estimate), np.maximum(reference, estimate)
+        columns = (hits, reference, estimate, fewer, more)
+        return cls(*(sum_by(pair, column.astype(np.float64), pairs) for column in columns))
+
+
+Reading = tuple[Float, Float]
+"""Scores, and their denominators in pitches."""
+
+
+def _over(part: Float, whole: Float) -> Reading:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0), whole
+
+
+READINGS: MappingProxyType[str, Callable[[Counts], Reading]] = MappingProxyType(
+    {
+        "precision": lambda counts: _over(counts.hits, counts.estimate),
+        "recall": lambda counts: _over(counts.hits, counts.reference),
+        "accuracy": lambda counts: _over(counts.hits, counts.estimate + counts.reference - counts.hits),
+        "substitution_error": lambda counts: _over(counts.fewer - counts.hits, counts.reference),
+        "miss_error": lambda counts: _over(counts.reference - counts.fewer, counts.reference),
+        "false_alarm_error": lambda counts: _over(counts.estimate - counts.fewer, counts.reference),
+        "total_error": lambda counts: _over(counts.more - counts.hits, counts.reference),
+    }
+)
+"""How each measure is read off the counts; those of chroma are read off counts of chroma."""
+CHROMA = "chroma_"
+
+_BATCH = 2**15
+"""Frames that are handled at once, so that what is computed from them stays in the cache."""
+
+REFERENCE = "reference"
+MOST_PAIRS = 2**22
+TOO_MANY = f"a frame of the reference has {{}} pitches and that of the estimate {{}}, more than {MOST_PAIRS} pairs"
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = REFERENCE,
+) -> Scores:
+    """Scores of pairs of multiple F0 estimates.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns time (float64, seconds) of depth 1 and frequency (float64, Hz); rows as
+        :func:`mirflow.metrics.multipitch.metrics.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "reference"
+        Estimates are read at the times of the reference; there is nothing to choose.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's: 0 where there is nothing to divide by. Weights are numbers of pitches: of the estimate for
+        precision, true and false positives and false negatives for accuracy, of the reference for all others.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    M. Bay, A. F. Ehmann and J. S. Downie, "Evaluation of multiple-F0 estimation and tracking systems", ISMIR 2009.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def frames(*frequencies):
+    ...     columns = {"time": 0.01 * np.arange(2), "frequency": np.array(frequencies)}
+    ...     return Ragged(columns, (np.array([2]), np.array([2, len(frequencies) - 2])), depths={"time": 1})
+    >>> row, wanted = np.array([0]), get_task("multipitch").convention().select(["accuracy", "chroma_accuracy"])
+    >>> scores = score(frames(220.0, 330.0, 440.0), frames(221.0, 300.0, 880.0), row, row, wanted)
+    >>> scores.score.round(3).tolist(), scores.weight.tolist()
+    ([[0.2, 0.5]], [[5.0, 4.0]])
+    """
+    if grid != REFERENCE:
+        raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
+    found = np.zeros((2, len(reference_row), len(measures)))
+    refused: dict[int, str] = {}
+    sides = pitches_of(references), pitches_of(estimates)
+    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
+    for batch in batches(sizes, _BATCH):
+        rows = reference_row[batch], estimate_row[batch]
+        counts = references.counts[0][rows[0]]
+        ours = sides[0].take(ranges(references.offsets[rows[0]], counts))
+        theirs = beside(sides[1], frame_of_estimate(references, estimates, *rows))
+        pair = rows_of(counts)
+        large = np.flatnonzero(ours.counts * theirs.counts > MOST_PAIRS)
+        refused |= {
+            batch.start + int(pair[frame]): TOO_MANY.format(ours.counts[frame], theirs.counts[frame])
+            for frame in large.tolist()
+        }
+        if len(large):
+            kept = ~np.isin(pair, pair[large])
+            ours, theirs, pair = ours.take(np.flatnonzero(kept)), theirs.take(np.flatnonzero(kept)), pair[kept]
+        found[:, batch] = _score(ours, theirs, pair, len(counts), measures)
+    found[0, list(refused)] = np.nan
+    return Scores(found[0], found[1], refused=refused)
+
+
+def _score(ours: Pitches, theirs: Pitches, pair: Int, pairs: int, measures: Sequence[Measure]) -> Float:
+    """Scores and weights, float64 (2, pairs, measures)."""
+    found = np.zeros((2, pairs, len(measures)))
+    of_measure = [(float(one["window"]), one.metric.name.startswith(CHROMA)) for one in measures]
+    hits = count_true_positives(ours, theirs, list(dict.fromkeys(of_measure)))
+    counts = {way: Counts.of(number, ours.counts, theirs.counts, pair, pairs) for way, number in hits.items()}
+    for column, (measure, way) in enumerate(zip(measures, of_measure, strict=True)):
+        name = measure.metric.name.removeprefix(CHROMA)
+        found[0, :, column], found[1, :, column] = READINGS[name](counts[way])
+    return found
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The pitches of both sides at the times of the reference, with what became of them.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind multipitch.
+    measure : Measure
+        Any of the metrics; those of chroma leave octaves aside.
+
+    Returns
+    -------
+    dict of str to array
+        ``start`` and ``end`` of the frame (float64, seconds), ``reference_frequency`` and ``estimate_frequency``
+        (float64, Hz; NaN where the other side has no match), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames
+        without any pitch are left out.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def frames(*frequencies):
+    ...     columns = {"time": np.array([0.0]), "frequency": np.array(frequencies)}
+    ...     return Annotation("multipitch", columns, None, (np.array([len(frequencies)]),))
+    >>> measure = get_task("multipitch").convention().select(["accuracy"])[0]
+    >>> evidence(frames(220.0, 330.0), frames(221.0, 880.0), measure)["verdict"].tolist()
+    ['hit', 'missed', 'extra']
+    """
+    sides = [
+        usable(annotation, clean(to_ragged([annotation])), side)
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    ]
+    if not sides[0].counts[0][0]:
+        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    only = np.zeros(1, dtype=np.int64)
+    ours = pitches_of(sides[0])
+    theirs = beside(pitches_of(sides[1]), frame_of_estimate(sides[0], sides[1], only, only))
+    way = float(measure["window"]), measure.metric.name.startswith(CHROMA)
+    none = np.zeros((0, 3), dtype=np.int64)
+    frame, one, other = np.vstack([none, *(np.column_stack(found) for _, found in matched(ours, theirs, [way]))]).T
+    missed, extra = _others(ours, frame, one), _others(theirs, frame, other)
+    nothing = -np.ones(max(len(missed[0]), len(extra[0])), dtype=np.int64)
+    frames = np.concatenate([frame, missed[0], extra[0]])
+    at_reference = np.concatenate([one, missed[1], nothing[: len(extra[0])]])
+    at_estimate = np.concatenate([other, nothing[: len(missed[0])], extra[1]])
+    verdict = np.repeat(["hit", "missed", "extra"], [len(frame), len(missed[0]), len(extra[0])])
+    order = np.argsort(frames, kind="stable")
+    times = sides[0].columns["time"]
+    ends = np.append(times[1:], times[-1] + np.median(np.diff(times)) if len(times) > 1 else times[-1])
+    return {
+        "start": times[frames[order]],
+        "end": ends[frames[order]],
+        "reference_frequency": np.append(sides[0].columns["frequency"], np.nan)[at_reference[order]],
+        "estimate_frequency": np.append(sides[1].columns["frequency"], np.nan)[at_estimate[order]],
+        "verdict": verdict[order],
+    }
+
+
+def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
+    """Frame and place of the pitches that found none. A frame of an estimate may stand beside several."""
+    frames, place = rows_of(side.counts), ranges(side.first, side.counts)
+    size = len(side.midi) + 1
+    left = ~np.isin(frames * size + place, frame * size + taken)
+    return frames[left], place[left]
+
+
+_BAY = "Bay, Ehmann and Downie, Evaluation of multiple-F0 estimation and tracking systems, ISMIR 2009"
+_POLINER = "Poliner and Ellis, A discriminative model for polyphonic piano transcription, EURASIP JASP 2007"
+_WINDOW = (Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0),)
+_OF_REFERENCE = "number of pitches of the reference, over all frames"
+_UNBOUNDED = (0.0, float("inf"))
+
+
+def _error(
+    name: str, title: str, summary: str, alias: str, range: tuple[float, float], literature: str = _POLINER
+) -> Metric:
+    return Metric(
+        name,
+        title,
+        f"{summary}, over the number of pitches of the reference",
+        _OF_REFERENCE,
+        "pitches",
+        key=title,
+        aliases=(alias,),
+        range=range,
+        orientation="lower",
+        perfect=0.0,
+        parameters=_WINDOW,
+        literature=f"{literature}; {_BAY}",
+    )
+
+
+_PLAIN = (
+    Metric(
+        "precision",
+        "Precision",
+        "share of the estimated pitches that are right, over all frames",
+        "number of estimated pitches, over all frames",
+        "pitches",
+        key="Precision",
+        parameters=_WINDOW,
+        literature=_BAY,
+    ),
+    Metric(
+        "recall",
+        "Recall",
+        "share of the pitches of the reference that were found, over all frames",
+        _OF_REFERENCE,
+        "pitches",
+        key="Recall",
+        parameters=_WINDOW,
+        literature=_BAY,
+    ),
+    Metric(
+        "accuracy",
+        "Accuracy",
+        "TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX",
+        "true positives, false positives and false negatives, over all frames",
+        "pitches",
+        key="Accuracy",
+        aliases=("multi_f0_accuracy", "Acc"),
+        parameters=_WINDOW,
+        literature="equation 2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
+        f"Dixon, On the computer recognition of solo piano music, 2000; {_BAY}",
+    ),
+    _error(
+        "substitution_error",
+        "Substitution Error",
+        "pitches that stand for another one in their frame",
+        "e_sub",
+        (0.0, 1.0),
+    ),
+    _error("miss_error", "Miss Error", "pitches that a frame has too few", "e_miss", (0.0, 1.0)),
+    _error("false_alarm_error", "False Alarm Error", "pitches that a frame has too many", "e_fa", _UNBOUNDED),
+    _error("total_error", "Total Error", "substitutions, misses and false alarms", "e_tot", _UNBOUNDED),
+)
+
+
+def _chroma(metric: Metric) -> Metric:
+    return replace(
+        metric,
+        name=f"{CHROMA}{metric.name}",
+        title=f"Chroma {metric.title}",
+        summary=f"{metric.summary}; octaves aside",
+        key=f"Chroma {metric.key}",
+        aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
+    )
+
+
+METRICS = (*_PLAIN, *(_chroma(metric) for metric in _PLAIN))
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2: each frame of the reference beside the nearest one of the estimate",
+    METRICS,
+    clean,
+    score,
+    (REFERENCE,),
+    explain=evidence,
+)
+
+TASK = Task("multipitch", "Multiple F0 estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("accuracy",))

@@ -1,0 +1,345 @@
+"""mir_eval's multipitch functions for one pair: its checks, then the kernels of a batch of one."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import MirflowWarning
+from ...ragged import Float, Int, Ragged
+from ..base import Measure, refuse_unknown
+from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
+from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
+from .metrics import MAX_FREQ, MAX_TIME, MIN_FREQ, MIR_EVAL, READINGS, Counts, score
+
+_MEASURES = MIR_EVAL.select()
+_NO_REFERENCE, _NO_ESTIMATE = "Reference frequencies are all empty.", "Estimate frequencies are all empty."
+Frequencies = Sequence[Array]
+"""The frequencies of each frame."""
+
+
+def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies) -> None:
+    """Check both sides of a pair.
+
+    Parameters
+    ----------
+    ref_time, est_time : (n,) and (m,), seconds
+    ref_freqs, est_freqs : sequences of n and m arrays, Hz
+
+    Raises
+    ------
+    ValueError
+        For times that are not finite, later than `MAX_TIME` or not in order, frequencies that are not from `MIN_FREQ`
+        to `MAX_FREQ`, and numbers of frames that differ.
+
+    Warns
+    -----
+    MirflowWarning
+        For an empty side.
+    """
+    for time in (ref_time, est_time):
+        validate_events(time, MAX_TIME)
+        if not are_times(time):
+            raise ValueError(f"Event times {BOUNDED}")
+    for time, frequencies, name in ((ref_time, ref_freqs, "Reference"), (est_time, est_freqs, "Estimated")):
+        if time.size == 0:
+            _warn(f"{name} times are empty.")
+        if len(frequencies) == 0:
+            _warn(f"{name} frequencies are empty.")
+    for time, frequencies, name in ((ref_time, ref_freqs, "Reference"), (est_time, est_freqs, "Estimate")):
+        if time.size != len(frequencies):
+            raise ValueError(f"{name} times and frequencies have unequal lengths.")
+    for frequencies in (ref_freqs, est_freqs):
+        for frame in frequencies:
+            validate_frequencies(frame, MAX_FREQ, MIN_FREQ, allow_negatives=False)
+            if not (frame > 0).all():
+                raise ValueError("Frequencies must be finite and above 0 Hz")
+
+
+def _warn(message: str) -> None:
+    """Warn the caller of the function that called this module."""
+    warnings.warn(message, MirflowWarning, stacklevel=4)
+
+
+def resample_multipitch(times: Array, frequencies: Frequencies, target_times: Array) -> list[Array]:
+    """The frames that are nearest to other times.
+
+    Parameters
+    ----------
+    times : (n,), seconds
+        Ascending.
+    frequencies : sequence of n arrays
+    target_times : (m,), seconds
+
+    Returns
+    -------
+    list of m arrays
+        Empty ones before the first and after the last of the times.
+
+    Examples
+    --------
+    >>> frames = [np.array([200.0]), np.array([300.0, 400.0])]
+    >>> [frame.tolist() for frame in resample_multipitch(np.array([0.0, 1.0]), frames, np.array([0.4, 0.6, 2.0]))]
+    [[200.0], [300.0, 400.0], []]
+    """
+    place, one = _nearest(times, target_times), [*frequencies, np.array([])]
+    return [one[index] for index in place.tolist()]
+
+
+def _nearest(times: Array, target_times: Array) -> Int:
+    """The nearest frame of each time, -1 for none."""
+    if not times.size or not target_times.size:
+        return np.full(target_times.size, -1, dtype=np.int64)
+    only = np.zeros(1, dtype=np.int64)
+    wanted = np.asarray(target_times, dtype=np.float64)
+    return nearest_frame(_row(times, []), only, wanted, np.array([wanted.size], dtype=np.int64))
+
+
+def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) -> list[Float]:
+    """Frequencies as MIDI numbers with fractions.
+
+    Parameters
+    ----------
+    frequencies : sequence of arrays, Hz
+    ref_frequency : float, Hz
+        That of MIDI number 69.
+
+    Returns
+    -------
+    list of float64 arrays
+
+    Examples
+    --------
+    >>> [frame.tolist() for frame in frequencies_to_midi([np.array([220.0, 440.0]), np.array([])])]
+    [[57.0, 69.0], []]
+    """
+    return [to_midi(frame, ref_frequency) for frame in frequencies]
+
+
+def midi_to_chroma(frequencies_midi: Frequencies) -> list[Float]:
+    """MIDI numbers within one octave, from 0 to 12.
+
+    Examples
+    --------
+    >>> [frame.tolist() for frame in midi_to_chroma([np.array([57.0, 69.5])])]
+    [[9.0, 9.5]]
+    """
+    return [np.mod(frame, 12) for frame in frequencies_midi]
+
+
+def compute_num_freqs(frequencies: Frequencies) -> Int:
+    """The number of frequencies of each frame.
+
+    Examples
+    --------
+    >>> compute_num_freqs([np.array([220.0, 440.0]), np.array([])]).tolist()
+    [2, 0]
+    """
+    return np.array([frame.size for frame in frequencies], dtype=np.int64)
+
+
+def compute_num_true_positives(
+    ref_freqs: Frequencies, est_freqs: Frequencies, window: float = 0.5, chroma: bool = False
+) -> Float:
+    """The size of a largest matching of the pitches of each frame.
+
+    Parameters
+    ----------
+    ref_freqs, est_freqs : sequences of arrays, MIDI numbers
+    window : float, semitones
+        Largest distance of matched pitches.
+    chroma : bool
+        Whether octaves are left aside.
+
+    Returns
+    -------
+    float64 (frames of the reference,)
+
+    Examples
+    --------
+    >>> compute_num_true_positives([np.array([57.0, 60.0])], [np.array([57.4, 61.0])]).tolist()
+    [1.0]
+    """
+    shared = min(len(ref_freqs), len(est_freqs))
+    found = np.zeros(len(ref_freqs))
+    sides = _pitches(ref_freqs[:shared]), _pitches(est_freqs[:shared])
+    found[:shared] = count_true_positives(*sides, [(window, chroma)])[window, chroma]
+    return found
+
+
+def _pitches(frequencies: Frequencies) -> Pitches:
+    midi = np.concatenate([np.zeros(0), *frequencies]).astype(np.float64)
+    return Pitches.of(midi, compute_num_freqs(frequencies))
+
+
+def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float]:
+    """Precision, recall and accuracy of numbers of pitches.
+
+    Parameters
+    ----------
+    true_positives, n_ref, n_est : (frames,)
+
+    Returns
+    -------
+    precision, recall, accuracy : float
+        0 where there is nothing to divide by.
+
+    Warns
+    -----
+    MirflowWarning
+        If a side has no pitch.
+
+    Examples
+    --------
+    >>> compute_accuracy(np.array([1, 0]), np.array([2, 0]), np.array([1, 1]))
+    (0.5, 0.5, 0.3333333333333333)
+    """
+    if not n_est.sum() > 0:
+        _warn(_NO_ESTIMATE)
+    if not n_ref.sum() > 0:
+        _warn(_NO_REFERENCE)
+    precision, recall, accuracy = _read(true_positives, n_ref, n_est, "precision", "recall", "accuracy")
+    return precision, recall, accuracy
+
+
+def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float, float]:
+    """Substitution, miss, false alarm and total error of numbers of pitches.
+
+    Parameters
+    ----------
+    true_positives, n_ref, n_est : (frames,)
+
+    Returns
+    -------
+    e_sub, e_miss, e_fa, e_tot : float
+        0 if the reference has no pitch.
+
+    Warns
+    -----
+    MirflowWarning
+        If the reference has no pitch.
+
+    Examples
+    --------
+    >>> compute_err_score(np.array([1, 0]), np.array([2, 0]), np.array([1, 1]))
+    (0.0, 0.5, 0.5, 1.0)
+    """
+    if n_ref.sum() == 0:
+        _warn(_NO_REFERENCE)
+    names = "substitution_error", "miss_error", "false_alarm_error", "total_error"
+    substitution, miss, false_alarm, total = _read(true_positives, n_ref, n_est, *names)
+    return substitution, miss, false_alarm, total
+
+
+def _read(true_positives: Array, n_ref: Array, n_est: Array, *names: str) -> list[float]:
+    pair = np.zeros(len(n_ref), dtype=np.int64)
+    counts = Counts.of(true_positives, n_ref, n_est, pair, 1)
+    return [float(READINGS[name](counts)[0][0]) for name in names]
+
+
+def metrics(
+    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
+) -> tuple[float, ...]:
+    """All fourteen scores of one estimate.
+
+    Parameters
+    ----------
+    ref_time, est_time : (n,) and (m,), seconds
+        Ascending.
+    ref_freqs, est_freqs : sequences of n and m arrays, Hz
+    **kwargs
+        ``window`` of `compute_num_true_positives`.
+
+    Returns
+    -------
+    tuple of 14 floats
+        Precision, recall, accuracy, substitution, miss, false alarm and total error; then the same for chroma.
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `validate`, which also warns.
+
+    Warns
+    -----
+    MirflowWarning
+        If the estimate is read at other times than its own, and if a side has no pitch.
+
+    Examples
+    --------
+    >>> times, reference = np.array([0.0, 0.01]), [np.array([220.0]), np.array([330.0])]
+    >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
+    (0.5, 0.5, 0.3333333333333333)
+    """
+    refuse_unknown("metrics", kwargs, ("ref_time", "ref_freqs", "est_time", "est_freqs", "window"))
+    validate(ref_time, ref_freqs, est_time, est_freqs)
+    return _metrics(ref_time, ref_freqs, est_time, est_freqs, **kwargs)
+
+
+def _metrics(
+    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, window: float = 0.5
+) -> tuple[float, ...]:
+    if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
+        _warn("Estimate times not equal to reference times. Resampling to common time base.")
+    reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
+    only = np.zeros(1, dtype=np.int64)
+    used = frame_of_estimate(reference, estimate, only, only)
+    if not np.append(estimate.counts[1], 0)[used].any():
+        _warn(_NO_ESTIMATE)
+    if not reference.counts[1].any():
+        _warn(_NO_REFERENCE)
+    measures = [Measure(one.metric, (window,)) for one in _MEASURES]
+    found = score(reference, estimate, only, only, measures)
+    for message in found.refused.values():
+        raise ValueError(message)
+    return tuple(found.score[0].tolist())
+
+
+def _row(time: Array, frequencies: Frequencies) -> Ragged:
+    """A single annotation as a ragged row; without frequencies its frames are empty."""
+    counts = compute_num_freqs(frequencies) if len(frequencies) else np.zeros(len(time), dtype=np.int64)
+    columns = {
+        "time": np.asarray(time, dtype=np.float64),
+        "frequency": np.concatenate([np.zeros(0), *frequencies]).astype(np.float64),
+    }
+    return Ragged(columns, (np.array([len(time)], dtype=np.int64), counts), depths={"time": 1})
+
+
+def evaluate(
+    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
+) -> OrderedDict[str, float]:
+    """All scores of one estimate, by name.
+
+    Parameters
+    ----------
+    ref_time, ref_freqs, est_time, est_freqs, **kwargs
+        As for `metrics`.
+
+    Returns
+    -------
+    OrderedDict of str to float
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `validate`, which also warns.
+
+    Examples
+    --------
+    >>> times, reference = np.array([0.0, 0.01]), [np.array([220.0]), np.array([330.0])]
+    >>> scores = evaluate(times, reference, times, [np.array([221.0]), np.array([660.0])])
+    >>> scores["Accuracy"], scores["Chroma Accuracy"]
+    (0.3333333333333333, 1.0)
+    """
+    refuse_unknown("evaluate", kwargs, ("ref_time", "ref_freqs", "est_time", "est_freqs", "window"))
+    validate(ref_time, ref_freqs, est_time, est_freqs)
+    found = _metrics(ref_time, ref_freqs, est_time, est_freqs, **kwargs)
+    return OrderedDict((one.metric.key, value) for one, value in zip(_MEASURES, found, strict=True))

@@ -1,0 +1,460 @@
+"""Onset detection: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..errors import MetricError
+from ..kernels.intervals import batches
+from ..kernels.ragged_ops import sum_by
+from ..ragged import Column, Float, Int, Ragged, rows_of
+from .base import Convention, Grid, Measure, Metric, Parameter, Scores, Sparse, Task, refuse_unknown
+from .cleaning import usable
+from .events import CLOSE, MATCHINGS, MAX_TIME, clean, events_of, f_measure_of, matched, one_row, validate_pair
+from .util import Array
+
+__all__ = [
+    "MAX_TIME",
+    "TASK",
+    "evaluate",
+    "f_measure",
+    "validate",
+]
+
+_JUDGED = ("f_measure", "precision", "recall")
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The onsets of both sides, with what became of them.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind events.
+    measure : Measure
+        ``f_measure``, ``precision`` or ``recall``.
+
+    Returns
+    -------
+    dict of str to array
+        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
+        ``verdict``: ``hit``, ``missed`` or ``extra``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+    MetricError
+        If the measure does not judge onsets one by one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mirflow.metrics.base import get_task
+    >>> def onsets(*times):
+    ...     return Annotation("events", {"time": np.array(times)})
+    >>> measure = get_task("onset").convention().select(["recall"])[0]
+    >>> evidence(onsets(0.5, 1.0), onsets(0.52, 0.8), measure)["verdict"].tolist()
+    ['hit', 'extra', 'missed']
+    """
+    if measure.metric.name not in _JUDGED:
+        raise MetricError(f"{measure} does not judge onsets one by one; ask for one of {', '.join(_JUDGED)}")
+    sides = (
+        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    )
+    references, estimates = sides
+    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
+
+
+COUNTED = ("matched", "reference", "estimate")
+"""What is counted of each class."""
+
+UNNAMED = ""
+"""The class of onsets without a label."""
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCounts:
+    """Onsets of each class that occurs on either side of each pair.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        Those that occur anywhere, sorted.
+    pair, number : int64 (n,)
+        The pair and the class of each entry, in this order ascending.
+    matched, reference, estimate : int64 (n,)
+        How many there are.
+    """
+
+    classes: tuple[str, ...]
+    pair: Int
+    number: Int
+    matched: Int
+    reference: Int
+    estimate: Int
+
+    def mean_f_measure(self, pairs: int) -> tuple[Float, Float]:
+        """The mean F-measure over the classes of each pair, and their number: float64 (pairs,) each."""
+        number = np.bincount(self.pair, minlength=pairs).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            single = f_measure_of(self.matched, self.reference, self.estimate)
+        total = sum_by(self.pair, single, pairs)
+        return np.divide(total, number, out=np.zeros(pairs), where=number > 0), number
+
+
+def count_classes(
+    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, window: float, matching: str
+) -> ClassCounts:
+    """Match the onsets of each class of each pair.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns time (float64, seconds) and label, if there are any; events without one are a class of their own.
+    reference_row, estimate_row : int64 (pairs,)
+    window : float, seconds
+    matching : {"optimal", "greedy"}
+
+    Returns
+    -------
+    ClassCounts
+    """
+    sides = references.take(reference_row), estimates.take(estimate_row)
+    names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
+    classes = tuple(sorted({name for side in names for name in side}))
+    numbered = {name: number for number, name in enumerate(classes)}
+    times, keys = [], []
+    for side, labels in zip(sides, names, strict=True):
+        codes = np.array([numbered[label] for label in labels], dtype=np.int64)
+        # A code of -1, for no label, takes the last entry.
+        number = (
+            codes[side.columns["label"]] if "label" in side.columns else np.repeat(codes, len(side.columns["time"]))
+        )
+        key = rows_of(side.counts[0]) * len(classes) + number
+        order = np.argsort(key, kind="stable")
+        times.append(side.columns["time"][order])
+        keys.append(key[order])
+    distinct = np.unique(np.concatenate(keys))
+    counts = [np.bincount(np.searchsorted(distinct, key), minlength=len(distinct)) for key in keys]
+    found = MATCHINGS[matching](times[0], counts[0], times[1], counts[1], window)
+    used = np.unique(distinct % len(classes))
+    number = np.searchsorted(used, distinct % len(classes))
+    return ClassCounts(
+        tuple(classes[one] for one in used.tolist()), distinct // len(classes), number, found.counts, *counts
+    )
+
+
+def to_sparse(counts: ClassCounts) -> Sparse:
+    """The counts over the dims ``class`` and ``count``."""
+    entries = len(counts.pair)
+    index = np.column_stack(
+        [
+            np.repeat(counts.pair, len(COUNTED)),
+            np.repeat(counts.number, len(COUNTED)),
+            np.tile(np.arange(len(COUNTED), dtype=np.int64), entries),
+        ]
+    )
+    value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()
+    attrs = {"long_name": "onsets by class", "units": "1"}
+    return Sparse(("class", "count"), (counts.classes, COUNTED), index[value > 0], value[value > 0], attrs)
+
+
+_BATCH = 2**16
+"""Onsets of both sides that are handled at once, so that what is computed from them stays in the cache."""
+
+_OF_CLASSES = ("class_f_measure", "by_class")
+Way = tuple[float, str]
+"""Window in seconds and the name of the matching."""
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs of onset sequences.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column time (float64, seconds) and perhaps label; rows as :func:`mirflow.metrics.events.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Onsets are compared as they are; there is nothing to choose.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's: 0 where a side is empty. The weights of precision, recall and F-measure are the numbers of
+        estimates, of references, and their mean.
+
+    References
+    ----------
+    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> reference = Ragged({"time": np.array([0.5, 1.0, 1.5])}, (np.array([3]),))
+    >>> estimate = Ragged({"time": np.array([0.51, 1.2])}, (np.array([2]),))
+    >>> row, wanted = np.array([0]), get_task("onset").convention().select()
+    >>> scores = score(reference, estimate, row, row, wanted)
+    >>> scores.score.round(3).tolist(), scores.weight.tolist()
+    ([[0.4, 0.5, 0.333]], [[2.5, 2.0, 3.0]])
+    """
+    pairs = len(reference_row)
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    counts = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+    hits = _count_hits(references, estimates, (reference_row, estimate_row), _ways(measures, by_class=False))
+    classes: dict[Way, ClassCounts] = {}
+    for way in _ways(measures, by_class=True):
+        classes[way] = count_classes(references, estimates, reference_row, estimate_row, *way)
+    found = np.zeros((2, pairs, len(scalars)))
+    for column, measure in enumerate(scalars):
+        way = _way(measure)
+        if measure.metric.name in _OF_CLASSES:
+            found[:, :, column] = classes[way].mean_f_measure(pairs)
+        else:
+            found[:, :, column] = _read(measure.metric.name, hits[way], *counts)
+    extras: dict[str, Sparse] = {}
+    for measure in measures:
+        if measure.metric.dims:
+            extras[measure.variable] = to_sparse(classes[_way(measure)])
+    return Scores(found[0], found[1], extras)
+
+
+def _way(measure: Measure) -> Way:
+    return float(measure["window"]), str(measure["matching"])
+
+
+def _ways(measures: Sequence[Measure], by_class: bool) -> list[Way]:
+    chosen = [measure for measure in measures if (measure.metric.name in _OF_CLASSES) == by_class]
+    return list(dict.fromkeys(_way(measure) for measure in chosen))
+
+
+def _count_hits(references: Ragged, estimates: Ragged, rows: tuple[Int, Int], ways: Sequence[Way]) -> dict[Way, Int]:
+    """The number of matched onsets of each pair."""
+    hits = {way: np.zeros(len(rows[0]), dtype=np.int64) for way in ways}
+    if ways:
+        sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]
+        for batch in batches(sizes, _BATCH):
+            one, other = events_of(references, rows[0][batch]), events_of(estimates, rows[1][batch])
+            for window, matching in ways:
+                match = MATCHINGS[matching]
+                hits[window, matching][batch] = match(one.times, one.counts, other.times, other.counts, window).counts
+    return hits
+
+
+def _read(name: str, hits: Int, references: Int, estimates: Int) -> tuple[Float, Float]:
+    """Score and weight of each pair."""
+    if name == "f_measure":
+        return f_measure_of(hits, references, estimates), 0.5 * (references + estimates).astype(np.float64)
+    whole: Float = (estimates if name == "precision" else references).astype(np.float64)
+    share: Float = np.divide(hits, whole, out=np.zeros(len(hits)), where=whole > 0)
+    return share, whole
+
+
+_MIREX = "section 3.2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_LITERATURE = f"Raffel et al., mir_eval, ISMIR 2014; {_MIREX}"
+_DRUMS = "MIREX audio drum detection 2005 and drum transcription 2017: F-measure averaged over classes"
+
+_PARAMETERS = (
+    Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0),
+    Parameter(
+        "matching",
+        "optimal",
+        choices=("optimal", "greedy"),
+        help="the largest matching, or that of the toolbox of MIREX",
+    ),
+)
+
+METRICS = (
+    Metric(
+        "f_measure",
+        "F-measure",
+        "harmonic mean of precision and recall",
+        "mean of the numbers of onsets of both sides",
+        "onsets",
+        key="F-measure",
+        parameters=_PARAMETERS,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "precision",
+        "Precision",
+        "share of the estimated onsets that have a match within the window",
+        "number of estimated onsets",
+        "onsets",
+        key="Precision",
+        parameters=_PARAMETERS,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "recall",
+        "Recall",
+        "share of the reference onsets that have a match within the window",
+        "number of reference onsets",
+        "onsets",
+        key="Recall",
+        parameters=_PARAMETERS,
+        literature=_LITERATURE,
+    ),
+    Metric(
+        "class_f_measure",
+        "F-measure averaged over classes",
+        "mean, over the labels that occur on either side, of the F-measure of their onsets",
+        "number of labels that occur on either side",
+        "classes",
+        pooling="micro",
+        parameters=_PARAMETERS,
+        default=False,
+        literature=_DRUMS,
+    ),
+    Metric(
+        "by_class",
+        "Onsets by class",
+        "numbers of matched, of reference and of estimated onsets of each label",
+        "none",
+        "onsets",
+        range=(0.0, float("inf")),
+        orientation="none",
+        pooling="none",
+        perfect=None,
+        parameters=_PARAMETERS,
+        dims=("class", "count"),
+        default=False,
+        literature=_DRUMS,
+    ),
+)
+
+
+def _greedy(metric: Metric) -> Metric:
+    changed = tuple(replace(one, default="greedy") if one.name == "matching" else one for one in metric.parameters)
+    return replace(metric, parameters=changed, perfect_exceptions=CLOSE)
+
+
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
+MIREX = Convention(
+    "mirex",
+    "MIREX: as mir_eval, with greedy matching",
+    tuple(_greedy(metric) for metric in METRICS),
+    clean,
+    score,
+    explain=evidence,
+)
+
+TASK = Task(
+    "onset",
+    "Onset detection",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)}),
+    ("class_f_measure", "f_measure"),
+)
+
+_MEASURES = MIR_EVAL.select()
+
+
+def validate(reference_onsets: Array, estimated_onsets: Array) -> None:
+    """Check both sides of a pair.
+
+    Parameters
+    ----------
+    reference_onsets, estimated_onsets : (n,) and (m,), seconds
+
+    Raises
+    ------
+    ValueError
+        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
+
+    Warns
+    -----
+    MirflowWarning
+        For an empty side.
+    """
+    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
+
+
+def f_measure(reference_onsets: Array, estimated_onsets: Array, window: float = 0.05) -> tuple[float, float, float]:
+    """F-measure, precision and recall of the onsets that have a match within a window.
+
+    Parameters
+    ----------
+    reference_onsets, estimated_onsets : (n,) and (m,), seconds
+        In order of time.
+    window : float, seconds
+        Largest distance of matched onsets.
+
+    Returns
+    -------
+    f_measure, precision, recall : float
+        0 if a side is empty.
+
+    Raises
+    ------
+    ValueError
+        As `validate`, which also warns.
+
+    References
+    ----------
+    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
+
+    Examples
+    --------
+    >>> f_measure(np.array([0.5, 1.0]), np.array([0.52, 0.8, 1.04, 2.0]))
+    (0.6666666666666666, 0.5, 1.0)
+    """
+    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
+    return _scores(reference_onsets, estimated_onsets, window)
+
+
+def evaluate(reference_onsets: Array, estimated_onsets: Array, **kwargs: Any) -> OrderedDict[str, float]:
+    """All onset scores of one estimate.
+
+    Parameters
+    ----------
+    reference_onsets, estimated_onsets : (n,) and (m,), seconds
+        In order of time.
+    **kwargs
+        ``window``, see `f_measure`.
+
+    Returns
+    -------
+    OrderedDict of str to float
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `validate`, which also warns.
+
+    Examples
+    --------
+    >>> dict(evaluate(np.array([0.5, 1.0]), np.array([0.52]), window=0.03))
+    {'F-measure': 0.6666666666666666, 'Precision': 1.0, 'Recall': 0.5}
+    """
+    refuse_unknown("evaluate", kwargs, ("reference_onsets", "estimated_onsets", "window"))
+    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
+    found = _scores(reference_onsets, estimated_onsets, **kwargs)
+    return OrderedDict((one.metric.key, value) for one, value in zip(_MEASURES, found, strict=True))
+
+
+def _scores(reference: Array, estimate: Array, window: float = 0.05) -> tuple[float, float, float]:
+    only = np.zeros(1, dtype=np.int64)
+    measures = [Measure(one.metric, (window, *one.values[1:])) for one in _MEASURES]
+    scores = score(one_row(reference), one_row(estimate), only, only, measures)
+    f, precision, recall = scores.score[0].tolist()
+    return f, precision, recall

@@ -1,0 +1,188 @@
+"""How alike the occurrences of two sets of patterns are, and what that makes of the patterns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...kernels.intervals import rank
+from ...kernels.ragged_ops import common
+from ...ragged import Float, Int, Ragged, offsets_of
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The patterns of one track.
+
+    Parameters
+    ----------
+    onset, pitch : float64 (notes,)
+    note : int64 (notes,)
+        One number for each distinct onset and pitch of the batch.
+    occurrences : int64 (patterns,)
+        How many occurrences each pattern has; at least one.
+    notes : int64 (occurrences,)
+        How many notes each occurrence has.
+    """
+
+    onset: Float
+    pitch: Float
+    note: Int
+    occurrences: Int
+    notes: Int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is no note in any of them."""
+        return len(self.note) == 0
+
+    @property
+    def first(self) -> Int:
+        """The first occurrence of each pattern, its prototype."""
+        return offsets_of(self.occurrences)[:-1]
+
+
+class PatternSide:
+    """The patterns of one side of a batch.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Columns onset and pitch (float64); counts of patterns, of occurrences and of notes.
+    note : int64 (notes,)
+        As `number_notes` gives it.
+    """
+
+    def __init__(self, rows: Ragged, note: Int) -> None:
+        self._rows, self._note = rows, note
+        self._offsets = [offsets_of(counts) for counts in rows.counts]
+
+    def __getitem__(self, row: int) -> Patterns:
+        low, high = row, row + 1
+        bounds = []
+        for offsets in self._offsets:
+            low, high = int(offsets[low]), int(offsets[high])
+            bounds.append(slice(low, high))
+        patterns, occurrences, notes = bounds
+        columns, counts = self._rows.columns, self._rows.counts
+        note = self._note[notes]
+        return Patterns(
+            columns["onset"][notes], columns["pitch"][notes], note, counts[1][patterns], counts[2][occurrences]
+        )
+
+
+def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
+    """One number for each distinct onset and pitch, for the notes of both sides."""
+    numbers = []
+    for name in ("onset", "pitch"):
+        numbers.append(rank(references.columns[name], estimates.columns[name])[1])
+    (left_onset, right_onset), (left_pitch, right_pitch) = numbers
+    pitches = int(max(left_pitch.max(initial=0), right_pitch.max(initial=0))) + 1
+    return left_onset * pitches + left_pitch, right_onset * pitches + right_pitch
+
+
+class PatternComparison:
+    """Everything that the metrics ask about one pair, each computed once and only if asked for.
+
+    Parameters
+    ----------
+    reference, estimate : Patterns
+        Neither is empty.
+    """
+
+    def __init__(self, reference: Patterns, estimate: Patterns) -> None:
+        self.reference, self.estimate = reference, estimate
+
+    @cached_property
+    def _common(self) -> Float:
+        """Notes in common: float64 (occurrences of the reference, occurrences of the estimate)."""
+        return common(self.reference.note, self.reference.notes, self.estimate.note, self.estimate.notes)
+
+    @cached_property
+    def cardinality(self) -> Layer:
+        """Notes in common over those of the longer occurrence."""
+        longer = np.maximum(self.reference.notes[:, None], self.estimate.notes)
+        return self._layer(divide(self._common, longer.astype(np.float64)))
+
+    @cached_property
+    def second_layer(self) -> Float:
+        """F-measure of each pattern against each: float64 (patterns of the reference, of the estimate)."""
+        precision = divide(self._common, self.reference.notes[:, None].astype(np.float64))
+        recall = divide(self._common, self.estimate.notes.astype(np.float64))
+        first = self._layer(harmonic(precision, recall))
+        return harmonic(first.by_estimate, first.by_reference)
+
+    def _layer(self, likeness: Float) -> Layer:
+        return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
+
+    def translated(self, tolerance: float) -> int:
+        """How many reference patterns have a prototype that is one of the estimate's, shifted in time and pitch."""
+        left, right = _prototypes(self.reference), _prototypes(self.estimate)
+        return sum(_is_translated(one, [other for other in right if len(other) == len(one)], tolerance) for one in left)
+
+
+class Layer:
+    """Patterns compared by way of their occurrences.
+
+    Parameters
+    ----------
+    likeness : float64 (occurrences of the reference, occurrences of the estimate)
+    reference, estimate : int64 (patterns,)
+        How many occurrences each pattern has.
+    """
+
+    def __init__(self, likeness: Float, reference: Int, estimate: Int) -> None:
+        self._rows, self._columns = offsets_of(reference)[:-1], offsets_of(estimate)[:-1]
+        self._reference, self._estimate = reference, estimate
+        self._best_row = np.maximum.reduceat(likeness, self._rows, axis=0)
+        self._best_column = np.maximum.reduceat(likeness, self._columns, axis=1)
+
+    @cached_property
+    def best(self) -> Float:
+        """The likeness of the two most alike occurrences of each two patterns."""
+        return np.maximum.reduceat(self._best_row, self._columns, axis=1)
+
+    @cached_property
+    def by_estimate(self) -> Float:
+        """The mean, over the occurrences of the estimated pattern, of their greatest likeness."""
+        return np.add.reduceat(self._best_row, self._columns, axis=1) / self._estimate
+
+    @cached_property
+    def by_reference(self) -> Float:
+        """The mean, over the occurrences of the reference pattern, of their greatest likeness."""
+        return np.add.reduceat(self._best_column, self._rows, axis=0) / self._reference[:, None]
+
+
+def divide(part: Float, whole: Float) -> Float:
+    """``part / whole``, and 0 where there is nothing to divide by."""
+    part, whole = np.broadcast_arrays(part, whole)
+    return np.divide(part, whole, out=np.zeros(part.shape), where=whole > 0)
+
+
+def harmonic(precision: Float, recall: Float) -> Float:
+    """F-measures, 0 where both are 0.
+
+    Examples
+    --------
+    >>> harmonic(np.array([0.5, 0.0]), np.array([1.0, 0.0])).tolist()
+    [0.6666666666666666, 0.0]
+    """
+    return divide(2 * precision * recall, precision + recall)
+
+
+def _prototypes(patterns: Patterns) -> list[Float]:
+    """The notes of each pattern's first occurrence: float64 (notes, 2)."""
+    start = offsets_of(patterns.notes)[patterns.first].tolist()
+    size = patterns.notes[patterns.first].tolist()
+    notes = np.column_stack([patterns.onset, patterns.pitch])
+    return [notes[low : low + count] for low, count in zip(start, size, strict=True)]
+
+
+def _is_translated(one: Float, others: list[Float], tolerance: float) -> bool:
+    """Whether a point set, in its given order, is one of others of its size but for a shift."""
+    if not others or len(one) < 2:
+        return bool(others) and len(one) == 1
+    change = np.abs(np.diff(one - np.stack(others), axis=1))
+    return bool((change.max(axis=(1, 2)) < tolerance).any())

@@ -1,0 +1,385 @@
+"""The pattern metrics: their records, cleaning, scores of batches, and the convention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.schema import LATEST
+from ...errors import MetricError
+from ...ragged import Float, Int, Ragged, offsets_of, rows_of
+from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value
+from ..cleaning import empty_rows, row_of_items, set_aside_nested
+from ..util import BOUNDED
+from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Make rows fit for scoring.
+
+    Occurrences without notes are dropped and counted; a row without any note is empty.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns onset and pitch (float64); counts of patterns, of occurrences and of notes.
+
+    Returns
+    -------
+    Cleaned
+        Flaws are onsets and pitches that are not finite, and patterns without a note beside others that have some.
+
+    Examples
+    --------
+    >>> rows = Ragged({"onset": np.array([0.0, 1.0]), "pitch": np.array([60.0, 62.0])},
+    ...               (np.array([1]), np.array([2]), np.array([2, 0])))
+    >>> cleaned = clean(rows)
+    >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
+    ([1], [1])
+    """
+    mended, repairs = _drop_hollow_occurrences(rows)
+    onset, pitch = mended.columns["onset"], mended.columns["pitch"]
+    hollow = _hollow_patterns(mended)
+    beside_hollow = np.zeros(len(onset), dtype=np.bool_)
+    beside_hollow[list(hollow)] = True
+    impossible = ~((np.abs(onset) <= LATEST) & (np.abs(pitch) <= LATEST))
+    problems = (
+        (impossible, lambda item: f"onset and pitch of a note {BOUNDED}: {onset[item]}, {pitch[item]}"),
+        (beside_hollow, lambda item: f"pattern {hollow[item]} has no notes"),
+    )
+    cleaned = set_aside_nested(mended, problems, np.zeros(len(onset), dtype=np.bool_))
+    repairs[list(cleaned.flaws)] = 0
+    return Cleaned(cleaned.rows, repairs, cleaned.flaws)
+
+
+def _drop_hollow_occurrences(rows: Ragged) -> tuple[Ragged, Int]:
+    """Rows whose occurrences all have notes, or that are empty, and how many occurrences each row lost."""
+    patterns, occurrences, notes = rows.counts
+    kept = notes > 0
+    pattern = rows_of(occurrences)
+    counts = np.bincount(pattern[kept], minlength=len(occurrences)).astype(np.int64)
+    repairs = np.bincount(rows_of(patterns)[pattern[~kept]], minlength=len(rows)).astype(np.int64)
+    mended = Ragged(rows.columns, (patterns, counts, notes[kept]), rows.labels, rows.depths)
+    noteless = np.bincount(row_of_items(mended), minlength=len(rows)) == 0
+    return empty_rows(mended, noteless), repairs
+
+
+def _hollow_patterns(rows: Ragged) -> dict[int, int]:
+    """The number of the first pattern without occurrences of each place among the notes that has one before it."""
+    _, occurrences, notes = rows.counts
+    first_note = offsets_of(notes)[offsets_of(occurrences)]
+    first_pattern = rows.offsets
+    found: dict[int, int] = {}
+    for pattern in np.flatnonzero(occurrences == 0).tolist():
+        row = int(np.searchsorted(first_pattern, pattern, side="right")) - 1
+        last_note = int(first_note[first_pattern[row + 1]]) - 1
+        found.setdefault(min(int(first_note[pattern]), last_note), pattern - int(first_pattern[row]) + 1)
+    return found
+
+
+Fraction = tuple[float, float]
+"""A score and its weight."""
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs by mir_eval's rules.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Columns onset (quarter notes) and pitch (MIDI), float64; counts of patterns, of occurrences and of notes. The
+        first occurrence of a pattern is its prototype.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Patterns are compared note by note, not on a grid.
+
+    Returns
+    -------
+    Scores
+        Equal to mir_eval's functions. Without a note on either side all scores are 0. A pair's numbers do not depend
+        on what it is batched with, to the bit.
+
+    References
+    ----------
+    T. Collins, "Discovery of repeated themes and sections", MIREX 2013; D. Meredith, "COSIATEC and SIATECCompress",
+    MIREX 2013.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def row(*onsets):
+    ...     notes = len(onsets)
+    ...     return Ragged({"onset": np.array(onsets), "pitch": np.full(notes, 60.0)},
+    ...                   (np.array([1]), np.array([1]), np.array([notes])))
+    >>> only, wanted = np.array([0]), get_task("pattern").convention().select(["precision", "establishment_recall"])
+    >>> score(row(0.0, 1.0, 2.0, 4.0), row(0.0, 1.0, 2.0), only, only, wanted).score.tolist()
+    [[0.0, 0.75]]
+    """
+    if grid != "union":
+        raise MetricError(f"patterns are compared note by note, not on grid {grid!r}")
+    numbers = number_notes(references, estimates)
+    left, right = PatternSide(references, numbers[0]), PatternSide(estimates, numbers[1])
+    values = np.zeros((2, len(reference_row), len(measures)))
+    for pair, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
+        reference, estimate = left[row], right[other]
+        reader = _read_nothing if reference.is_empty or estimate.is_empty else _reader
+        read = reader(reference, estimate)
+        for column, measure in enumerate(measures):
+            values[:, pair, column] = read(measure)
+    return Scores(values[0], values[1])
+
+
+def _reader(reference: Patterns, estimate: Patterns) -> Callable[[Measure], Fraction]:
+    pair = PatternComparison(reference, estimate)
+    found: dict[tuple[Kind, tuple[Value, ...]], tuple[Fraction, Fraction]] = {}
+
+    def read(measure: Measure) -> Fraction:
+        kind, which = KINDS[measure.metric.name]
+        key = kind, measure.values
+        if key not in found:
+            found[key] = kind(pair, measure)
+        return _pick(which, *found[key])
+
+    return read
+
+
+def _read_nothing(reference: Patterns, estimate: Patterns) -> Callable[[Measure], Fraction]:
+    """Scores of 0 where one side has no notes; the other's patterns still weigh."""
+    references, estimates = float(len(reference.occurrences)), range(len(estimate.occurrences))
+
+    def read(measure: Measure) -> Fraction:
+        kind, which = KINDS[measure.metric.name]
+        if kind is _occurrence:
+            return 0.0, 0.0
+        considered = estimates[: _first(measure)]
+        return _pick(which, (0.0, float(len(considered))), (0.0, references))
+
+    return read
+
+
+def _pick(which: str, precision: Fraction, recall: Fraction) -> Fraction:
+    if which == "precision":
+        return precision
+    if which == "recall":
+        return recall
+    score = harmonic(np.array([precision[0]]), np.array([recall[0]]))
+    return float(score[0]), (precision[1] + recall[1]) / 2
+
+
+def _means(likeness: Float) -> tuple[Fraction, Fraction]:
+    """The mean over estimated, and over reference patterns, of how alike the most alike pattern opposite is."""
+    references, estimates = likeness.shape
+    if not estimates:
+        return (0.0, 0.0), (0.0, float(references))
+    best, best_opposite = likeness.max(axis=0), likeness.max(axis=1)
+    return (float(np.mean(best)), float(estimates)), (float(np.mean(best_opposite)), float(references))
+
+
+def _standard(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
+    found = pair.translated(float(measure["tol"]))
+    references, estimates = len(pair.reference.occurrences), len(pair.estimate.occurrences)
+    return (found / estimates, float(estimates)), (found / references, float(references))
+
+
+def _establishment(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
+    return _means(pair.cardinality.best[:, : _first(measure)])
+
+
+def _three_layer(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
+    return _means(pair.second_layer[:, : _first(measure)])
+
+
+def _first(measure: Measure) -> int | None:
+    """How many estimated patterns a measure considers; None: all."""
+    return int(measure["n"]) if "n" in measure.parameters else None
+
+
+def _occurrence(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fraction]:
+    """Means over the pairs of patterns that are alike enough: a pattern counts once for each that it is like."""
+    layer = pair.cardinality
+    alike = layer.best >= float(measure["thres"])
+    pairs = float(alike.sum())
+    if not pairs:
+        return (0.0, 0.0), (0.0, 0.0)
+    by_estimate = np.where(alike, layer.by_estimate, 0.0).max(axis=0)
+    by_reference = np.where(alike, layer.by_reference, 0.0).max(axis=1)
+    precision = (by_estimate * alike.sum(axis=0)).sum() / pairs
+    recall = (by_reference * alike.sum(axis=1)).sum() / pairs
+    return (float(precision), pairs), (float(recall), pairs)
+
+
+Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
+"""Precision and recall, each with its weight."""
+
+KINDS: dict[str, tuple[Kind, str]] = {
+    **{which: (_standard, which) for which in ("f_measure", "precision", "recall")},
+    **{f"establishment_{which}": (_establishment, which) for which in ("f_measure", "precision", "recall")},
+    **{f"occurrence_{which}": (_occurrence, which) for which in ("f_measure", "precision", "recall")},
+    **{f"three_layer_{which}": (_three_layer, which) for which in ("f_measure", "precision", "recall")},
+    "first_n_three_layer_precision": (_three_layer, "precision"),
+    "first_n_target_proportion_recall": (_establishment, "recall"),
+}
+"""How each metric is computed, and which of the three numbers it is."""
+
+_TOLERANCE = Parameter("tol", 1e-5, "", help="two shifts differ by less, in quarter notes or MIDI numbers", least=0.0)
+_THRESHOLD = Parameter(
+    "thres", 0.75, "", help="how alike two occurrences must be for their patterns to count", least=0.0
+)
+_FIRST = Parameter(
+    "n", 5, "patterns", help="how many of the estimated patterns are considered, in their order", least=1
+)
+
+_COLLINS = "Collins, MIREX task Discovery of Repeated Themes & Sections, 2013 and 2014"
+_MEREDITH = "Meredith, COSIATEC and SIATECCompress, MIREX 2013"
+
+_REFERENCES, _ESTIMATES = "number of reference patterns", "number of estimated patterns"
+_ALIKE = "number of pairs of a reference pattern and an estimated one that are alike enough"
+_TWICE = "below 1 where an occurrence has a note twice"
+
+
+def _metrics(
+    prefix: str,
+    title: str,
+    keys: tuple[str, str, str],
+    summaries: tuple[str, str],
+    source: str,
+    parameters: tuple[Parameter, ...] = (),
+    weights: tuple[str, str, str] = ("half the number of all patterns", _ESTIMATES, _REFERENCES),
+    unit: str = "patterns",
+    exceptions: str = _TWICE,
+    most: tuple[float, float, float] = (1.0, 1.0, 1.0),
+) -> tuple[Metric, ...]:
+    """F-measure, precision and recall of one kind."""
+    names = ("f_measure", "precision", "recall")
+    titles = ("F-measure", "precision", "recall")
+    whole = ("harmonic mean of the two others", *summaries)
+    return tuple(
+        Metric(
+            f"{prefix}{name}",
+            f"{title} {which}",
+            summary,
+            weight,
+            unit,
+            key=key,
+            range=(0.0, largest),
+            pooling="micro",
+            perfect_exceptions=exceptions,
+            parameters=parameters,
+            literature=source,
+        )
+        for name, which, summary, weight, key, largest in zip(names, titles, whole, weights, keys, most, strict=True)
+    )
+
+
+METRICS = (
+    *_metrics(
+        "",
+        "Standard",
+        ("F", "P", "R"),
+        (
+            "reference patterns whose prototype, shifted at most, is an estimated one; over estimated patterns: above "
+            "1 where an estimated pattern is several of the reference",
+            "the same over reference patterns",
+        ),
+        _COLLINS,
+        (_TOLERANCE,),
+        exceptions="",
+        # Reference patterns are what is counted, so that only recall is a share.
+        most=(2.0, float("inf"), 1.0),
+    ),
+    *_metrics(
+        "establishment_",
+        "Establishment",
+        ("F_est", "P_est", "R_est"),
+        (
+            "mean over estimated patterns of the likeness of their most alike occurrence to one of the reference",
+            "mean over reference patterns of the likeness of their most alike occurrence to one of the estimate",
+        ),
+        _COLLINS,
+    ),
+    *_metrics(
+        "occurrence_",
+        "Occurrence",
+        ("F_occ.75", "P_occ.75", "R_occ.75"),
+        (
+            "how well the occurrences of established patterns that were found are ones of the reference",
+            "how well the occurrences of established patterns of the reference were found",
+        ),
+        _COLLINS,
+        (_THRESHOLD,),
+        (_ALIKE, _ALIKE, _ALIKE),
+        "pairs of patterns",
+        "below 1, or 0, where an occurrence has a note twice; 0 for a threshold above 1",
+    ),
+    *_metrics(
+        "three_layer_",
+        "Three-layer",
+        ("F_3", "P_3", "R_3"),
+        (
+            "mean over estimated patterns of their greatest F-measure, over occurrences and, within these, notes",
+            "mean over reference patterns of their greatest F-measure, over occurrences and, within these, notes",
+        ),
+        _MEREDITH,
+    ),
+    Metric(
+        "first_n_three_layer_precision",
+        "First-n three-layer precision",
+        "three-layer precision of the first n estimated patterns",
+        "number of estimated patterns considered",
+        "patterns",
+        key="FFP",
+        pooling="micro",
+        perfect_exceptions=_TWICE,
+        parameters=(_FIRST,),
+        literature=_COLLINS,
+    ),
+    Metric(
+        "first_n_target_proportion_recall",
+        "First-n target proportion recall",
+        "establishment recall of the first n estimated patterns",
+        _REFERENCES,
+        "patterns",
+        key="FFTP_est",
+        pooling="micro",
+        perfect_exceptions=f"below 1 where there are more than n patterns; {_TWICE}",
+        parameters=(_FIRST,),
+        literature=_COLLINS,
+    ),
+)
+
+DEFAULT_MEASURES = (
+    *("f_measure", "precision", "recall"),
+    *("establishment_f_measure", "establishment_precision", "establishment_recall"),
+    *("occurrence_f_measure@0.5", "occurrence_precision@0.5", "occurrence_recall@0.5"),
+    *("occurrence_f_measure", "occurrence_precision", "occurrence_recall"),
+    *("three_layer_f_measure", "three_layer_precision", "three_layer_recall"),
+    *("first_n_three_layer_precision", "first_n_target_proportion_recall"),
+)
+"""What mir_eval's evaluate computes, in its order."""
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2 and the MIREX task, with the occurrence metrics at both thresholds",
+    METRICS,
+    clean,
+    score,
+    default_measures=DEFAULT_MEASURES,
+)
+
+TASK = Task(
+    "pattern",
+    "Discovery of repeated patterns",
+    MappingProxyType({MIR_EVAL.name: MIR_EVAL}),
+    ("three_layer_f_measure", "establishment_f_measure", "f_measure"),
+)

@@ -1,0 +1,656 @@
+"""Score following (SF): all scores of one performance, and the batched conventions in `TASK`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.schema import KINDS, LATEST
+from ..annotations.validation import inspect
+from ..errors import InvalidAnnotationError
+from ..kernels.matching import nearest
+from ..kernels.ragged_ops import sum_by
+from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid
+from .cleaning import Problem, set_aside, usable
+
+__all__ = [
+    "TASK",
+    "evaluate",
+]
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find the rows with impossible times; nothing is mended, and the order stays: the first report of a note counts.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns time, position (float64, seconds), perhaps detected (seconds) and pitch (MIDI).
+
+    Returns
+    -------
+    Cleaned
+        All four columns; what is absent is NaN. Flaws are onsets that are negative, not finite or hardly in
+        seconds, positions and times of detection likewise (which may be negative), and infinite pitches.
+
+    Examples
+    --------
+    >>> cleaned = clean(Ragged({"time": np.array([1.0, -0.5]), "position": np.array([0.0, 0.5])}, (np.array([1, 1]),)))
+    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[1].message
+    ([1, 0], 'time is negative: -0.5 s')
+    """
+    findings = inspect(KINDS["following"], rows)
+    problems: list[Problem] = [(finding.items, partial(finding.describe, rows)) for finding in findings.values()]
+    nothing = np.full(len(rows.columns["time"]), np.nan)
+    columns: dict[str, Float] = {
+        name: rows.columns.get(name, nothing) for name in ("time", "detected", "position", "pitch")
+    }
+    position, detected, pitch = columns["position"], columns["detected"], columns["pitch"]
+    problems += [
+        (~np.isfinite(position), lambda item: f"the position in the score is not finite: {position[item]}"),
+        (np.abs(position) > LATEST, lambda item: f"the position in the score is not in seconds: {position[item]}"),
+        (np.isinf(detected), lambda item: f"the time of detection is not finite: {detected[item]}"),
+        (np.abs(detected) > LATEST, lambda item: f"the time of detection is not in seconds: {detected[item]}"),
+        (np.isinf(pitch), lambda item: f"the pitch is not finite: {pitch[item]}"),
+    ]
+    return set_aside(Ragged(columns, rows.counts), problems)
+
+
+_DIGITS = 9
+"""Distances are compared with tolerances to the nanosecond: files are in milliseconds, which have no exact seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """The notes of the references of many pairs, with what was reported of them.
+
+    Parameters
+    ----------
+    pair : int64 (notes,)
+    counts : int64 (pairs,)
+        Notes of each pair.
+    time, position, pitch : float64 (notes,)
+        Onset in the performance and in the score, in seconds; MIDI number, NaN where unknown.
+    report : int64 (notes,)
+        Which of all reports is the note's; -1: it was missed.
+    estimated, detected : float64 (notes,)
+        Onset in the performance by the report, and when it was reported, in seconds; NaN where unknown.
+    unknown : int64 (reports left over,)
+        Reports of no note, or of one that was reported before.
+    reports : Ragged
+        All reports, pair after pair.
+    """
+
+    pair: Int
+    counts: Int
+    time: Float
+    position: Float
+    pitch: Float
+    report: Int
+    estimated: Float
+    detected: Float
+    unknown: Int
+    reports: Ragged
+
+
+def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, tolerance: float) -> Followed:
+    """Find the report of each note.
+
+    A report is of the note of its pitch that is nearest in the score and not further than the tolerance; without
+    pitches on either side, of any note there. Of several reports of a note the first counts; of several notes of one
+    pitch at one position each takes a report, in the order of the files.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        As :func:`mirflow.metrics.score_following.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+    tolerance : float, seconds
+        Of positions in the score.
+
+    Examples
+    --------
+    >>> notes = Ragged({"time": np.array([0.1, 1.2]), "detected": np.full(2, np.nan), "position": np.array([0.0, 1.0]),
+    ...                 "pitch": np.array([60.0, 62.0])}, (np.array([2]),))
+    >>> heard = Ragged({"time": np.array([1.3]), "detected": np.array([1.4]), "position": np.array([1.0004]),
+    ...                 "pitch": np.array([62.0])}, (np.array([1]),))
+    >>> follow(notes, heard, np.array([0]), np.array([0]), 0.001).estimated.tolist()
+    [nan, 1.3]
+    """
+    notes, reports = references.take(reference_row), estimates.take(estimate_row)
+    pair, other = rows_of(notes.counts[0]), rows_of(reports.counts[0])
+    group, group_of_report, groups = _groups(notes, reports, pair, other)
+    position = notes.columns["position"]
+    order = np.lexsort((position, group))
+    asked = np.flatnonzero(group_of_report >= 0)
+    asked = asked[np.argsort(group_of_report[asked], kind="stable")]
+    sizes = np.bincount(group, minlength=groups)
+    queries = np.bincount(group_of_report[asked], minlength=groups)
+    wanted = reports.columns["position"][asked]
+    found = nearest(position[order], sizes, wanted, queries)
+    near = np.round(np.abs(position[order][found] - wanted), _DIGITS) <= tolerance
+    asked, found = asked[near], found[near]
+    place = found + _occurrence(found)
+    inside = place < len(order)
+    same = inside.copy()
+    same[inside] = (group[order][place[inside]] == group[order][found[inside]]) & (
+        position[order][place[inside]] == position[order][found[inside]]
+    )
+    report = np.full(len(order), -1, dtype=np.int64)
+    report[order[place[same]]] = asked[same]
+    left = np.ones(len(other), dtype=np.bool_)
+    left[asked[same]] = False
+    estimated, detected = (
+        np.append(reports.columns[name], np.nan)[report]  # the last one, which -1 finds, is that of missed notes
+        for name in ("time", "detected")
+    )
+    columns = notes.columns
+    return Followed(
+        pair,
+        notes.counts[0],
+        columns["time"],
+        position,
+        columns["pitch"],
+        report,
+        estimated,
+        detected,
+        np.flatnonzero(left),
+        reports,
+    )
+
+
+def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int, Int, int]:
+    """Numbers for the pair and pitch of each note and of each report, -1 for one that no note has, and how many."""
+    sides = [side.columns["pitch"] for side in (notes, reports)]
+    pairs = len(notes)
+    deaf = np.zeros(pairs, dtype=np.bool_)
+    for owner, pitch in zip((pair, other), sides, strict=True):
+        deaf |= np.bincount(owner, np.isnan(pitch), minlength=pairs) > 0
+    own, heard = (np.where(deaf[owner], 0.0, pitch) for owner, pitch in zip((pair, other), sides, strict=True))
+    pitches = np.unique(own)
+    keys = pair * max(len(pitches), 1) + np.searchsorted(pitches, own)
+    distinct, group = np.unique(keys, return_inverse=True)
+    if not len(distinct):
+        return group, np.full(len(other), -1, dtype=np.int64), 0
+    number = np.minimum(np.searchsorted(pitches, heard), len(pitches) - 1)
+    key = np.where(pitches[number] == heard, other * len(pitches) + number, -1)
+    place = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
+    return group, np.where(distinct[place] == key, place, -1), len(distinct)
+
+
+def _occurrence(values: Int) -> Int:
+    """How many times each value stood before it in the array.
+
+    Examples
+    --------
+    >>> _occurrence(np.array([4, 2, 4, 4])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(values, kind="stable")
+    ascending = values[order]
+    fresh = np.ones(len(values), dtype=np.bool_)
+    fresh[1:] = ascending[1:] != ascending[:-1]
+    starts = np.flatnonzero(fresh)[np.cumsum(fresh) - 1] if len(values) else order
+    counted = np.empty(len(values), dtype=np.int64)
+    counted[order] = np.arange(len(values)) - starts
+    return counted
+
+
+def within(distance: Float, threshold: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether times are near enough; NaN is not.
+
+    Examples
+    --------
+    >>> within(np.array([1.3 - 1.0, -0.31, np.nan]), 0.3).tolist()
+    [True, False, False]
+    """
+    return np.asarray(np.round(np.abs(distance), _DIGITS) <= threshold)
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of what followers report of performances.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Rows as :func:`mirflow.metrics.score_following.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Notes are compared one by one.
+
+    Returns
+    -------
+    Scores
+        Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
+        aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> notes = Ragged({"time": np.array([0.0, 1.0, 2.0]), "detected": np.full(3, np.nan),
+    ...                 "position": np.array([0.0, 0.5, 1.0]), "pitch": np.full(3, 60.0)}, (np.array([3]),))
+    >>> heard = Ragged({"time": np.array([0.25, 4.5]), "detected": np.array([0.375, 4.5]),
+    ...                 "position": np.array([0.0, 1.0]), "pitch": np.full(2, 60.0)}, (np.array([2]),))
+    >>> row, names = np.array([0]), ["missed", "misaligned", "mean_offset", "mean_latency"]
+    >>> scores = score(notes, heard, row, row, get_task("score_following").convention().select(names))
+    >>> scores.score.round(4).tolist(), scores.weight.tolist()
+    ([[0.3333, 0.3333, 0.375, 0.125]], [[3.0, 3.0, 1.0, 1.0]])
+    """
+    refuse_grid(grid, "notes of a score")
+    shape = len(reference_row), len(measures)
+    scores, weights = np.zeros(shape), np.zeros(shape)
+    followed: dict[float, Followed] = {}
+    judged: dict[tuple[float, float, str], JudgedNotes] = {}
+    refused: dict[int, str] = {}
+    for column, measure in enumerate(measures):
+        tolerance, threshold, by = float(measure["tolerance"]), float(measure["threshold"]), str(measure["by"])
+        if tolerance not in followed:
+            followed[tolerance] = follow(references, estimates, reference_row, estimate_row, tolerance)
+        way = tolerance, threshold, by
+        if way not in judged:
+            judged[way] = JudgedNotes(followed[tolerance], threshold, by)
+            for pair in judged[way].undated:
+                refused[pair] = (
+                    "a report has no time of detection, by which it is to be judged; add it, or choose by=estimated"
+                )
+        scores[:, column], weights[:, column] = READINGS[measure.metric.name](judged[way])
+    scores[list(refused)] = np.nan
+    unknown = [
+        one.reports.counts[0] - np.bincount(one.pair[one.report >= 0], minlength=shape[0]) for one in followed.values()
+    ]
+    return Scores(
+        scores, weights, refused=refused, repairs=np.max([np.zeros(shape[0], dtype=np.int64), *unknown], axis=0)
+    )
+
+
+@dataclass(frozen=True)
+class JudgedNotes:
+    """The notes of many pairs as aligned, misaligned or missed.
+
+    Parameters
+    ----------
+    notes : Followed
+    threshold : float, seconds
+        The largest distance of an aligned note.
+    by : {"estimated", "detected"}
+        Whether it is the distance of the estimated onset, or of the time at which it was reported.
+    """
+
+    notes: Followed
+    threshold: float
+    by: str
+
+    @cached_property
+    def error(self) -> Float:
+        """Estimated less true onset of each note, in seconds; NaN if missed."""
+        return self.notes.estimated - self.notes.time
+
+    @cached_property
+    def latency(self) -> Float:
+        """Time of detection less estimated onset of each note, in seconds; NaN if missed or not told."""
+        return self.notes.detected - self.notes.estimated
+
+    @cached_property
+    def offset(self) -> Float:
+        """Time of detection less true onset of each note, in seconds; NaN if missed or not told."""
+        return self.notes.detected - self.notes.time
+
+    @cached_property
+    def reported(self) -> Bool:
+        """The notes that were reported at all."""
+        return np.asarray(self.notes.report >= 0)
+
+    @cached_property
+    def aligned(self) -> Bool:
+        """The notes that were reported near enough."""
+        return within(self.error if self.by == "estimated" else self.offset, self.threshold)
+
+    @cached_property
+    def undated(self) -> list[int]:
+        """Pairs with a report that cannot be judged, as nothing says when it was made."""
+        if self.by == "estimated":
+            return []
+        found: list[int] = np.unique(self.notes.pair[self.reported & np.isnan(self.offset)]).tolist()
+        return found
+
+    def rate(self, chosen: Bool) -> tuple[Float, Float]:
+        """The share of some notes in each pair, and the number of notes."""
+        counts = self.notes.counts.astype(np.float64)
+        number = np.bincount(self.notes.pair[chosen], minlength=len(counts))
+        return np.divide(number, counts, out=np.full(len(counts), np.nan), where=counts > 0), counts
+
+    def mean(self, values: Float) -> tuple[Float, Float]:
+        """The mean of values over the aligned notes of each pair that have one, and their number."""
+        chosen = self.aligned & ~np.isnan(values)
+        pair, size = self.notes.pair[chosen], len(self.notes.counts)
+        number = np.bincount(pair, minlength=size).astype(np.float64)
+        total = sum_by(pair, values[chosen], size)
+        return np.divide(total, number, out=np.full(size, np.nan), where=number > 0), number
+
+    def deviation(self, values: Float) -> tuple[Float, Float]:
+        """The standard deviation (of the notes as the whole population), and the number of notes."""
+        mean, _ = self.mean(values)
+        variance, number = self.mean((values - mean[self.notes.pair]) ** 2)
+        return np.sqrt(variance), number
+
+    def completion(self) -> tuple[Float, Float]:
+        """The share of notes up to the last position in the score where one is aligned."""
+        pair, position = self.notes.pair, self.notes.position
+        last = np.full(len(self.notes.counts), -np.inf)
+        np.maximum.at(last, pair[self.aligned], position[self.aligned])
+        return self.rate(position <= last[pair])
+
+    def by_piece(self) -> tuple[Float, Float]:
+        """The share of aligned notes of each pair, each piece with the same weight."""
+        share, counts = self.rate(self.aligned)
+        return share, (counts > 0).astype(np.float64)
+
+
+READINGS: dict[str, Callable[[JudgedNotes], tuple[Float, Float]]] = {
+    "overall_precision": lambda one: one.rate(one.aligned),
+    "piecewise_precision": JudgedNotes.by_piece,
+    "missed": lambda one: one.rate(~one.reported),
+    "misaligned": lambda one: one.rate(one.reported & ~one.aligned),
+    "completion": JudgedNotes.completion,
+    "mean_offset": lambda one: one.mean(one.offset),
+    "mean_absolute_offset": lambda one: one.mean(np.abs(one.offset)),
+    "std_offset": lambda one: one.deviation(one.offset),
+    "mean_error": lambda one: one.mean(one.error),
+    "mean_absolute_error": lambda one: one.mean(np.abs(one.error)),
+    "std_error": lambda one: one.deviation(one.error),
+    "mean_latency": lambda one: one.mean(one.latency),
+    "std_latency": lambda one: one.deviation(one.latency),
+}
+"""How each measure is read off the judged notes: score and weight of each pair."""
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The notes of the score, and reports that are of none of them.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind following.
+    measure : Measure
+        Any; all are read off the same verdicts.
+
+    Returns
+    -------
+    dict of str to array
+        In order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (float64, seconds; NaN for none),
+        ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for a report of
+        no note or of one that was reported before.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def notes(*times):
+    ...     return Annotation("following", {"time": np.array(times), "position": np.array([0.0, 1.0])})
+    >>> measure = get_task("score_following").convention().select(["overall_precision"])[0]
+    >>> evidence(notes(0.5, 1.5), notes(0.75, 9.0), measure)["verdict"].tolist()
+    ['aligned', 'misaligned']
+    """
+    own, heard = (
+        usable(annotation, clean(to_ragged([annotation])), side)
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    )
+    only = np.zeros(1, dtype=np.int64)
+    notes = follow(own, heard, only, only, float(measure["tolerance"]))
+    judged = JudgedNotes(notes, float(measure["threshold"]), str(measure["by"]))
+    verdict = np.where(judged.aligned, "aligned", np.where(judged.reported, "misaligned", "missed"))
+    left = {name: column[notes.unknown] for name, column in notes.reports.columns.items()}
+    nothing = np.full(len(notes.unknown), np.nan)
+    columns = {
+        "reference": np.concatenate([notes.time, nothing]),
+        "estimate": np.concatenate([notes.estimated, left["time"]]),
+        "detected": np.concatenate([notes.detected, left["detected"]]),
+        "position": np.concatenate([notes.position, left["position"]]),
+        "pitch": np.concatenate([notes.pitch, left["pitch"]]),
+        "verdict": np.concatenate([verdict, np.full(len(nothing), "extra")]),
+    }
+    moment = np.where(np.isnan(columns["reference"]), columns["estimate"], columns["reference"])
+    order = np.argsort(moment, kind="stable")
+    return {name: column[order] for name, column in columns.items()}
+
+
+_CONT = "Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007"
+_NOTES = "number of notes of the reference"
+_ALIGNED = "number of correctly aligned notes"
+_STATISTICS = {
+    "offset": "the time from an onset to the report of it",
+    "error": "the estimated less the true onset",
+    "latency": "the time from an estimated onset to the report of it",
+}
+_RATES = {
+    "missed": ("Missed notes", "share of the notes that are not reported", ("miss_rate", "missed_notes")),
+    "misaligned": (
+        "Misaligned notes",
+        "share of the notes that are reported too far from their onset",
+        ("misalign_rate", "misaligned_notes", "false_positives"),
+    ),
+}
+
+
+def _parameters(threshold: float) -> tuple[Parameter, ...]:
+    return (
+        Parameter("threshold", threshold, "s", least=0.0, help="largest distance of a correctly aligned note"),
+        Parameter(
+            "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
+        ),
+        Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ"),
+    )
+
+
+def _rate(name: str, parameters: tuple[Parameter, ...]) -> Metric:
+    title, summary, aliases = _RATES[name]
+    return Metric(
+        name,
+        title,
+        summary,
+        _NOTES,
+        "notes",
+        aliases=aliases,
+        orientation="lower",
+        perfect=0.0,
+        parameters=parameters,
+        literature=_CONT,
+    )
+
+
+def _precisions(parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
+    summary = "share of the notes that are reported near enough to their onset"
+    return (
+        Metric(
+            "overall_precision",
+            "Overall precision",
+            f"{summary}; over all notes of the collection",
+            _NOTES,
+            "notes",
+            aliases=("precision", "total_precision"),
+            standard_aggregate="pooled",
+            parameters=parameters,
+            literature=_CONT,
+        ),
+        Metric(
+            "piecewise_precision",
+            "Piecewise precision",
+            f"{summary}; every piece counts the same",
+            "1 for each piece",
+            "pieces",
+            pooling="micro",
+            parameters=parameters,
+            literature=_CONT,
+        ),
+    )
+
+
+def _completion(parameters: tuple[Parameter, ...]) -> Metric:
+    return Metric(
+        "completion",
+        "Piece completion",
+        "share of the notes up to the last one that is correctly aligned, after which the follower is lost",
+        _NOTES,
+        "notes",
+        aliases=("piece_completion",),
+        parameters=parameters,
+        literature=_CONT,
+    )
+
+
+def _statistics(parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
+    metrics = []
+    for what, meaning in _STATISTICS.items():
+        mean, absolute, deviation = f"mean_{what}", f"mean_absolute_{what}", f"std_{what}"
+        metrics.append(_statistic(mean, f"Mean {what}", f"mean of {meaning}", parameters))
+        if what != "latency":
+            metrics.append(_statistic(absolute, f"Mean absolute {what}", f"mean size of {meaning}", parameters))
+        metrics.append(_statistic(deviation, f"Deviation of {what}", f"standard deviation of {meaning}", parameters))
+    return tuple(metrics)
+
+
+def _statistic(name: str, title: str, summary: str, parameters: tuple[Parameter, ...]) -> Metric:
+    signed = not name.startswith(("mean_absolute", "std"))
+    lowest = -float("inf") if signed else 0.0
+    return Metric(
+        name,
+        title,
+        f"{summary}, over the correctly aligned notes",
+        _ALIGNED,
+        "notes",
+        aliases=("imprecision",) if name == "mean_absolute_error" else (),
+        range=(lowest, float("inf")),
+        orientation="none" if signed and name != "mean_latency" else "lower",
+        unit="s",
+        pooling="none" if name.startswith("std") else "exact",
+        perfect=0.0,
+        perfect_exceptions="" if name.endswith("error") else "a note is reported after its onset",
+        parameters=parameters,
+        literature=_CONT,
+    )
+
+
+def _convention(name: str, summary: str, threshold: float) -> Convention:
+    parameters = _parameters(threshold)
+    metrics = (
+        *_precisions(parameters),
+        *(_rate(rate, parameters) for rate in _RATES),
+        _completion(parameters),
+        *_statistics(parameters),
+    )
+    return Convention(name, summary, metrics, clean, score, explain=evidence)
+
+
+_CONVENTIONS = (
+    _convention("mirex2006", "MIREX 2006: a note that is off by more than 2000 ms is misaligned", 2.0),
+    _convention("cont2007", "Cont et al. 2007: a note that is off by more than 300 ms is misaligned", 0.3),
+)
+
+TASK = Task(
+    "score_following",
+    "Score following",
+    MappingProxyType({one.name: one for one in _CONVENTIONS}),
+    ("overall_precision",),
+)
+
+_REFERENCE = ("time", "position", "pitch")
+_ESTIMATE = ("time", "detected", "position", "pitch")
+
+
+def evaluate(
+    reference: npt.ArrayLike,
+    estimate: npt.ArrayLike,
+    *,
+    threshold: float = 2.0,
+    by: str = "estimated",
+    tolerance: float = 0.001,
+) -> OrderedDict[str, float]:
+    """All scores of what a follower reported of one performance.
+
+    Parameters
+    ----------
+    reference : (notes, 3)
+        Onset in the performance and in the score, in seconds, and MIDI number.
+    estimate : (reports, 4)
+        Estimated onset in the performance, time of detection and onset in the score, in seconds, and MIDI number: the
+        columns of MIREX, which are in milliseconds there.
+    threshold : float, seconds
+        Largest distance of a correctly aligned note.
+    by : {"estimated", "detected"}
+        Whether the estimated onset or the time of detection is to be so near.
+    tolerance : float, seconds
+        By how much positions in the score may differ.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        By the names of the metrics; NaN for what is measured of aligned notes where there are none.
+
+    Raises
+    ------
+    AnnotationError
+        For arrays of another shape and times that are negative or not finite.
+    MetricError
+        For parameters that cannot be.
+
+    References
+    ----------
+    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
+
+    Examples
+    --------
+    >>> found = evaluate([[0.0, 0.0, 60], [1.0, 0.5, 62]], [[0.25, 0.5, 0.0, 60]])
+    >>> found["overall_precision"], found["missed"], found["mean_offset"], found["mean_latency"]
+    (0.5, 0.5, 0.5, 0.25)
+    """
+    own, heard = _rows(reference, _REFERENCE, "reference"), _rows(estimate, _ESTIMATE, "estimate")
+    rules = TASK.convention()
+    given = f"@{float(threshold)!r}(by={by},tolerance={float(tolerance)!r})"
+    measures = rules.select([f"{metric.name}{given}" for metric in rules.metrics])
+    only = np.zeros(1, dtype=np.int64)
+    scores = score(own, heard, only, only, measures)
+    for message in scores.refused.values():
+        raise InvalidAnnotationError(message)
+    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.score[0].tolist(), strict=True))
+
+
+def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
+    table = np.asarray(values, dtype=np.float64)
+    if table.size == 0:
+        table = table.reshape(0, len(names))
+    if table.ndim != 2 or table.shape[1] != len(names):
+        raise InvalidAnnotationError(
+            f"{side}: needs the columns {', '.join(names)}, not an array of shape {table.shape}"
+        )
+    annotation = Annotation("following", {name: table[:, place] for place, name in enumerate(names)})
+    return usable(annotation, clean(to_ragged([annotation])), side)

@@ -1,0 +1,430 @@
+"""Kernels of the segment metrics: intervals sampled at frames, contingency tables, boundaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information, tabulate
+from ...kernels.intervals import NOTHING, Runs, paint, single_frames_before
+from ...kernels.matching import nearest
+from ...kernels.ragged_ops import medians, sum_by
+from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..events import MATCHINGS
+
+GAP, BEFORE, AFTER = "none", "__t_min", "__t_max"
+"""Labels of frames that no interval covers, and of what is put before and after the intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledSpans:
+    """Labelled intervals of many pairs.
+
+    Parameters
+    ----------
+    start, end : float64 (intervals,), seconds
+    code : int64 (intervals,)
+        Labels as numbers, in the order of the labels within each pair.
+    counts : int64 (pairs,)
+    """
+
+    start: Float
+    end: Float
+    code: Int
+    counts: Int
+
+    def latest(self) -> Float:
+        """The latest end of each pair, 0 for a pair without intervals: float64 (pairs,), seconds."""
+        return extreme(np.maximum, self.end, self.counts, 0.0)
+
+
+def extreme(ufunc: np.ufunc, values: Float | Int, counts: Int, empty: float) -> Float:
+    """The smallest or largest value of each row, `empty` for a row without values."""
+    result = np.full(len(counts), empty)
+    filled = counts > 0
+    if len(values):
+        result[filled] = ufunc.reduceat(values, offsets_of(counts)[:-1][filled])
+    return result
+
+
+@dataclass(frozen=True, slots=True)
+class Codes:
+    """Numbers for labels whatever their case; `NOTHING` is that of frames without a label.
+
+    Parameters
+    ----------
+    of_label : int64 (labels + 1,)
+        The number of each label of a vocabulary; the last element is that of no label at all.
+    before, after : int
+    """
+
+    of_label: Int
+    before: int
+    after: int
+
+
+def encode(labels: tuple[str, ...]) -> Codes:
+    """Number the labels of one side in their order, as mir_eval compares them: without regard to case.
+
+    A gap is labelled ``none``, so an interval with such a label is of the same class as the gaps.
+    """
+    lowered = [label.lower() for label in (*labels, "")]
+    others = sorted({*lowered, BEFORE, AFTER} - {GAP})
+    number = {GAP: NOTHING, **{label: place for place, label in enumerate(others, NOTHING + 1)}}
+    return Codes(np.array([number[label] for label in lowered], dtype=np.int64), number[BEFORE], number[AFTER])
+
+
+def take(rows: Ragged, chosen: Int, of_label: Int) -> LabelledSpans:
+    """The intervals of the chosen rows as they are, one row a pair."""
+    counts = rows.counts[0][chosen]
+    source = ranges(rows.offsets[chosen], counts)
+    start, end = rows.columns["start"][source], rows.columns["end"][source]
+    return LabelledSpans(start, end, of_label[rows.columns["label"][source]], counts)
+
+
+def fit_reference(given: LabelledSpans, codes: Codes) -> LabelledSpans:
+    """The references, with an interval from 0 put before those that start later."""
+    lead = extreme(np.minimum, given.start, given.counts, 0.0)
+    every, none = np.ones(len(given.start), dtype=np.bool_), np.zeros(len(lead))
+    return _extend(given, every, codes, np.maximum(lead, 0.0), none, none)
+
+
+def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSpans:
+    """The estimates cut and filled up to span the time from 0 to the end of their reference.
+
+    An interval that starts after that end is left out, and so are all that are written after it; one that starts just
+    there is left out by itself. An estimate without intervals becomes a single one.
+
+    Parameters
+    ----------
+    given : LabelledSpans
+    codes : Codes
+    limit : float64 (pairs,), seconds
+        The reference's end, above 0.
+    """
+    owner = rows_of(given.counts)
+    item = np.arange(len(owner))
+    late = given.start > limit[owner]
+    stop = extreme(np.minimum, np.where(late, item, len(item)), given.counts, len(item))
+    kept = (item < stop[owner]) & (given.start < limit[owner])
+    cut = LabelledSpans(given.start, np.minimum(given.end, limit[owner]), given.code, given.counts)
+    remaining = np.bincount(owner[kept], minlength=len(limit))
+    lead = np.minimum(extreme(np.minimum, given.start, given.counts, np.inf), limit)
+    lead = np.where((remaining == 0) & (lead <= 0), limit, np.maximum(lead, 0.0))
+    last = np.maximum(extreme(np.maximum, np.where(kept, cut.end, 0.0), given.counts, 0.0), lead)
+    return _extend(cut, kept, codes, lead, last, np.where(last < limit, limit, 0.0))
+
+
+def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: Float, end: Float) -> LabelledSpans:
+    """The kept intervals, one from 0 to `lead` put before and one from `last` to `end` after, where above 0."""
+    owner = rows_of(given.counts)[kept]
+    before, after = lead > 0, end > 0
+    counts = np.bincount(owner, minlength=len(lead)).astype(np.int64)
+    total = counts + before + after
+    offsets = offsets_of(total)
+    size = int(offsets[-1])
+    start, stop, code = np.zeros(size), np.empty(size), np.empty(size, dtype=np.int64)
+    place = ranges(offsets[:-1] + before, counts)
+    start[place], stop[place], code[place] = given.start[kept], given.end[kept], given.code[kept]
+    front, back = offsets[:-1][before], offsets[1:][after] - 1
+    stop[front], code[front] = lead[before], codes.before
+    start[back], stop[back], code[back] = last[after], end[after], codes.after
+    return LabelledSpans(start, stop, code, total)
+
+
+def count_misfits(references: LabelledSpans, estimates: LabelledSpans, limit: Float) -> Int:
+    """How many ends have to be mended: late starts, and estimates that end before or after their limit, int64 (pairs,).
+
+    An estimate without intervals has none.
+    """
+    late = [extreme(np.minimum, side.start, side.counts, 0.0) > 0 for side in (references, estimates)]
+    other_end = (estimates.latest() != limit) & (estimates.counts > 0)
+    misfits: Int = late[0].astype(np.int64) + late[1] + other_end
+    return misfits
+
+
+MOST_FRAMES = 1 << 24
+"""The number up to which single precision counts without gaps."""
+
+
+def too_long(end: Float, frame_size: float) -> Bool:
+    """Pairs that would take more frames than there are numbers for them."""
+    return ~(end / frame_size < MOST_FRAMES + 1)
+
+
+def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
+    """The labels at frames, as mir_eval takes them.
+
+    Frame k is at ``k * frame_size``, in single precision. There are as many as whole ones fit before the end. An
+    interval holds the frames from its start to its end, both included, and a later interval takes over from an
+    earlier one.
+
+    Parameters
+    ----------
+    spans : LabelledSpans
+    end : float64 (pairs,), seconds
+        The end of the last frame.
+    frame_size : float, seconds
+
+    Returns
+    -------
+    Runs
+    """
+    frames = np.floor(end / frame_size).astype(np.int64)
+    limit = np.repeat(end, spans.counts)
+    first = single_frames_before(np.minimum(spans.start, limit), frame_size, including=False)
+    stop = single_frames_before(np.minimum(spans.end, limit), frame_size, including=True)
+    return paint(first, stop, spans.code, spans.counts, frames)
+
+
+def tabulate_sides(
+    references: LabelledSpans, estimates: LabelledSpans, end: Float, frame_size: float
+) -> ContingencyTables:
+    """The contingency tables of pairs whose sides end together."""
+    return tabulate(sample(references, end, frame_size), sample(estimates, end, frame_size))
+
+
+Scored = tuple[Float, Float]
+"""Scores and weights, float64 (pairs,) each."""
+
+DECIMALS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Boundaries:
+    """The boundaries of many pairs: distinct times, flat and ascending within a pair, in seconds."""
+
+    time: Float
+    counts: Int
+
+    def trim(self) -> Boundaries:
+        """Without the first and the last of each pair."""
+        counts = np.maximum(self.counts - 2, 0)
+        return Boundaries(self.time[ranges(offsets_of(self.counts)[:-1] + 1, counts)], counts)
+
+
+def find_boundaries(spans: LabelledSpans, decimals: int | None = DECIMALS) -> Boundaries:
+    """The distinct times at which intervals start or end, rounded first unless `decimals` is None."""
+    time = np.column_stack([spans.start, spans.end]).ravel()
+    if decimals is not None:
+        time = np.round(time, decimals)
+    pair = rows_of(2 * spans.counts)
+    fresh = np.ones(len(time), dtype=np.bool_)
+    if ((time[1:] < time[:-1]) & (pair[1:] == pair[:-1])).any():
+        time = time[np.lexsort((time, pair))]
+    fresh[1:] = (time[1:] != time[:-1]) | (pair[1:] != pair[:-1])
+    return Boundaries(time[fresh], np.bincount(pair[fresh], minlength=len(spans.counts)).astype(np.int64))
+
+
+def f_measure(precision: Float, recall: Float, beta: float) -> Float:
+    """The weighted harmonic mean, 0 where both are 0 and NaN where one is."""
+    product = (1 + beta**2) * precision * recall
+    whole = beta**2 * precision + recall
+    both = (precision == 0) & (recall == 0)
+    return np.divide(product, whole, out=np.where(both, 0.0, np.nan), where=(whole != 0) & ~both)
+
+
+def f_weight(precision_weight: Float, recall_weight: Float, beta: float) -> Float:
+    """The denominator of an F-measure whose precision and recall have the same numerator."""
+    return (beta**2 * recall_weight + precision_weight) / (1 + beta**2)
+
+
+def detect(
+    references: Boundaries, estimates: Boundaries, window: float, beta: float, matching: str
+) -> tuple[Scored, Scored, Scored]:
+    """Precision, recall and F-measure of boundaries, with their weights."""
+    hits = MATCHINGS[matching](references.time, references.counts, estimates.time, estimates.counts, window).counts
+    found, wanted = estimates.counts.astype(np.float64), references.counts.astype(np.float64)
+    both = (found > 0) & (wanted > 0)
+    precision = np.divide(hits, found, out=np.zeros(len(hits)), where=both)
+    recall = np.divide(hits, wanted, out=np.zeros(len(hits)), where=both)
+    f = f_measure(precision, recall, beta)
+    return (precision, found), (recall, wanted), (f, f_weight(found, wanted, beta))
+
+
+def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple[Scored, Scored]:
+    """Median distances of the boundaries of each side to the nearest of the other, with their weights."""
+    sides = []
+    for one, other in ((references, estimates), (estimates, references)):
+        answered = np.where(other.counts > 0, one.counts, 0)
+        time = one.time[np.repeat(other.counts > 0, one.counts)]
+        distance = np.abs(time - other.time[nearest(other.time, other.counts, time, answered)])
+        sides.append((medians(distance, answered, median == "upper"), one.counts.astype(np.float64)))
+    return sides[0], sides[1]
+
+
+Three = tuple[Scored, Scored, Scored]
+
+
+def _ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
+    result: Float = np.divide(part, whole, out=np.full(len(part), otherwise), where=whole != 0)
+    return result
+
+
+class LabelAgreement:
+    """What the scores of all pairs have in common: sums over the tables, each computed once and when asked for.
+
+    Parameters
+    ----------
+    table : ContingencyTables
+        References in the rows, estimates in the columns.
+    hop : float64 (pairs,) or float, seconds
+        How long a frame is, for weights.
+    """
+
+    def __init__(self, table: ContingencyTables, hop: Float | float) -> None:
+        self.table = table
+        self.seconds: Float = table.frames * hop
+        self.hop = hop
+
+    def sum_classes(self, side: FrameLabels, values: Float) -> Float:
+        """Sums over the classes of one side of each pair."""
+        return sum_by(side.pair, values, len(self.table.frames))
+
+    @cached_property
+    def squares(self) -> tuple[Float, Float, Float]:
+        """Sums of squares of the cells, of the reference's classes and of the estimate's."""
+        table = self.table
+        reference, estimate = (self.sum_classes(side, side.frames**2) for side in (table.left, table.right))
+        return table.sum_cells(table.count**2), reference, estimate
+
+    @cached_property
+    def pairs(self) -> tuple[Float, Float, Float, Float]:
+        """Pairs of frames: of one class on both sides, on the reference's, on the estimate's, and all of them."""
+        frames = self.table.frames
+        both, reference, estimate = ((squares - frames) / 2 for squares in self.squares)
+        return both, reference, estimate, frames * (frames - 1) / 2
+
+    @cached_property
+    def single(self) -> Bool:
+        """Pairs with at most one class on each side, and the same number on both."""
+        counts = self.table.left.counts, self.table.right.counts
+        single: Bool = (counts[0] == counts[1]) & (counts[0] <= 1)
+        return single
+
+    @cached_property
+    def distinct(self) -> Bool:
+        """Pairs with as many classes as frames on both sides."""
+        frames = self.table.frames
+        distinct: Bool = (self.table.left.counts == frames) & (self.table.right.counts == frames)
+        return distinct
+
+    @cached_property
+    def information(self) -> Float:
+        """Mutual information, nats."""
+        table = self.table
+        rows, columns = table.left.frames[table.row], table.right.frames[table.column]
+        # Grouped so that a side with one class gives exactly 0, and not what rounding leaves of it.
+        frames = np.log(table.frames[table.pair])
+        gain = (np.log(table.count) - np.log(rows)) + (frames - np.log(columns))
+        return np.maximum(_ratio(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
+
+    @cached_property
+    def entropies(self) -> tuple[Float, Float]:
+        """Entropy of the reference's classes and of the estimate's, nats."""
+        return self._entropy(self.table.left), self._entropy(self.table.right)
+
+    def _entropy(self, side: FrameLabels) -> Float:
+        frames = self.table.frames
+        surprise = np.log(frames[side.pair]) - np.log(side.frames)
+        return _ratio(self.sum_classes(side, side.frames * surprise), frames, 0.0)
+
+    @cached_property
+    def conditional(self) -> tuple[Float, Float]:
+        """Entropy of the reference's classes given the estimate's, and the other way round, bits."""
+        table = self.table
+        rows, columns = table.left.frames[table.row], table.right.frames[table.column]
+        cells = np.log2(table.count)
+        given = (table.sum_cells(table.count * (np.log2(of) - cells)) for of in (columns, rows))
+        under, over = (_ratio(bits, table.frames, 0.0) for bits in given)
+        return under, over
+
+    @cached_property
+    def expected(self) -> Float:
+        """Mutual information expected by chance, nats."""
+        return expected_mutual_information(self.table)
+
+
+def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
+    """Precision, recall and F-measure of pairs of frames of one class; `undefined` where a side has no such pair."""
+    both, reference, estimate, _ = agreement.pairs
+    precision, recall = _ratio(both, estimate, undefined), _ratio(both, reference, undefined)
+    f = f_measure(precision, recall, beta)
+    return (precision, estimate), (recall, reference), (f, f_weight(estimate, reference, beta))
+
+
+def rand(agreement: LabelAgreement) -> Scored:
+    """The share of pairs of frames on which both sides agree whether they are of one class."""
+    both, _, _, every = agreement.pairs
+    frames = agreement.table.frames
+    cells, reference, estimate = agreement.squares
+    neither = (frames**2 - reference - estimate + cells) / 2
+    return _ratio(both + neither, every), np.maximum(every, 0.0)
+
+
+def adjusted_rand(agreement: LabelAgreement) -> Scored:
+    """The Rand index with what chance gives taken off."""
+    both, reference, estimate, every = agreement.pairs
+    chance = _ratio(reference * estimate, every, 0.0)
+    reach = (reference + estimate) / 2 - chance
+    trivial = agreement.single | agreement.distinct
+    score = _ratio(both - chance, np.where(trivial, 0.0, reach))
+    return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
+
+
+def information(agreement: LabelAgreement) -> Scored:
+    """Mutual information, nats."""
+    return agreement.information, agreement.seconds
+
+
+def adjusted_information(agreement: LabelAgreement) -> Scored:
+    """Mutual information with what chance gives taken off, over the most it can be."""
+    reach = np.maximum(*agreement.entropies) - agreement.expected
+    trivial = agreement.single | agreement.distinct
+    score = _ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
+    weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
+    return np.where(trivial, 1.0, score), weight
+
+
+def normalized_information(agreement: LabelAgreement) -> Scored:
+    """Mutual information over the geometric mean of both entropies."""
+    whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
+    score = agreement.information / np.maximum(whole, 1e-10)
+    return np.where(agreement.single, 1.0, score), whole * agreement.seconds
+
+
+def conditional_entropy(
+    agreement: LabelAgreement,
+    beta: float,
+    marginal: bool,
+    single_label: float,
+    labels: tuple[Float, Float] | None = None,
+) -> Three:
+    """Over-, under-segmentation and their F-measure: 1 - conditional entropy over what it can be at most.
+
+    Parameters
+    ----------
+    agreement : LabelAgreement
+    beta : float
+    marginal : bool
+        Whether the most it can be is the entropy of the classes, or that of as many equally frequent ones.
+    single_label : float
+        The score where that is 0.
+    labels : two float64 (pairs,) or None
+        The number of labels on both sides; None: those that some frame carries.
+    """
+    if marginal:
+        most = [entropy / np.log(2) for entropy in agreement.entropies]
+    else:
+        sides = (agreement.table.left, agreement.table.right)
+        counts = [side.counts.astype(np.float64) for side in sides] if labels is None else list(labels)
+        most = [np.log2(np.maximum(count, 1.0)) for count in counts]
+    under, over = (
+        np.where(bits > 0, np.maximum(1 - _ratio(given, bits, 0.0), 0.0), single_label)
+        for given, bits in zip(agreement.conditional, most, strict=True)
+    )
+    weights = [bits * agreement.seconds for bits in most]
+    f = f_measure(over, under, beta)
+    return (over, weights[1]), (under, weights[0]), (f, f_weight(weights[1], weights[0], beta))

@@ -1,0 +1,499 @@
+"""Kernels of source separation: recordings read piece by piece, decompositions, ratios, and pairs of sources."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ...annotations.audio import HeldSignal, Signal
+from ...kernels.signals import Bank, DelaySpan, Filters, correlate
+from ...ragged import Float, Int, Ragged
+from ..util import Array
+
+_BLOCK = 2**16
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """Some sources with equally many channels, one after the other, in a stretch of time.
+
+    Parameters
+    ----------
+    signals : tuple of Signal
+    channels, frames : int
+        Channels of each source, and samples of the stretch; a signal that ends early is followed by silence.
+    start : int
+        First sample of the stretch.
+
+    Examples
+    --------
+    >>> recording = from_arrays(np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]))
+    >>> recording.window(1, 3).read(0, 2).tolist()
+    [[2.0, 3.0], [5.0, 6.0]]
+    """
+
+    signals: tuple[Signal, ...]
+    channels: int
+    frames: int
+    start: int = 0
+
+    def __len__(self) -> int:
+        return len(self.signals)
+
+    def read(self, start: int, stop: int) -> Float:
+        """Samples of all rows, a row being a channel of a source: float64 (rows, stop - start)."""
+        found = np.zeros((len(self.signals), self.channels, stop - start))
+        for rows, signal in zip(found, self.signals, strict=True):
+            first, last = self.start + start, min(self.start + stop, signal.frames)
+            if first < last:
+                rows[:, : last - first] = signal.read(first, last)
+        return found.reshape(len(self.signals) * self.channels, stop - start)
+
+    def rows(self, source: int) -> slice:
+        """The rows of a source."""
+        return slice(source * self.channels, (source + 1) * self.channels)
+
+    def window(self, start: int, stop: int) -> Recording:
+        """A stretch of it."""
+        return replace(self, start=self.start + start, frames=stop - start)
+
+    def take(self, sources: Sequence[int]) -> Recording:
+        """Some of the sources, in the given order."""
+        return replace(self, signals=tuple(self.signals[source] for source in sources))
+
+    def silent(self) -> list[int]:
+        """The sources of which no sample differs from 0, the channels added up, as in mir_eval."""
+        waiting = list(range(len(self.signals)))
+        for start in range(0, self.frames, _BLOCK):
+            if not waiting:
+                break
+            heard = self.take(waiting).read(start, min(start + _BLOCK, self.frames))
+            sums = heard.reshape(len(waiting), self.channels, heard.shape[1]).sum(axis=1)
+            waiting = [source for source, still in zip(waiting, (sums == 0).all(axis=1), strict=True) if still]
+        return waiting
+
+
+def from_arrays(sources: Array) -> Recording:
+    """Sources in memory: (sources, samples) or (sources, samples, channels)."""
+    stacked = np.atleast_3d(sources)
+    # Samples of a channel lie together, and are numbers of one kind.
+    channels = np.ascontiguousarray(stacked.transpose(0, 2, 1), dtype=np.float64)
+    return Recording(tuple(HeldSignal(one, 1.0) for one in channels), stacked.shape[2], stacked.shape[1])
+
+
+def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
+    """The sources of a row of signals, as long as the first unless told, with its number of channels."""
+    first, last = rows.offsets[row : row + 2]
+    signals = tuple(rows.columns["signal"][first:last].tolist())
+    if not signals:
+        return Recording((), 1, 0)
+    return Recording(signals, signals[0].channels, signals[0].frames if frames is None else frames)
+
+
+FILTERS_LENGTH = 512
+"""Taps of the filters that count as spatial distortion, in mir_eval and in the toolboxes before it."""
+
+Meeting = tuple[int, int]
+"""An estimated source and a reference source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Energies:
+    """Energies of the parts of estimated sources e, each against a reference source s.
+
+    p is the projection of e onto the delays of s (of all its channels), q that onto the delays of all sources. All are
+    summed in time from the parts themselves: differences of energies would be lost in rounding from 60 dB on.
+
+    Parameters
+    ----------
+    source, filtered, joint : float64 (meetings,)
+        Of s, p and q.
+    image_error, spatial, residual, interference, artifacts : float64 (meetings,)
+        Of e - s, p - s, e - p, q - p and e - q.
+    """
+
+    source: Float
+    filtered: Float
+    joint: Float
+    image_error: Float
+    spatial: Float
+    residual: Float
+    interference: Float
+    artifacts: Float
+
+
+class ReferenceSources:
+    """Reference sources, ready to be met by the estimates of any number of systems.
+
+    Parameters
+    ----------
+    recording : Recording
+    lags : int
+        Taps of the filters.
+
+    Attributes
+    ----------
+    finite : bool
+        Whether there are numbers to work with: no sample is infinite or NaN, or so large that its square is.
+    """
+
+    def __init__(self, recording: Recording, lags: int) -> None:
+        self.recording, self.lags = recording, lags
+        self._correlations = correlate(recording.read, recording.read, recording.frames, lags)
+        self.finite = bool(np.isfinite(self._correlations).all())
+        self._own: dict[int, DelaySpan] = {}
+
+    @cached_property
+    def joint(self) -> DelaySpan:
+        """The space of all sources' delays."""
+        return self._span(slice(None))
+
+    def own(self, source: int) -> DelaySpan:
+        """The space of one source's delays."""
+        if len(self.recording) == 1:
+            return self.joint
+        if source not in self._own:
+            self._own[source] = self._span(self.recording.rows(source))
+        return self._own[source]
+
+    def _span(self, rows: slice) -> DelaySpan:
+        return DelaySpan(self._correlations[rows, rows])
+
+
+class Projections:
+    """The filters that project estimates onto references.
+
+    Parameters
+    ----------
+    references : ReferenceSources
+    estimates : Recording
+        With as many channels and samples.
+    meetings : sequence of (int, int)
+        Which estimated source is projected onto which reference source; onto all of them each is projected anyway.
+    """
+
+    def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
+        heard = references.recording
+        found = correlate(heard.read, estimates.read, heard.frames, references.lags)
+        self.meetings = tuple(meetings)
+        self.finite = bool(np.isfinite(found).all())
+        self._filters: Filters | None = None
+        if not self.finite:
+            return
+        self._all = references.joint.filters(found)
+        self._alone = [
+            references.own(source).filters(found[heard.rows(source), estimates.rows(estimate)])
+            for estimate, source in self.meetings
+        ]
+
+    def energies(self, references: Recording, estimates: Recording) -> Energies:
+        """The energies of the parts, in the whole recording or a stretch of it that is taken for a whole."""
+        if self._filters is None or self._filters.blocks.frames != references.frames:
+            self._filters = Filters(references.frames, self._banks(references, estimates))
+        sums = np.zeros((len(Energies.__dataclass_fields__), len(self.meetings)))
+        several = len(references) > 1
+        groups = self._groups(len(estimates), several)
+        for start, stop, outputs in self._filters.run(references.read, [group for group, _ in groups]):
+            inside = min(stop, references.frames)
+            true, heard = (
+                np.pad(side.read(start, inside), ((0, 0), (0, stop - inside))) for side in (references, estimates)
+            )
+            for (_, members), found in zip(groups, outputs, strict=True):
+                for place, meeting in enumerate(members):
+                    estimate, source = self.meetings[meeting]
+                    own = found[place + several]
+                    one = true[references.rows(source)], heard[estimates.rows(estimate)], own, found[0]
+                    sums[:, meeting] += _energies(*one)
+        return Energies(*sums)
+
+    def _banks(self, references: Recording, estimates: Recording) -> list[Bank]:
+        """Those of the projections onto single sources, then those onto all sources."""
+        banks: list[Bank] = [
+            (references.rows(source), taps) for (_, source), taps in zip(self.meetings, self._alone, strict=True)
+        ]
+        if len(references) > 1:
+            banks += [(slice(None), self._all[estimates.rows(estimate)]) for estimate in range(len(estimates))]
+        return banks
+
+    def _groups(self, estimates: int, several: bool) -> list[tuple[list[int], list[int]]]:
+        """For each estimated source its banks, that of all sources first (the only source is all), and its meetings."""
+        groups = []
+        for estimate in range(estimates):
+            own = [number for number, (one, _) in enumerate(self.meetings) if one == estimate]
+            if own:
+                groups.append(([len(self.meetings) + estimate, *own] if several else own, own))
+        return groups
+
+
+def _energies(source: Float, heard: Float, own: Float, joint: Float) -> list[float]:
+    """Energies in the order of the fields of `Energies`."""
+    parts = (source, own, joint, heard - source, own - source, heard - own, joint - own, heard - joint)
+    return [float(np.einsum("ij,ij->", part, part)) for part in parts]
+
+
+NAMES = ("sdr", "sir", "sar", "image_sdr", "image_isr")
+"""The rows of a table of ratios; images have the same interference and artifacts as sources."""
+
+_FEW = 7
+"""So many sources have few enough orders to try them all, as mir_eval does."""
+
+
+def decibels(over: Float, under: Float) -> Float:
+    """Ratios of energies in dB: infinite where nothing is left below, minus infinity where nothing is above.
+
+    Examples
+    --------
+    >>> decibels(np.array([10.0, 1.0, 0.0]), np.array([1.0, 0.0, 1.0])).tolist()
+    [10.0, inf, -inf]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio: Float = 10 * np.log10(over / under)
+    return np.where(under == 0, np.inf, ratio)
+
+
+def to_ratios(energies: Energies) -> Float:
+    """The ratios that `NAMES` lists: float64 (5, meetings), dB."""
+    return np.array(
+        [
+            decibels(energies.filtered, energies.residual),
+            decibels(energies.filtered, energies.interference),
+            decibels(energies.joint, energies.artifacts),
+            decibels(energies.source, energies.image_error),
+            decibels(energies.source, energies.spatial),
+        ]
+    )
+
+
+def best_order(scores: Float) -> Int:
+    """Which estimated source goes to each reference source, for the largest mean of scores.
+
+    Parameters
+    ----------
+    scores : float64 (sources, sources)
+        Of each estimated source (rows) against each reference source (columns).
+
+    Returns
+    -------
+    int64 (sources,)
+        The first of the best orders where several are, up to 7 sources; the given order where none can be told.
+
+    Examples
+    --------
+    >>> best_order(np.array([[1.0, 9.0], [8.0, 2.0]])).tolist()
+    [1, 0]
+    """
+    count = len(scores)
+    columns = np.arange(count)
+    if np.isnan(scores).any():
+        return columns
+    if count <= _FEW:
+        orders = np.array(list(itertools.permutations(range(count))), dtype=np.int64).reshape(-1, count)
+        with np.errstate(invalid="ignore"):
+            means = scores[orders, columns].mean(axis=1)
+        chosen: Int = orders[int(np.argmax(means))]
+        return chosen
+    from scipy.optimize import linear_sum_assignment
+
+    # Of two infinite scores neither is better; a number that outweighs all finite ones stands for both.
+    finite = scores[np.isfinite(scores)]
+    most = count * (1 + np.abs(finite).max(initial=0.0))
+    rows, places = linear_sum_assignment(np.clip(scores, -most, most), maximize=True)
+    order = np.empty(count, dtype=np.int64)
+    order[places] = rows
+    return order
+
+
+NOT_FINITE = "a sample is not a finite number"
+
+_SIR = NAMES.index("sir")
+
+
+def measure_whole(references: ReferenceSources, estimates: Recording, permutation: bool) -> tuple[Float, Int]:
+    """Ratios of whole recordings.
+
+    Parameters
+    ----------
+    references : ReferenceSources
+    estimates : Recording
+        As many sources, channels and samples as the references have.
+    permutation : bool
+        Whether the estimates are brought into the order with the largest mean SIR first.
+
+    Returns
+    -------
+    ratios : float64 (5, sources), dB
+        Rows as in `NAMES`; NaN throughout if a sample is not finite.
+    order : int64 (sources,)
+        The estimated source that was held against each reference source.
+    """
+    count = len(references.recording)
+    order = np.arange(count)
+    if not references.finite:
+        return np.full((len(NAMES), count), np.nan), order
+    meetings: list[Meeting] = (
+        [(estimate, source) for estimate in range(count) for source in range(count)]
+        if permutation
+        else [(source, source) for source in range(count)]
+    )
+    projections = Projections(references, estimates, meetings)
+    if not projections.finite:
+        return np.full((len(NAMES), count), np.nan), order
+    ratios = to_ratios(projections.energies(references.recording, estimates))
+    if not permutation:
+        return ratios, order
+    square = ratios.reshape(len(NAMES), count, count)
+    order = best_order(square[_SIR])
+    return square[:, order, np.arange(count)], order
+
+
+def measure_frames(
+    references: Recording, estimates: Recording, window: int, hop: int, permutation: bool, lags: int
+) -> tuple[Float, Float]:
+    """Ratios of stretches of time, each taken for a recording of its own, with filters of its own.
+
+    Parameters
+    ----------
+    references, estimates : Recording
+    window, hop : int
+        Samples of a stretch, and from one to the next. If there is less than two, the whole recording is one.
+    permutation : bool
+        Whether each stretch has its own order of the estimates.
+    lags : int
+        Taps of the filters.
+
+    Returns
+    -------
+    ratios : float64 (5, sources, stretches), dB
+        NaN in stretches in which a source is silent.
+    order : float64 (sources, stretches)
+    """
+    count = (references.frames - window + hop) // hop
+    if count < 2:
+        ratios, own = measure_whole(ReferenceSources(references, lags), estimates, permutation)
+        return ratios[:, :, None], own[:, None].astype(np.float64)
+    ratios = np.full((len(NAMES), len(references), count), np.nan)
+    order = np.full((len(references), count), np.nan)
+    for number in range(count):
+        sides = [side.window(number * hop, number * hop + window) for side in (references, estimates)]
+        if not sides[0].silent() and not sides[1].silent():
+            ratios[:, :, number], order[:, number] = measure_whole(
+                ReferenceSources(sides[0], lags), sides[1], permutation
+            )
+    return ratios, order
+
+
+def measure_frames_with_one_filter(references: ReferenceSources, estimates: Recording, window: int, hop: int) -> Float:
+    """Ratios of stretches of time with the filters of the whole recording, as in the fourth version of BSS Eval.
+
+    Parameters
+    ----------
+    references : ReferenceSources
+    estimates : Recording
+        In the order of the references.
+    window, hop : int
+        Samples of a stretch, and from one to the next.
+
+    Returns
+    -------
+    float64 (5, sources, stretches), dB
+        NaN in stretches in which a source is silent.
+
+    Raises
+    ------
+    FloatingPointError
+        If a sample is not finite.
+
+    ReferenceSources
+    ----------
+    F.-R. Stoeter, A. Liutkus and N. Ito, "The 2018 Signal Separation Evaluation Campaign", LVA/ICA 2018.
+    """
+    heard = references.recording
+    window = min(window, heard.frames)
+    count = (heard.frames - window + hop) // hop if window < heard.frames else 1
+    if not references.finite:
+        raise FloatingPointError(NOT_FINITE)
+    projections = Projections(references, estimates, [(source, source) for source in range(len(heard))])
+    if not projections.finite:
+        raise FloatingPointError(NOT_FINITE)
+    ratios = np.full((len(NAMES), len(heard), count), np.nan)
+    for number in range(count):
+        sides = [side.window(number * hop, number * hop + window) for side in (heard, estimates)]
+        if not sides[0].silent() and not sides[1].silent():
+            ratios[:, :, number] = to_ratios(projections.energies(sides[0], sides[1]))
+    return ratios
+
+
+_GAIN_BLOCK = 2**15
+
+
+def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool) -> Float:
+    """SI-SDR of each estimated source against each reference source.
+
+    Parameters
+    ----------
+    references, estimates : Recording
+        As many sources, channels and samples on both sides. All channels of a source have one gain.
+    zero_mean : bool
+        Whether each channel's mean is taken off first.
+
+    Returns
+    -------
+    float64 (estimated sources, reference sources), dB
+        NaN against a reference of which nothing is left without its mean.
+
+    Raises
+    ------
+    FloatingPointError
+        If a sample is not finite.
+
+    References
+    ----------
+    J. Le Roux, S. Wisdom, H. Erdogan and J. R. Hershey, "SDR - half-baked or well done?", ICASSP 2019.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.separation.kernel import from_arrays
+    >>> source, noise = np.array([1.0, 0.0, -1.0, 0.0]), np.array([0.0, 0.1, 0.0, -0.1])
+    >>> heard = from_arrays(np.array([0.5 * source + 0.5 * noise]))
+    >>> scale_invariant(from_arrays(source[None]), heard, zero_mean=False).round(9).tolist()
+    [[20.0]]
+    """
+    sides = references, estimates
+    means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
+    count = len(references)
+    energy, product = np.zeros(count), np.zeros((count, count))
+    for true, heard in _pieces(sides, means):
+        energy += np.einsum("sn,sn->s", true, true)
+        product += np.einsum("en,sn->es", heard, true)
+    if not (np.isfinite(energy).all() and np.isfinite(product).all()):
+        raise FloatingPointError(NOT_FINITE)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        gain = product / energy
+    error = np.zeros((count, count))
+    for true, heard in _pieces(sides, means):
+        for source in range(count):
+            rest = heard - gain[:, source, None] * true[source]
+            error[:, source] += np.einsum("en,en->e", rest, rest)
+    return decibels(gain**2 * energy, error)
+
+
+def _mean(side: Recording) -> Float:
+    total = np.zeros((len(side) * side.channels, 1))
+    for start in range(0, side.frames, _GAIN_BLOCK):
+        total += side.read(start, min(start + _GAIN_BLOCK, side.frames)).sum(axis=1, keepdims=True)
+    return (total / max(1, side.frames)).reshape(len(side), side.channels, 1)
+
+
+def _pieces(sides: tuple[Recording, Recording], means: list[Float]) -> Iterator[tuple[Float, Float]]:
+    """Both sides' samples, all channels of a source in one row."""
+    for start in range(0, sides[0].frames, _GAIN_BLOCK):
+        stop = min(start + _GAIN_BLOCK, sides[0].frames)
+        heard = [
+            (side.read(start, stop).reshape(len(side), side.channels, stop - start) - mean).reshape(len(side), -1)
+            for side, mean in zip(sides, means, strict=True)
+        ]
+        yield heard[0], heard[1]

@@ -1,0 +1,669 @@
+"""The separation metrics: their records, readings, cleaning, and the conventions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from ...annotations.audio import first_not_finite
+from ...errors import AnnotationError
+from ...ragged import Float, Int, Ragged, rows_of
+from ..base import (
+    Aggregate,
+    Cleaned,
+    Convention,
+    Flaw,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Sparse,
+    Task,
+    refuse_grid,
+)
+from .kernel import (
+    FILTERS_LENGTH,
+    NAMES,
+    NOT_FINITE,
+    Recording,
+    ReferenceSources,
+    best_order,
+    from_row,
+    measure_frames,
+    measure_frames_with_one_filter,
+    measure_whole,
+    scale_invariant,
+)
+from .mir_eval import MAX_SOURCES
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find the rows that cannot be scored; nothing is mended.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: column signal, and perhaps label.
+
+    Returns
+    -------
+    Cleaned
+        Flaws are sources without samples or with silence alone, sources that cannot be read, and more than 100 of them.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.audio import HeldSignal
+    >>> column = np.empty(1, dtype=object)
+    >>> column[0] = HeldSignal(np.zeros((1, 100)), 8000.0)
+    >>> clean(Ragged({"signal": column}, (np.array([1]),))).flaws[0].message
+    'source 0 is silent: all its samples are 0'
+    """
+    flaws: dict[int, Flaw] = {}
+    for row, (first, last) in enumerate(zip(rows.offsets[:-1].tolist(), rows.offsets[1:].tolist(), strict=True)):
+        if last - first > MAX_SOURCES:
+            flaws[row] = Flaw(MAX_SOURCES, f"{last - first} sources are more than the {MAX_SOURCES} that are scored")
+            continue
+        for item in range(first, last):
+            wrong = _trouble(rows, item)
+            if wrong:
+                flaws[row] = Flaw(item - first, f"{name_of(rows, item, first)} {wrong}")
+                break
+    sound = ~np.isin(rows_of(rows.counts[0]), list(flaws))
+    return Cleaned(rows.keep(sound) if flaws else rows, np.zeros(len(rows), dtype=np.int64), flaws)
+
+
+def name_of(rows: Ragged, item: int, first: int) -> str:
+    """What to call a source in a message: its name, or its place in its row."""
+    code = int(rows.columns["label"][item]) if "label" in rows.columns else -1
+    return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
+
+
+def _trouble(rows: Ragged, item: int) -> str:
+    """What is wrong with a source, empty if nothing is."""
+    signal = rows.columns["signal"][item]
+    try:
+        if signal.frames == 0:
+            return "has no samples"
+        if Recording((signal,), signal.channels, signal.frames).silent():
+            alone = "all its samples are 0" if signal.channels == 1 else "all samples are 0 when its channels are added"
+            return f"is silent: {alone}"
+    except (AnnotationError, OSError) as error:
+        return f"cannot be read: {error}"
+    return ""
+
+
+_HINT = "the option sources says which to compare"
+
+
+class CannotMeet(Exception):
+    """The sides of a pair cannot be compared; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Both sides of a pair, source by source.
+
+    Parameters
+    ----------
+    reference, estimate : Recording
+    names : tuple of str
+        Of the reference sources.
+    rate : float, Hz
+    refitted : int
+        Estimated sources that were cut or padded to the length of the references.
+    """
+
+    reference: Recording
+    estimate: Recording
+    names: tuple[str, ...]
+    rate: float
+    refitted: int
+
+
+def meet(references: Ragged, estimates: Ragged, rows: tuple[int, int], refit: bool) -> Sides:
+    """The sources of a pair of rows, matched by their names, or by their order where a side has no names.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+    rows : (int, int)
+        Row of each; neither is empty.
+    refit : bool
+        Whether an estimate of another length is cut or padded with silence, as museval does.
+
+    Returns
+    -------
+    Sides
+
+    Raises
+    ------
+    CannotMeet
+        If sources are missing or more than there should be, or sampling rates, channels or lengths differ.
+    """
+    names = _names(references, rows[0]), _names(estimates, rows[1])
+    order = _order_of_names(names, (int(references.counts[0][rows[0]]), int(estimates.counts[0][rows[1]])))
+    reference = from_row(references, rows[0])
+    rate = reference.signals[0].rate
+    refitted = 0
+    for side, table, row in (("reference", references, rows[0]), ("estimated", estimates, rows[1])):
+        first, last = table.offsets[row : row + 2].tolist()
+        for item in range(first, last):
+            signal = table.columns["signal"][item]
+            name = f"{side} {name_of(table, item, first)}"
+            _same(name, "is sampled at", signal.rate, "Hz", rate)
+            _same(name, "has", signal.channels, "channels", reference.channels)
+            if refit and side == "estimated":
+                refitted += signal.frames != reference.frames
+            else:
+                _same(name, "has", signal.frames, "samples", reference.frames)
+    estimate = from_row(estimates, rows[1], reference.frames).take(order)
+    plain = tuple(f"{number:02d}" for number in range(len(reference)))
+    return Sides(reference, estimate, plain if names[0] is None else names[0], rate, refitted)
+
+
+def _same(name: str, has: str, value: float, unit: str, expected: float) -> None:
+    if value != expected:
+        raise CannotMeet(f"{name} {has} {value:g} {unit}, the first reference source {expected:g}")
+
+
+def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
+    """The names of a row's sources; None if one has none."""
+    if "label" not in rows.columns:
+        return None
+    first, last = rows.offsets[row : row + 2]
+    codes = rows.columns["label"][first:last].tolist()
+    return None if min(codes, default=-1) < 0 else tuple(rows.labels[code] for code in codes)
+
+
+def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None], counts: tuple[int, int]) -> list[int]:
+    """The estimated source for each reference source."""
+    wanted, given = names
+    for side, own in (("reference", wanted), ("estimated", given)):
+        for name in own or ():
+            if own is not None and own.count(name) > 1:
+                raise CannotMeet(f"two {side} sources are called {name!r}")
+    if wanted is None or given is None:
+        if counts[0] != counts[1]:
+            raise CannotMeet(f"{counts[1]} estimated sources stand against {counts[0]} reference sources")
+        return list(range(counts[0]))
+    missing = [name for name in wanted if name not in given]
+    more = [name for name in given if name not in wanted]
+    if missing:
+        raise CannotMeet(
+            f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}; {_HINT}"
+        )
+    if more:
+        raise CannotMeet(
+            f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}; {_HINT}"
+        )
+    return [given.index(name) for name in wanted]
+
+
+_Key = tuple[object, ...]
+
+
+class Bench:
+    """A pair, and what was worked out of it so far; the references stay for the next pair that has the same."""
+
+    def __init__(self) -> None:
+        self.sides: Sides
+        self._row = -1
+        self._references: dict[int, ReferenceSources] = {}
+        self._done: dict[_Key, tuple[Float, Float]] = {}
+
+    def lay(self, sides: Sides, row: int) -> None:
+        """Take the next pair, whose reference is in this row."""
+        if row != self._row:
+            self._references.clear()
+        self.sides, self._row = sides, row
+        self._done.clear()
+
+    def references(self, lags: int) -> ReferenceSources:
+        """The references, made ready once."""
+        if lags not in self._references:
+            self._references.clear()  # of one length of filters at a time: they are large
+            self._references[lags] = ReferenceSources(self.sides.reference, lags)
+        return self._references[lags]
+
+    def once(self, key: _Key, compute: Callable[[], tuple[Float, Float]]) -> tuple[Float, Float]:
+        """Ratios and orders that were computed before, or now."""
+        if key not in self._done:
+            self._done[key] = compute()
+        return self._done[key]
+
+    def samples(self, measure: Measure) -> tuple[int, int]:
+        """Window and hop of a measure in samples; what is left of a sample is dropped, but for rounding."""
+        window, hop = (int(round(float(measure[name]) * self.sides.rate, 6)) for name in ("window", "hop"))
+        return max(1, window), max(1, hop)
+
+
+Reading = Callable[[Bench, Measure], Float]
+"""Values in dB along source, and perhaps frame."""
+Readings = Mapping[str, Reading]
+
+
+def _whole(bench: Bench, measure: Measure) -> tuple[Float, Float]:
+    lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
+
+    def compute() -> tuple[Float, Float]:
+        ratios, order = measure_whole(bench.references(lags), bench.sides.estimate, permutation)
+        if np.isnan(ratios).all():
+            raise FloatingPointError(NOT_FINITE)
+        return ratios, order.astype(np.float64)
+
+    return bench.once(("whole", lags, permutation), compute)
+
+
+def _frames(bench: Bench, measure: Measure) -> tuple[Float, Float]:
+    lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
+    window, hop = bench.samples(measure)
+    sides = bench.sides.reference, bench.sides.estimate
+    key = "frames", window, hop, lags, permutation
+    return bench.once(key, lambda: measure_frames(*sides, window, hop, permutation, lags))
+
+
+def _track_frames(bench: Bench, measure: Measure) -> Float:
+    """Frames as museval's: with the filters of the whole track, or with their own."""
+    lags = int(measure["filters_len"])
+    window, hop = bench.samples(measure)
+    sides = bench.sides.reference, bench.sides.estimate
+
+    def compute() -> tuple[Float, Float]:
+        if measure["filters"] == "track":
+            ratios = measure_frames_with_one_filter(bench.references(lags), sides[1], window, hop)
+        elif window < sides[0].frames:
+            # One frame of its own, where mir_eval would take the whole track instead.
+            frames = 1 + (sides[0].frames - window) // hop
+            single = [side.window(0, window) if frames == 1 else side for side in sides]
+            ratios, _ = measure_frames(single[0], single[1], window, hop, False, lags)
+        else:
+            ratios, _ = measure_frames(*sides, window, hop, False, lags)
+        return ratios, np.empty(0)
+
+    return bench.once(("museval", window, hop, lags, measure["filters"]), compute)[0]
+
+
+def _read_invariant(bench: Bench, measure: Measure) -> Float:
+    zero_mean, permutation = bool(measure["zero_mean"]), bool(measure["permutation"])
+
+    def compute() -> tuple[Float, Float]:
+        return scale_invariant(bench.sides.reference, bench.sides.estimate, zero_mean), np.empty(0)
+
+    table, _ = bench.once(("invariant", zero_mean), compute)
+    sources = np.arange(len(table))
+    order = best_order(table) if permutation else sources
+    found: Float = table[order, sources]
+    return found
+
+
+def median_over_frames(ratios: Float) -> Float:
+    """The median over the frames that have a ratio, of each source: float64 (sources,); NaN where none has.
+
+    Examples
+    --------
+    >>> median_over_frames(np.array([[1.0, np.nan, 3.0], [np.nan] * 3])).tolist()
+    [2.0, nan]
+    """
+    known = [row[~np.isnan(row)] for row in ratios]
+    with np.errstate(invalid="ignore"):  # between an infinite ratio and its opposite there is no middle
+        return np.array([np.median(row) if len(row) else np.nan for row in known])
+
+
+def _of_whole(row: int) -> Reading:
+    return lambda bench, measure: _whole(bench, measure)[0][row]
+
+
+def _of_frames(row: int) -> Reading:
+    return lambda bench, measure: _frames(bench, measure)[0][row]
+
+
+def _of_track_frames(row: int) -> Reading:
+    return lambda bench, measure: _track_frames(bench, measure)[row]
+
+
+def _of_median(row: int) -> Reading:
+    return lambda bench, measure: median_over_frames(_track_frames(bench, measure)[row])
+
+
+def _mir_eval_readings() -> Readings:
+    rows = {name: NAMES.index(name) for name in NAMES}
+    rows |= {"image_sir": rows["sir"], "image_sar": rows["sar"]}
+    found: dict[str, Reading] = {"si_sdr": _read_invariant, "source_si_sdr": _read_invariant}
+    for name, row in rows.items():
+        found |= {name: _of_whole(row), f"source_{name}": _of_whole(row), f"frame_{name}": _of_frames(row)}
+    found["source_permutation"] = lambda bench, measure: _whole(bench, measure)[1]
+    return MappingProxyType(found)
+
+
+def _museval_readings() -> Readings:
+    found: dict[str, Reading] = {"si_sdr": _read_invariant, "source_si_sdr": _read_invariant}
+    for name, own in (("sdr", "image_sdr"), ("isr", "image_isr"), ("sir", "sir"), ("sar", "sar")):
+        row = NAMES.index(own)
+        found |= {name: _of_median(row), f"source_{name}": _of_median(row), f"frame_{name}": _of_track_frames(row)}
+    return MappingProxyType(found)
+
+
+_READ_MIR_EVAL, _READ_MUSEVAL = _mir_eval_readings(), _museval_readings()
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs by mir_eval's rules.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column signal, and perhaps label: rows as :func:`mirflow.metrics.separation.metrics.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+        Of convention mir_eval.
+    grid : "union"
+        Samples are compared as they are; there is nothing to choose.
+
+    Returns
+    -------
+    Scores
+        In dB: means over the sources, with the number of sources that have a score as the weight. Pairs are refused
+        whose sources do not fit together or have samples that are not finite. Nothing can be said of empty sides: NaN.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.audio import HeldSignal
+    >>> from mirflow.metrics.base import get_task
+    >>> rng = np.random.default_rng(0)
+    >>> source, noise = rng.normal(size=(2, 1, 4000))
+    >>> columns = np.empty((2, 1), dtype=object)
+    >>> columns[:, 0] = [HeldSignal(source, 8000.0), HeldSignal(source + 0.1 * noise, 8000.0)]
+    >>> sides = [Ragged({"signal": column}, (np.array([1]),)) for column in columns]
+    >>> row = np.array([0])
+    >>> scores = score(*sides, row, row, get_task("separation").convention().select(["image_sdr", "si_sdr"]))
+    >>> scores.score.round(2).tolist(), scores.weight.tolist()
+    ([[19.92, 19.93]], [[1.0, 1.0]])
+    """
+    return _score(references, estimates, (reference_row, estimate_row), measures, grid, _READ_MIR_EVAL, refit=False)
+
+
+def score_museval(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs as museval has them: as `score`, but estimates are cut or padded to the references' length."""
+    return _score(references, estimates, (reference_row, estimate_row), measures, grid, _READ_MUSEVAL, refit=True)
+
+
+def _score(
+    references: Ragged,
+    estimates: Ragged,
+    rows: tuple[Int, Int],
+    measures: Sequence[Measure],
+    grid: Grid,
+    readings: Readings,
+    refit: bool,
+) -> Scores:
+    refuse_grid(grid, "separated sources")
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    extras = {measure.variable: _Extra(measure) for measure in measures if measure.metric.dims}
+    pairs = len(rows[0])
+    values, weights = np.full((pairs, len(scalars)), np.nan), np.zeros((pairs, len(scalars)))
+    refused: dict[int, str] = {}
+    repairs = np.zeros(pairs, dtype=np.int64)
+    weights += references.counts[0][rows[0]][:, None]
+    bench = Bench()
+    # In the order of the references: what is computed of a track's is kept for its next system.
+    for pair in np.argsort(rows[0], kind="stable").tolist():
+        own = int(rows[0][pair]), int(rows[1][pair])
+        if not references.counts[0][own[0]] or not estimates.counts[0][own[1]]:
+            continue
+        try:
+            sides = meet(references, estimates, own, refit)
+            bench.lay(sides, own[0])
+            for column, measure in enumerate(scalars):
+                found = readings[measure.metric.name](bench, measure)
+                values[pair, column], weights[pair, column] = _mean(found)
+            for extra in extras.values():
+                extra.add(pair, sides, readings[extra.measure.metric.name](bench, extra.measure))
+        except (CannotMeet, FloatingPointError, AnnotationError, OSError) as error:
+            where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
+            refused[pair] = where or str(error)
+            values[pair], weights[pair] = np.nan, references.counts[0][own[0]]
+            continue
+        repairs[pair] = sides.refitted
+    return Scores(values, weights, {name: one.to_sparse(refused) for name, one in extras.items()}, refused, repairs)
+
+
+def _where_not_finite(sides: Sides) -> str:
+    """The first source with a sample that is no number, with its file; empty if there is none."""
+    for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
+        for name, signal in zip(sides.names, recording.signals, strict=True):
+            wrong = first_not_finite(signal)
+            if wrong is not None:
+                file = getattr(signal, "name", "")  # a signal in memory has none
+                told = f" ({file})" if file else ""
+                place = f"sample {wrong} ({wrong / signal.rate:.3f} s)"
+                return f"{side} source {name!r}{told}: {place} is not a finite number"
+    return ""
+
+
+def _mean(values: Float) -> tuple[float, int]:
+    """The mean over the sources that have a score, and their number."""
+    known = values[~np.isnan(values)]
+    with np.errstate(invalid="ignore"):
+        return (float(known.mean()) if len(known) else np.nan), len(known)
+
+
+class _Extra:
+    """Values along source, and perhaps frame, of the pairs scored so far."""
+
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self._found: list[tuple[int, tuple[str, ...], Float]] = []
+
+    def add(self, pair: int, sides: Sides, values: Float) -> None:
+        """Keep what was found of a pair."""
+        self._found.append((pair, sides.names, values))
+
+    def to_sparse(self, refused: dict[int, str]) -> Sparse:
+        """What was found of all pairs that were scored."""
+        metric = self.measure.metric
+        orders = {own for _, own, _ in self._found}
+        # In the order that was asked for, where all pairs have the same sources.
+        names = orders.pop() if len(orders) == 1 else tuple(sorted({name for own in orders for name in own}))
+        frames = max((values.shape[1] for _, _, values in self._found if values.ndim > 1), default=0)
+        index, value = [np.empty((0, 1 + len(metric.dims)), dtype=np.int64)], [np.empty(0)]
+        for pair, own, values in sorted(self._found, key=lambda one: one[0]):
+            known = np.nonzero(~np.isnan(values))
+            if pair not in refused:
+                places = np.array([names.index(name) for name in own], dtype=np.int64)[known[0]]
+                index.append(np.column_stack([np.full(len(places), pair), places, *known[1:]]).astype(np.int64))
+                value.append(values[known])
+        coords = (names, tuple(f"{frame:06d}" for frame in range(frames)))[: len(metric.dims)]
+        attrs = {"long_name": metric.title, "units": metric.unit or "1"}
+        return Sparse(metric.dims, coords, np.concatenate(index), np.concatenate(value), attrs, np.nan)
+
+
+_VINCENT = "Vincent, Gribonval and Fevotte, Performance measurement in blind audio source separation, 2006"
+_IMAGES = "Vincent et al., The Signal Separation Evaluation Campaign (2007-2010), Signal Processing 92, 2012"
+_SISEC = "Stoeter, Liutkus and Ito, The 2018 Signal Separation Evaluation Campaign, LVA/ICA 2018"
+_LE_ROUX = "Le Roux, Wisdom, Erdogan and Hershey, SDR - half-baked or well done?, ICASSP 2019"
+
+_LENGTH = Parameter("filters_len", FILTERS_LENGTH, "samples", help="taps of the filters that are forgiven", least=1)
+_ZERO_MEAN = Parameter("zero_mean", False, help="take the mean of each channel off first")
+_ROUNDED = "rounding leaves some 250 dB or more in place of infinity"
+
+_TITLES = {
+    "sdr": ("SDR", "energy of the filtered source over that of everything else"),
+    "sir": ("SIR", "energy of the filtered source over that of the other sources"),
+    "sar": ("SAR", "energy of all filtered sources over that of what is none of them"),
+    "image_sdr": ("Image SDR", "energy of the source over that of everything else, its own distortion too"),
+    "image_isr": ("Image ISR", "energy of the source over that of its spatial (or filtering) distortion"),
+    "image_sir": ("Image SIR", "energy of the filtered source over that of the other sources"),
+    "image_sar": ("Image SAR", "energy of all filtered sources over that of what is none of them"),
+    "si_sdr": ("SI-SDR", "energy of the source, scaled to fit, over that of everything else"),
+}
+_KEYS = {
+    "sdr": "Sources{} - Source to Distortion",
+    "sir": "Sources{} - Source to Interference",
+    "sar": "Sources{} - Source to Artifact",
+    "image_sdr": "Images{} - Source to Distortion",
+    "image_isr": "Images{} - Image to Spatial",
+    "image_sir": "Images{} - Source to Interference",
+    "image_sar": "Images{} - Source to Artifact",
+}
+_EXACT = {"image_sdr", "si_sdr"}
+"""What compares samples with samples: nothing is left of a perfect estimate."""
+
+
+def _permutation(default: bool) -> Parameter:
+    text = "look for the order of the estimates with the best mean (of SIR; of SI-SDR for itself)"
+    return Parameter("permutation", default, help=text)
+
+
+def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
+    return (
+        Parameter("window", window, "s", help="length of a frame", above=0.0),
+        Parameter("hop", hop, "s", help="from one frame to the next", above=0.0),
+    )
+
+
+def _scalar(
+    name: str, shown: str, parameters: tuple[Parameter, ...], how: str, aggregate: Aggregate, literature: str
+) -> Metric:
+    title, summary = _TITLES[shown]
+    return Metric(
+        name,
+        title,
+        f"{summary}; {how}",
+        "number of sources with a score",
+        "sources",
+        range=(-math.inf, math.inf),
+        unit="dB",
+        pooling="micro",
+        standard_aggregate=aggregate,
+        perfect=math.inf,
+        perfect_exceptions="" if shown in _EXACT and aggregate == "mean" else _ROUNDED,
+        parameters=parameters,
+        literature=literature,
+    )
+
+
+def _extra(
+    name: str,
+    shown: str,
+    parameters: tuple[Parameter, ...],
+    dims: tuple[str, ...],
+    key: str,
+    literature: str,
+    aggregate: Aggregate = "mean",
+) -> Metric:
+    title, summary = _TITLES[shown]
+    return Metric(
+        name,
+        f"{title} by {' and '.join(dims)}",
+        f"{summary}; of each {' and '.join(dims)}",
+        "none",
+        "sources",
+        key=key,
+        range=(-math.inf, math.inf),
+        unit="dB",
+        pooling="none",
+        standard_aggregate=aggregate,
+        perfect=math.inf,
+        perfect_exceptions=_ROUNDED,
+        parameters=parameters,
+        dims=dims,
+        default=False,
+        literature=literature,
+    )
+
+
+def _mir_eval_metrics() -> tuple[Metric, ...]:
+    whole, spans = (_LENGTH, _permutation(True)), (*_spans(30.0, 15.0), _LENGTH, _permutation(False))
+    literature = {name: _IMAGES if name.startswith("image") else _VINCENT for name in _KEYS}
+    scalars = [_scalar(name, name, whole, "mean over the sources", "mean", literature[name]) for name in _KEYS]
+    by_source = [
+        _extra(f"source_{name}", name, whole, ("source",), key.format(""), literature[name])
+        for name, key in _KEYS.items()
+    ]
+    by_frame = [
+        _extra(f"frame_{name}", name, spans, ("source", "frame"), key.format(" Frames"), literature[name])
+        for name, key in _KEYS.items()
+    ]
+    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, _order(whole))
+
+
+def _order(parameters: tuple[Parameter, ...]) -> Metric:
+    return Metric(
+        "source_permutation",
+        "Order of the estimates",
+        "which estimated source, counted from 0, was held against each reference source",
+        "none",
+        "sources",
+        key="Sources - Source permutation",
+        range=(0.0, math.inf),
+        orientation="none",
+        pooling="none",
+        perfect=None,
+        parameters=parameters,
+        dims=("source",),
+        default=False,
+        literature=_VINCENT,
+        nominal=True,
+    )
+
+
+def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
+    parameters = (_ZERO_MEAN, _permutation(permutation))
+    return (
+        _scalar("si_sdr", "si_sdr", parameters, "mean over the sources", "mean", _LE_ROUX),
+        _extra("source_si_sdr", "si_sdr", parameters, ("source",), "", _LE_ROUX),
+    )
+
+
+def _museval_metrics() -> tuple[Metric, ...]:
+    origin = Parameter(
+        "filters",
+        "track",
+        choices=("track", "frame"),
+        help="filters of the whole track (BSS Eval v4) or of each frame (v3)",
+    )
+    parameters = (*_spans(1.0, 1.0), _LENGTH, origin)
+    shown = {"sdr": "image_sdr", "isr": "image_isr", "sir": "image_sir", "sar": "image_sar"}
+    how = "median over frames, then mean over the sources"
+    scalars = [_scalar(name, own, parameters, how, "median", _SISEC) for name, own in shown.items()]
+    by_source = [
+        _extra(f"source_{name}", own, parameters, ("source",), "", _SISEC, "median") for name, own in shown.items()
+    ]
+    by_frame = [
+        _extra(f"frame_{name}", own, parameters, ("source", "frame"), "", _SISEC, "median")
+        for name, own in shown.items()
+    ]
+    return (*scalars, *_invariant_metrics(False), *by_source, *by_frame)
+
+
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score)
+MUSEVAL = Convention(
+    "museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), clean, score_museval
+)
+
+TASK = Task(
+    "separation",
+    "Source separation",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, MUSEVAL)}),
+    ("sdr", "image_sdr", "si_sdr"),
+)

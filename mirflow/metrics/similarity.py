@@ -1,0 +1,700 @@
+"""Graded similarity (AMS, SMS): functions for one query, and the batched conventions in `TASK`."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+import numpy.typing as npt
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..errors import InvalidAnnotationError
+from ..kernels.ragged_ops import sum_by
+from ..kernels.ranking import Met, meet_judged, repeated
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
+from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid
+from .cleaning import Problem, set_aside, usable
+
+__all__ = [
+    "TASK",
+    "average_dynamic_recall",
+    "evaluate",
+]
+
+BROAD = ("NS", "SS", "VS")
+"""The broad categories: not similar, somewhat similar, very similar."""
+
+_LEVELS = MappingProxyType(
+    {
+        **{name.casefold(): level for level, name in enumerate(BROAD)},
+        **{str(level): level for level in range(len(BROAD))},
+        **{f"{word} similar": level for level, word in enumerate(("not", "somewhat", "very"))},
+    }
+)
+
+
+def level_of(text: str) -> float:
+    """The level of a broad category: 0, 1 or 2; NaN for anything else.
+
+    Examples
+    --------
+    >>> level_of("SS"), level_of("very similar"), level_of("0")
+    (1.0, 2.0, 0.0)
+    """
+    return float(_LEVELS.get(" ".join(text.replace("_", " ").split()).casefold(), np.nan))
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Put levels in the place of broad categories, and set aside what contradicts itself.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: column label; of judgements also grader, broad (text) and value.
+
+    Returns
+    -------
+    Cleaned
+        Columns label, level (float64: 0 for NS, 1 for SS, 2 for VS, NaN for none) and value (float64, NaN for none).
+        Flaws are a grader who judged a candidate twice, a candidate that stands twice in a list, a broad category that
+        is none, and judgements that say nothing or are not finite. A row is one of judgements, and may name a candidate
+        again, if it says anything of graders or categories.
+
+    Examples
+    --------
+    >>> rows = Ragged({"label": np.array([0, 0, 1]), "grader": np.array(["a", "b", "a"]),
+    ...                "broad": np.array(["NS", "vs", "VS"])}, (np.array([3]),), ("x", "y"))
+    >>> clean(rows).rows.columns["level"].tolist()
+    [0.0, 2.0, 2.0]
+    >>> twice = Ragged({"label": np.array([0, 0])}, (np.array([2]),), ("x",))
+    >>> clean(twice).flaws[0].message
+    "candidate 'x' stands twice, at ranks 1 and 2"
+    """
+    size = len(rows.columns["label"])
+    grader, broad = (rows.columns.get(name, np.full(size, "")) for name in ("grader", "broad"))
+    value: Float = rows.columns.get("value", np.full(size, np.nan))
+    level = _levels(broad)
+    owner = rows_of(rows.counts[0])
+    judged = np.bincount(owner, (grader != "") | (broad != ""), minlength=len(rows))[owner] > 0
+    silent = judged & np.isnan(level) & np.isnan(value)
+    names = [*rows.labels, ""]
+    label = rows.columns["label"]
+    problems: list[Problem] = [
+        (label < 0, lambda item: "names no candidate"),
+        (
+            (broad != "") & np.isnan(level),
+            lambda item: f"not a broad category: {str(broad[item])!r}; known: {', '.join(BROAD)}",
+        ),
+        (np.isinf(value), lambda item: f"the value of {names[label[item]]!r} is not finite: {value[item]}"),
+        (silent, lambda item: f"the judgement of {names[label[item]]!r} has neither a broad nor a fine part"),
+        *_repeats(rows, grader, judged),
+    ]
+    made = Ragged({"label": label, "level": level, "value": value}, rows.counts, rows.labels)
+    return set_aside(made, problems)
+
+
+def _levels(broad: Column) -> Float:
+    texts, place = np.unique(broad, return_inverse=True)
+    return np.array([level_of(str(text)) for text in texts], dtype=np.float64)[place]
+
+
+def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
+    """Who judged twice, and what is listed twice; judgements of nobody in particular may repeat."""
+    size, label, start = len(judged), rows.columns["label"], rows.offsets[:-1][rows_of(rows.counts[0])]
+    graders, who = np.unique(grader, return_inverse=True)
+    names = [*rows.labels, ""]
+    key: Int = (label + 1) * max(len(graders), 1) + who
+    # Numbers without gaps, as where each has to do with a table of them all.
+    again, first = repeated(np.unique(key, return_inverse=True)[1].astype(np.int64), rows.counts[0])
+    before = np.full(size, -1, dtype=np.int64)
+    before[again] = first
+    twice = (before >= 0) & (label >= 0)
+    return [
+        (
+            twice & judged & (grader != ""),
+            lambda item: f"grader {str(grader[item])!r} judged {names[label[item]]!r} twice",
+        ),
+        (
+            twice & ~judged,
+            lambda item: (
+                f"candidate {names[label[item]]!r} stands twice, at ranks {before[item] - start[item] + 1} "
+                f"and {item - start[item] + 1}"
+            ),
+        ),
+    ]
+
+
+_DIGITS = 9
+"""Means that agree to so many decimals count as the same: sums of the same judgements may round differently."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCandidates:
+    """The candidates of each query, each once.
+
+    Parameters
+    ----------
+    label : int64 (candidates,)
+        Codes of their names.
+    counts : int64 (rows,)
+        Candidates of each query.
+    chosen : float64 (candidates, 3)
+        How many graders chose NS, SS and VS.
+    fine : float64 (candidates,)
+        Mean of the fine judgements; NaN without any.
+    lowest, highest : float64 (rows,)
+        Of the fine judgements of each query; infinite without any.
+    """
+
+    label: Int
+    counts: Int
+    chosen: Float
+    fine: Float
+    lowest: Float
+    highest: Float
+
+    def broad(self, weights: tuple[float, ...]) -> Float:
+        """The mean over graders of what a candidate's categories count: float64 (candidates,), NaN without any."""
+        graders = self.chosen.sum(axis=1)
+        total = sum(weight * self.chosen[:, level] for level, weight in enumerate(weights))
+        mean: Float = np.divide(total, graders, out=np.full(len(graders), np.nan), where=graders > 0)
+        return mean
+
+    def relevance(self, by: str) -> Float:
+        """The mean broad level or the mean fine judgement, rounded so that equal means are equal."""
+        relevance: Float = self.broad((0.0, 1.0, 2.0)) if by == "broad" else self.fine
+        return np.asarray(np.round(relevance, _DIGITS))
+
+
+def gather(rows: Ragged) -> JudgedCandidates:
+    """The judgements of each candidate together.
+
+    Parameters
+    ----------
+    rows : Ragged
+        As :func:`mirflow.metrics.similarity.clean` leaves it.
+
+    Examples
+    --------
+    >>> rows = Ragged({"label": np.array([0, 0, 1]), "level": np.array([0.0, 2.0, 2.0]),
+    ...                "value": np.array([1.0, 8.0, np.nan])}, (np.array([3]),), ("x", "y"))
+    >>> found = gather(rows)
+    >>> found.chosen.tolist(), found.fine.tolist(), found.broad((0.0, 1.0, 2.0)).tolist()
+    ([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [4.5, nan], [1.0, 2.0])
+    """
+    label, level, value = (rows.columns[name] for name in ("label", "level", "value"))
+    owner = rows_of(rows.counts[0])
+    width = max(len(rows.labels), 1)
+    keys, place = np.unique(owner * width + label, return_inverse=True)
+    known = ~np.isnan(value)
+    with np.errstate(invalid="ignore"):
+        fine = sum_by(place[known], value[known], len(keys)) / np.bincount(place[known], minlength=len(keys))
+    chosen = np.column_stack([np.bincount(place[level == one], minlength=len(keys)) for one in range(len(BROAD))])
+    lowest, highest = np.full(len(rows), np.inf), np.full(len(rows), -np.inf)
+    np.minimum.at(lowest, owner[known], value[known])
+    np.maximum.at(highest, owner[known], value[known])
+    counts = np.bincount(keys // width, minlength=len(rows)).astype(np.int64)
+    return JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
+
+
+def meet(judged: JudgedCandidates, names: tuple[str, ...], lists: Ragged, judged_row: Int, list_row: Int) -> Met:
+    """Where the judged candidates of some queries stand in the lists of systems.
+
+    Parameters
+    ----------
+    judged : JudgedCandidates
+    names : tuple of str
+        What its codes stand for.
+    lists : Ragged
+        Column label, in the order of rank.
+    judged_row, list_row : int64 (pairs,)
+    """
+    codes = {name: code for code, name in enumerate(names)}
+    known = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
+    listed = known[lists.columns["label"]]
+    return meet_judged(judged.label, judged.counts, listed, lists.counts[0], judged_row, list_row)
+
+
+def stand_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
+    """How many candidates of its query are more relevant than each one, and how many are relevant at all.
+
+    Parameters
+    ----------
+    relevance : float64 (candidates,)
+        Row after row; candidates at -infinity are not relevant.
+    counts : int64 (rows,)
+
+    Returns
+    -------
+    ahead : int64 (candidates,)
+        The number of candidates in the groups before its own, where groups are of equal relevance; -1: not relevant.
+    relevant : int64 (rows,)
+
+    Examples
+    --------
+    >>> ahead, relevant = stand_ahead(np.array([2.0, 1.0, 1.0, -np.inf, 2.0]), np.array([5]))
+    >>> ahead.tolist(), relevant.tolist()
+    ([0, 2, 2, -1, 0], [4])
+    """
+    owner = rows_of(counts)
+    listed = relevance > -np.inf
+    order = np.lexsort((-relevance, owner))
+    fresh = np.ones(len(order), dtype=np.bool_)
+    fresh[1:] = (owner[order][1:] != owner[order][:-1]) | (relevance[order][1:] != relevance[order][:-1])
+    leader = np.flatnonzero(fresh)[np.cumsum(fresh) - 1]
+    ahead = np.full(len(order), -1, dtype=np.int64)
+    ahead[order] = leader - offsets_of(counts)[owner[order]]
+    return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(counts)).astype(np.int64)
+
+
+ADR = "average_dynamic_recall"
+FINE = "fine"
+SCHEMES = MappingProxyType(
+    {
+        "psum": (0.0, 1.0, 2.0),
+        "wcsum": (0.0, 1.0, 3.0),
+        "sdsum": (0.0, 1.0, 4.0),
+        "greater0": (0.0, 1.0, 1.0),
+        "greater1": (0.0, 0.0, 1.0),
+    }
+)
+"""What the categories NS, SS and VS count."""
+UNJUDGED = ("refuse", "zero", "skip")
+_NAMED = 3
+"""Unjudged candidates that a message names."""
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of lists of candidates by what graders said of them.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Judgements, and lists in the order of rank, as :func:`mirflow.metrics.similarity.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Lists have no time.
+
+    Returns
+    -------
+    Scores
+        The weight is the number of places that count. A score is NaN with weight 0 where the query has no judgements of
+        the sort that it needs. Pairs whose list holds an unjudged candidate are refused unless the measure says
+        otherwise, as are fine judgements outside the measure's scale.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    table 4, equations 13 and 14.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> judged = Ragged({"label": np.array([0, 1, 2]), "level": np.array([2.0, 1.0, 0.0]),
+    ...                  "value": np.array([9.0, 5.0, 0.5])}, (np.array([3]),), ("x", "y", "z"))
+    >>> listed = Ragged({"label": np.array([0, 1])}, (np.array([2]),), ("y", "z"))
+    >>> wanted = get_task("similarity").convention().select(["fine@2", "psum@2"])
+    >>> row = np.array([0])
+    >>> score(judged, listed, row, row, wanted).score.tolist()
+    [[0.275, 0.25]]
+    """
+    refuse_grid(grid, "candidates")
+    judged = gather(references)
+    met = meet(judged, references.labels, estimates, reference_row, estimate_row)
+    listed = estimates.counts[0][estimate_row]
+    shape = len(reference_row), len(measures)
+    scores, weights = np.zeros(shape), np.zeros(shape)
+    unknown = np.zeros(len(reference_row), dtype=np.int64)
+    refused: dict[int, str] = {}
+    for column, measure in enumerate(measures):
+        if measure.metric.name == ADR:
+            scores[:, column], weights[:, column] = _dynamic_recall(judged, met, reference_row, measure)
+            continue
+        worth = _worth(judged, measure)
+        known = ~np.isnan(worth)
+        any_judged = np.bincount(rows_of(judged.counts)[known], minlength=len(references))[reference_row] > 0
+        tally = _tally(met, worth, known, listed, measure)
+        scores[:, column] = np.where(any_judged, tally.score, np.nan)
+        weights[:, column] = np.where(any_judged, tally.places, 0)
+        missing = np.where(any_judged, tally.missing, 0)
+        if measure["unjudged"] == "refuse":
+            for pair in np.flatnonzero(missing).tolist():
+                refused.setdefault(pair, _unjudged(estimates, int(estimate_row[pair]), met, pair, known, measure))
+        else:
+            unknown = np.maximum(unknown, missing)
+        if measure.metric.name == FINE:
+            _check_scale(judged, reference_row, measure, refused)
+    scores[list(refused)] = np.nan
+    return Scores(scores, weights, refused=refused, repairs=unknown)
+
+
+def _worth(judged: JudgedCandidates, measure: Measure) -> Float:
+    """What each candidate counts, from 0 to 1; NaN if it was not judged so."""
+    if measure.metric.name == FINE:
+        return judged.fine / float(measure["scale"])
+    weights = SCHEMES[measure.metric.name]
+    return judged.broad(weights) / max(weights)
+
+
+class _Tally:
+    """Score, places that count, and unjudged candidates among them, of each pair."""
+
+    def __init__(self, score: Float, places: Int, missing: Int) -> None:
+        self.score, self.places, self.missing = score, places, missing
+
+
+def _tally(met: Met, worth: Float, known: Bool, listed: Int, measure: Measure) -> _Tally:
+    """The mean worth over the first places; places that a list does not fill count 0."""
+    most = int(measure["k"])
+    taken = np.minimum(listed, most) if most else listed
+    counted = known[met.judged] & (met.place < taken[met.pair])
+    missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
+    places = np.full_like(listed, most) if most else listed
+    nothing = np.zeros(len(listed))
+    if measure["unjudged"] == "skip":
+        places = places - missing
+        nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
+    total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
+    return _Tally(np.divide(total, places, out=nothing, where=places > 0), places, missing)
+
+
+def _dynamic_recall(judged: JudgedCandidates, met: Met, reference_row: Int, measure: Measure) -> tuple[Float, Float]:
+    """Equations 13 and 14, and the number of places of each pair.
+
+    A candidate of the list counts from the place where it stands, but not before the first place of its group.
+    """
+    relevance = judged.relevance(str(measure["by"]))
+    relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
+    ahead, total = stand_ahead(relevant, judged.counts)
+    most = int(measure["k"])
+    places = total[reference_row]
+    if most:
+        places = np.minimum(places, most)
+    start = np.maximum(met.place, ahead[met.judged])
+    counted = (ahead[met.judged] >= 0) & (start < places[met.pair])
+    offsets = offsets_of(places)
+    entering = np.bincount(offsets[met.pair[counted]] + start[counted], minlength=int(offsets[-1]))
+    running = np.concatenate([[0], np.cumsum(entering)])
+    pair = rows_of(places)
+    here = np.arange(offsets[-1]) - offsets[pair] + 1
+    recall = (running[1:] - running[offsets[pair]]) / here
+    mean = np.divide(sum_by(pair, recall, len(places)), places, out=np.full(len(places), np.nan), where=places > 0)
+    return mean, places.astype(np.float64)
+
+
+def _unjudged(estimates: Ragged, row: int, met: Met, pair: int, known: Bool, measure: Measure) -> str:
+    """Which of the first candidates of a list nobody judged."""
+    most = int(measure["k"])
+    start, stop = estimates.offsets[row : row + 2]
+    codes = estimates.columns["label"][start:stop][: most or None]
+    own = met.pair == pair
+    judged = set(met.place[own & known[met.judged]].tolist())
+    missing = [place for place in range(len(codes)) if place not in judged]
+    named = ", ".join(f"{estimates.labels[codes[place]]!r} (rank {place + 1})" for place in missing[:_NAMED])
+    more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
+    what = "fine" if measure.metric.name == FINE else "broad"
+    hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
+    return f"no {what} judgement of {named}{more}; {hint}"
+
+
+def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure, refused: dict[int, str]) -> None:
+    scale = float(measure["scale"])
+    for side, off in ((judged.lowest, judged.lowest < 0), (judged.highest, judged.highest > scale)):
+        off = off & np.isfinite(side)
+        for pair in np.flatnonzero(off[reference_row]).tolist():
+            found = f"a fine judgement of {side[reference_row[pair]]:g} is not from 0 to {scale:g}"
+            refused.setdefault(pair, f"{found}; set the scale, as in fine(scale=100)")
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The candidates that count, in the order of rank.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind judgements.
+    measure : Measure
+
+    Returns
+    -------
+    dict of str to array (candidates,)
+        ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (how many graders chose them),
+        ``fine`` (the mean; NaN without any) and ``verdict``, ``judged`` or ``unjudged``. Of the average dynamic recall
+        also ``counts_from``, the place from which on a candidate counts (0: never), and ``verdict`` is ``relevant`` or
+        ``not relevant``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> judged = Annotation("judgements", {"broad": np.array(["VS", "NS"]), "value": np.array([9.0, 1.0])}, ["x", "y"])
+    >>> listed = Annotation("judgements", {}, ["y", "z"])
+    >>> measure = get_task("similarity").convention().select(["fine"])[0]
+    >>> found = evidence(judged, listed, measure)
+    >>> found["fine"].tolist(), found["verdict"].tolist()
+    ([1.0, nan], ['judged', 'unjudged'])
+    """
+    own, lists = (
+        usable(annotation, clean(to_ragged([annotation])), side)
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    )
+    judged, only = gather(own), np.zeros(1, dtype=np.int64)
+    met = meet(judged, own.labels, lists, only, only)
+    most = int(measure["k"])
+    size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
+    place, which = met.place[met.place < size], met.judged[met.place < size]
+    columns: dict[str, Column] = {
+        "estimate": np.array([lists.labels[code] for code in lists.columns["label"][:size]], dtype=str),
+        "rank": np.arange(1, size + 1),
+    }
+    for level, name in enumerate(BROAD):
+        columns[name] = np.zeros(size, dtype=np.int64)
+        columns[name][place] = judged.chosen[which, level]
+    columns["fine"] = np.full(size, np.nan)
+    columns["fine"][place] = judged.fine[which]
+    if measure.metric.name != ADR:
+        known = np.isin(np.arange(size), place)
+        return {**columns, "verdict": np.where(known, "judged", "unjudged")}
+    relevance = judged.relevance(str(measure["by"]))
+    ahead, total = stand_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
+    places = min(int(total[0]), most or int(total[0]))
+    start = np.maximum(place, ahead[which]) + 1
+    counts_from = np.zeros(size, dtype=np.int64)
+    counts_from[place] = np.where((ahead[which] >= 0) & (start <= places), start, 0)
+    relevant = np.zeros(size, dtype=np.bool_)
+    relevant[place] = ahead[which] >= 0
+    return {**columns, "counts_from": counts_from, "verdict": np.where(relevant, "relevant", "not relevant")}
+
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_TYPKE = (
+    "Typke, Veltkamp and Wiering, A measure for evaluating retrieval techniques based on partially ordered lists, 2006"
+)
+_BROAD = {
+    "psum": ("PSum", "NS = 0, SS = 1, VS = 2", ()),
+    "wcsum": ("WCsum", "NS = 0, SS = 1, VS = 3 ('World Cup')", ("WCSum",)),
+    "sdsum": ("SDsum", "NS = 0, SS = 1, VS = 4 ('Stephen Downie')", ("SDSum",)),
+    "greater0": ("Greater0", "NS = 0, SS = 1, VS = 1", ()),
+    "greater1": ("Greater1", "NS = 0, SS = 0, VS = 1", ()),
+}
+
+
+def _first(k: int) -> Parameter:
+    return Parameter("k", k, least=0, help="how many of a list's candidates count; 0: all")
+
+
+_UNJUDGED = Parameter("unjudged", "refuse", choices=UNJUDGED, help="what becomes of candidates that nobody judged")
+
+
+def _mean(k: int) -> tuple[Metric, ...]:
+    """The measures of table 4, each divided by its largest value."""
+    scale = Parameter("scale", 10.0, above=0.0, help="the largest fine judgement; 100 in later years")
+    fine = Metric(
+        FINE,
+        "FINE",
+        "mean of the fine judgements of the first candidates, as a share of their scale",
+        "number of candidates that count",
+        "candidates",
+        key="FINE",
+        aliases=("Fine",),
+        perfect=None,
+        parameters=(_first(k), scale, _UNJUDGED),
+        literature=f"table 4 of {_DOWNIE}",
+    )
+    return fine, *(
+        Metric(
+            name,
+            title,
+            f"mean of the broad judgements of the first candidates, {counts}, as a share of the largest",
+            "number of candidates that count",
+            "candidates",
+            key=title,
+            aliases=aliases,
+            perfect=None,
+            parameters=(_first(k), _UNJUDGED),
+            literature=f"table 4 of {_DOWNIE}",
+        )
+        for name, (title, counts, aliases) in _BROAD.items()
+    )
+
+
+def _dynamic_recall_metric(k: int) -> Metric:
+    return Metric(
+        ADR,
+        "Average dynamic recall",
+        "mean over the places of the ground truth of the share of candidates that belong at or before a place",
+        "number of places of the ground truth",
+        "places",
+        key="ADR",
+        aliases=("adr",),
+        pooling="micro",
+        perfect_exceptions="judgements are in no order; the candidates from the most to the least similar give 1",
+        parameters=(
+            Parameter("k", k, least=0, help="the most places that count; 0: as many as there are relevant candidates"),
+            Parameter("by", "broad", choices=("broad", "fine"), help="which judgements make the groups"),
+            Parameter("above", 0.0, help="candidates whose mean judgement is above this are in the ground truth"),
+        ),
+        literature=f"{_TYPKE}; equations 13 and 14 of {_DOWNIE}",
+    )
+
+
+def _convention(name: str, summary: str, metrics: tuple[Metric, ...]) -> Convention:
+    return Convention(name, summary, metrics, clean, score, explain=evidence)
+
+
+AMS = _convention(
+    "ams",
+    "MIREX audio music similarity: the first 5 candidates; ADR over the whole ground truth",
+    (*_mean(5), _dynamic_recall_metric(0)),
+)
+SMS = _convention(
+    "sms",
+    "MIREX symbolic melodic similarity: average dynamic recall first, the first 10 candidates",
+    (_dynamic_recall_metric(10), *_mean(10)),
+)
+
+TASK = Task(
+    "similarity",
+    "Graded similarity",
+    MappingProxyType({one.name: one for one in (AMS, SMS)}),
+    ("fine",),
+    {SMS.name: ("average_dynamic_recall", "fine")},
+)
+
+
+def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[str], k: int = 0) -> float:
+    """The average dynamic recall of a list of results.
+
+    Parameters
+    ----------
+    groups : sequence of sequences of str
+        The ground truth: groups of candidates that are equally similar to the query, the most similar group first.
+    results : sequence of str
+        What a system returned, the best first.
+    k : int
+        The most places that count; 0: as many as the ground truth has candidates.
+
+    Returns
+    -------
+    float
+        In [0, 1]; NaN without any candidate in the ground truth.
+
+    Raises
+    ------
+    AnnotationError
+        If a candidate stands twice in the groups, or in the results.
+
+    References
+    ----------
+    R. Typke, R. C. Veltkamp, F. Wiering, "A measure for evaluating retrieval techniques based on partially ordered
+    ground truth lists", ICME 2006; equations 13 and 14 of Downie et al. 2010.
+
+    Examples
+    --------
+    The groups of the chapter's example, <(1, 2), (3, 4, 5)>: the recalls are 1/1, 1/2, 2/3, 3/4 and 4/5.
+
+    >>> round(average_dynamic_recall([["1", "2"], ["3", "4", "5"]], ["1", "3", "9", "2", "4"]), 6)
+    0.743333
+    """
+    names = [name for group in groups for name in group]
+    value = np.repeat(np.arange(len(groups), 0, -1.0), [len(group) for group in groups])
+    judged = Annotation("judgements", {"value": value}, names)
+    measure = TASK.convention("ams").select([f"average_dynamic_recall@{k}(by=fine)"])
+    return _scores(judged, results, measure)[0]
+
+
+def evaluate(
+    candidates: Sequence[str],
+    results: Sequence[str],
+    *,
+    broad: Sequence[str] | None = None,
+    fine: npt.ArrayLike | None = None,
+    graders: Sequence[str] | None = None,
+    k: int = 5,
+    scale: float = 10.0,
+    unjudged: str = "refuse",
+) -> OrderedDict[str, float]:
+    """All scores of one list of results.
+
+    Parameters
+    ----------
+    candidates : sequence of str (judgements,)
+        What was judged: a candidate once for each grader.
+    results : sequence of str
+        What a system returned, the best first.
+    broad : sequence of str (judgements,) or None
+        ``NS``, ``SS`` or ``VS``.
+    fine : (judgements,) or None
+        From 0 to `scale`.
+    graders : sequence of str (judgements,) or None
+        Who judged; None: nobody in particular, and nothing is said of who judged twice.
+    k : int
+        How many results count; 0: all. The average dynamic recall has as many places as there are relevant candidates.
+    scale : float
+        The largest fine judgement.
+    unjudged : {"refuse", "zero", "skip"}
+        What becomes of results that nobody judged: an error; not similar; left out with their place.
+
+    Returns
+    -------
+    OrderedDict of str to float
+        ``FINE``, ``PSum``, ``WCsum``, ``SDsum``, ``Greater0``, ``Greater1`` and ``ADR``; NaN for what there are no
+        judgements of.
+
+    Raises
+    ------
+    AnnotationError
+        If a grader judged a candidate twice, a result stands twice, or a result is not judged and may not be.
+    UnknownNameError
+        For an `unjudged` that there is not.
+
+    Examples
+    --------
+    >>> found = evaluate(["a", "b", "c"], ["b", "a"], broad=["VS", "SS", "NS"], fine=[9.0, 6.0, 0.0], k=2)
+    >>> {name: round(value, 4) for name, value in found.items()}
+    {'FINE': 0.75, 'PSum': 0.75, 'WCsum': 0.6667, 'SDsum': 0.625, 'Greater0': 1.0, 'Greater1': 0.5, 'ADR': 0.5}
+    """
+    columns: dict[str, Column] = {}
+    for name, values in (("grader", graders), ("broad", broad)):
+        if values is not None:
+            columns[name] = np.array(values, dtype=np.str_)
+    if fine is not None:
+        columns["value"] = np.asarray(fine, dtype=np.float64)
+    given = f"{k}(unjudged={unjudged})"
+    wanted = [f"fine@{k}(scale={scale!r},unjudged={unjudged})"]
+    wanted += [f"{name}@{given}" for name in ("psum", "wcsum", "sdsum", "greater0", "greater1")]
+    measures = TASK.convention("ams").select([*wanted, "average_dynamic_recall"])
+    found = _scores(Annotation("judgements", columns, list(candidates)), results, measures)
+    return OrderedDict((measure.metric.key, value) for measure, value in zip(measures, found, strict=True))
+
+
+def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> list[float]:
+    sides = (judged, "reference"), (Annotation("judgements", {}, list(results)), "estimate")
+    own, lists = (usable(one, clean(to_ragged([one])), side) for one, side in sides)
+    only = np.zeros(1, dtype=np.int64)
+    scores = score(own, lists, only, only, measures)
+    for message in scores.refused.values():
+        raise InvalidAnnotationError(message)
+    values: list[float] = scores.score[0].tolist()
+    return values

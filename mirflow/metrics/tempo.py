@@ -1,0 +1,653 @@
+"""Tempo estimation: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..errors import MetricError, MirflowWarning
+from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid, refuse_unknown
+from .cleaning import Problem, set_aside, usable
+from .util import Array
+
+__all__ = [
+    "TASK",
+    "detection",
+    "evaluate",
+    "validate",
+    "validate_tempi",
+]
+
+FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)
+"""The metrical levels that count as right where the level does not matter."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tempi:
+    """One or two tempi for each of some tracks.
+
+    Parameters
+    ----------
+    tempo : float64 (n, 2), beats per minute
+        0 where there is no second one.
+    first_share : float64 (n,)
+        How much of the two tempi's salience the first one has; 1 for a single tempo.
+    given : int64 (n,)
+        How many tempi the annotation has, those of 0 among them.
+    """
+
+    tempo: Float
+    first_share: Float
+    given: Int
+
+    def take(self, rows: Int) -> Tempi:
+        """Those of the given rows."""
+        return Tempi(self.tempo[rows], self.first_share[rows], self.given[rows])
+
+    @property
+    def main(self) -> Float:
+        """The more salient tempo, the first of two equals; 0 where there is none above 0: float64 (n,)."""
+        first, second = self.tempo.T
+        return np.asarray(np.where((second > 0) & ((first <= 0) | (self.first_share < 0.5)), second, first))
+
+    @property
+    def heard(self) -> Float:
+        """What hits are looked for in: a single tempo stands for both, NaN stands for none at all: float64 (n, 2)."""
+        heard = np.where(self.given[:, np.newaxis] == 0, np.nan, self.tempo)
+        heard[:, 1] = np.where(self.given == 1, heard[:, 0], heard[:, 1])
+        return heard
+
+
+def lay_out(rows: Ragged) -> Tempi:
+    """Rows of one or two tempi, with or without saliences, as arrays.
+
+    Two tempi without a salience weigh the same. If only one has a salience it is the share of the whole.
+
+    Examples
+    --------
+    >>> rows = Ragged({"tempo": np.array([60.0, 120.0, 90.0]), "salience": np.array([0.5, 1.5, 0.3])},
+    ...               (np.array([2, 1]),))
+    >>> lay_out(rows).first_share.tolist(), lay_out(rows).main.tolist()
+    ([0.25, 1.0], [120.0, 90.0])
+    """
+    counts = rows.counts[0]
+    owner = rows_of(counts)
+    place = np.arange(len(owner)) - rows.offsets[:-1][owner]
+    tempo = np.zeros((len(rows), 2))
+    tempo[owner, place] = rows.columns["tempo"]
+    salience = np.full((len(rows), 2), np.nan)
+    if "salience" in rows.columns:
+        salience[owner, place] = rows.columns["salience"]
+    return Tempi(tempo, np.where(counts == 2, _first_share(salience), np.minimum(counts, 1)), counts)
+
+
+def _first_share(salience: Float) -> Float:
+    missing = np.isnan(salience)
+    rest = np.maximum(1 - salience[:, ::-1], 0)
+    salience = np.where(missing, rest, salience)
+    total = salience.sum(axis=1)
+    unknown = missing.all(axis=1) | (total == 0)
+    return np.asarray(np.divide(salience[:, 0], total, out=np.full(len(total), 0.5), where=~unknown))
+
+
+def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
+    """Which tempi of the reference the estimate has.
+
+    Parameters
+    ----------
+    reference, estimate : float64 (n, 2), beats per minute
+        A reference of 0 is never hit, an estimate of NaN hits nothing.
+    tol : float
+        Largest deviation, as a share of the reference.
+
+    Returns
+    -------
+    bool (n, 2)
+
+    Examples
+    --------
+    >>> find_hits(np.array([[60.0, 120.0]]), np.array([[118.0, 240.0]]), 0.08).tolist()
+    [[False, True]]
+    """
+    positive = reference > 0
+    divisor = np.where(positive, reference, 1.0)[:, :, np.newaxis]
+    with np.errstate(over="ignore"):
+        error = np.abs(reference[:, :, np.newaxis] - estimate[:, np.newaxis, :]) / divisor
+    return np.asarray((error <= tol).any(axis=2) & positive)
+
+
+def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
+    """Whether an estimate lies near the reference or one of its multiples.
+
+    Parameters
+    ----------
+    reference, estimate : float64 (n,), beats per minute
+        0 stands for none and is near nothing.
+    tol : float
+        Largest deviation, as a share of the multiple.
+    factors : tuple of float
+
+    Returns
+    -------
+    bool (n,)
+
+    References
+    ----------
+    F. Gouyon et al., "An experimental comparison of audio tempo induction algorithms", IEEE Transactions on Audio,
+    Speech, and Language Processing 14(5), 2006.
+
+    Examples
+    --------
+    >>> is_near(np.array([60.0, 60.0]), np.array([61.0, 121.0]), 0.04, (1.0, 2.0)).tolist()
+    [True, True]
+    """
+    near = np.zeros(len(reference), dtype=np.bool_)
+    for factor in factors:
+        with np.errstate(over="ignore"):
+            multiple = reference * factor
+        near |= (np.abs(multiple - estimate) <= multiple * tol) & np.isfinite(multiple)
+    return near & (reference > 0) & (estimate > 0)
+
+
+def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] = (1.0,)) -> Float:
+    """How many octaves an estimate lies above the reference.
+
+    Parameters
+    ----------
+    reference, estimate : float64 (n,), beats per minute
+        0 stands for none.
+    factors : tuple of float
+        By which the estimate may be multiplied first; the error nearest to 0 counts, of equally near ones the first.
+
+    Returns
+    -------
+    float64 (n,), octaves
+        NaN where either side has none.
+
+    References
+    ----------
+    H. Schreiber, J. Urbano, M. Mueller, "Music tempo estimation: are we done yet?", TISMIR 3(1), 2020.
+
+    Examples
+    --------
+    >>> octave_error(np.array([60.0]), np.array([120.0])).tolist()
+    [1.0]
+    >>> octave_error(np.array([60.0]), np.array([120.0]), FACTORS).tolist()
+    [0.0]
+    """
+    both = (reference > 0) & (estimate > 0)
+    nearest = np.full(len(reference), np.nan)
+    # A ratio of absurd tempi may be too large or too small for a number; then the error is infinite.
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = np.divide(estimate, reference, out=np.ones_like(nearest), where=both)
+    for factor in factors:
+        with np.errstate(over="ignore", under="ignore", divide="ignore"):
+            error = np.log2(ratio * factor)
+        nearer = both & ~(np.abs(error) >= np.abs(nearest))
+        nearest[nearer] = error[nearer]
+    return nearest
+
+
+Reading = Callable[[Tempi, Tempi, Measure], Float]
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of pairs of tempo annotations.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column tempo (float64, beats per minute), one or two a row, and salience if there is any; rows as
+        :func:`mirflow.metrics.tempo.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Tempi have no time, so there is nothing to choose.
+
+    Returns
+    -------
+    Scores
+        Every weight is 1, for the track; 0 without a reference, and for `both_correct` where the reference has fewer
+        than two tempi above 0. Without an estimate the errors are NaN and everything else is 0. A reference whose
+        tempi are all 0 is refused, as mir_eval refuses it.
+
+    Raises
+    ------
+    MetricError
+        For a tolerance outside 0 to 1, and for any other grid.
+
+    References
+    ----------
+    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> reference = Ragged({"tempo": np.array([60.0, 120.0]), "salience": np.array([0.75, 0.25])}, (np.array([2]),))
+    >>> estimate = Ragged({"tempo": np.array([121.0])}, (np.array([1]),))
+    >>> row, wanted = np.array([0]), get_task("tempo").convention().select(["p_score", "accuracy1", "accuracy2"])
+    >>> score(reference, estimate, row, row, wanted).score.tolist()
+    [[0.25, 0.0, 1.0]]
+    """
+    refuse_grid(grid, "tempi")
+    reference, estimate = lay_out(references).take(reference_row), lay_out(estimates).take(estimate_row)
+    heard = reference.given > 0
+    silent = heard & ~(reference.tempo > 0).any(axis=1)
+    scores = np.zeros((len(reference_row), len(measures)))
+    weights = np.zeros_like(scores)
+    for column, measure in enumerate(measures):
+        scores[:, column] = READINGS[measure.metric.name](reference, estimate, measure)
+        weights[:, column] = _measurable(reference, measure.metric.name)
+    scores[silent] = np.nan
+    return Scores(
+        scores, weights, refused={pair: _refusal(reference, pair) for pair in np.flatnonzero(silent).tolist()}
+    )
+
+
+def _refusal(reference: Tempi, pair: int) -> str:
+    tempi = reference.tempo[pair, : int(reference.given[pair])]
+    return f"reference tempi={tempi} must have one value greater than zero"
+
+
+def _measurable(reference: Tempi, name: str) -> Bool:
+    positive = reference.tempo > 0
+    return np.asarray(positive.all(axis=1) if name == "both_correct" else positive.any(axis=1))
+
+
+def _tolerance(measure: Measure) -> float:
+    tol = float(measure["tol"])
+    if not 0 <= tol <= 1:
+        raise MetricError(f"{measure}: invalid tolerance {tol}: must lie in the range [0, 1]")
+    return tol
+
+
+def _hits(reference: Tempi, estimate: Tempi, measure: Measure) -> Bool:
+    return find_hits(reference.tempo, estimate.heard, _tolerance(measure))
+
+
+def weigh(hits: Bool, first_share: Float) -> Float:
+    """The share of the salience that was hit: float64 (n,)."""
+    return first_share * hits[:, 0] + (1.0 - first_share) * hits[:, 1]
+
+
+def _accuracy(factors: tuple[float, ...]) -> Reading:
+    def read(reference: Tempi, estimate: Tempi, measure: Measure) -> Float:
+        near = is_near(reference.main, estimate.main, _tolerance(measure), factors)
+        return near.astype(np.float64)
+
+    return read
+
+
+def _error(factors: tuple[float, ...], absolute: bool) -> Reading:
+    def read(reference: Tempi, estimate: Tempi, measure: Measure) -> Float:
+        error = octave_error(reference.main, estimate.main, factors)
+        return np.abs(error) if absolute else error
+
+    return read
+
+
+_SAME = FACTORS[:1]
+READINGS: dict[str, Reading] = {
+    "p_score": lambda one, other, measure: weigh(_hits(one, other, measure), one.first_share),
+    "one_correct": lambda one, other, measure: np.asarray(_hits(one, other, measure).any(axis=1), dtype=np.float64),
+    "both_correct": lambda one, other, measure: np.asarray(_hits(one, other, measure).all(axis=1), dtype=np.float64),
+    "accuracy1": _accuracy(_SAME),
+    "accuracy2": _accuracy(FACTORS),
+    "oe1": _error(_SAME, absolute=False),
+    "oe2": _error(FACTORS, absolute=False),
+    "aoe1": _error(_SAME, absolute=True),
+    "aoe2": _error(FACTORS, absolute=True),
+}
+"""How each measure is read off the tempi of both sides."""
+
+
+def validate_tempi(tempi: Array, reference: bool = True) -> None:
+    """Check that there are two tempi, and in a reference one above 0.
+
+    Parameters
+    ----------
+    tempi : (2,), beats per minute
+    reference : bool
+
+    Raises
+    ------
+    ValueError
+        For another number of tempi, for tempi that are negative or not finite, and for a reference of zeros.
+
+    Examples
+    --------
+    >>> validate_tempi(np.array([0.0, 120.0]))
+    """
+    if tempi.size != 2:
+        raise ValueError("tempi must have exactly two values")
+    if not np.isfinite(tempi).all() or (tempi < 0).any():
+        raise ValueError(f"tempi={tempi} must be non-negative numbers")
+    if reference and not tempi.any():
+        raise ValueError(f"reference tempi={tempi} must have one value greater than zero")
+
+
+def validate(reference_tempi: Array, reference_weight: float, estimated_tempi: Array) -> None:
+    """Check both sides of a pair.
+
+    Parameters
+    ----------
+    reference_tempi, estimated_tempi : (2,), beats per minute
+    reference_weight : float
+        Share of the salience that the first tempo of the reference has.
+
+    Raises
+    ------
+    ValueError
+        For tempi that `validate_tempi` refuses and a weight outside 0 to 1.
+    """
+    validate_tempi(reference_tempi, reference=True)
+    validate_tempi(estimated_tempi, reference=False)
+    if not 0 <= reference_weight <= 1:
+        raise ValueError("Reference weight must lie in range [0, 1]")
+
+
+def detection(
+    reference_tempi: Array, reference_weight: float, estimated_tempi: Array, tol: float = 0.08
+) -> tuple[float, bool, bool]:
+    """Which of two tempi were found.
+
+    Parameters
+    ----------
+    reference_tempi, estimated_tempi : (2,), beats per minute
+        A reference of 0 cannot be found.
+    reference_weight : float
+        Share of the salience that the first tempo of the reference has, in [0, 1].
+    tol : float
+        Largest deviation, as a share of the reference, in [0, 1].
+
+    Returns
+    -------
+    p_score : float
+        The salience of the tempi that were found.
+    one_correct, both_correct : bool
+        Whether at least one, and whether both were found.
+
+    Raises
+    ------
+    ValueError
+        For what `validate` refuses and a tolerance outside 0 to 1.
+
+    Warns
+    -----
+    MirflowWarning
+        For a tolerance of 0.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    equation 8.
+
+    Examples
+    --------
+    >>> detection(np.array([60.0, 120.0]), 0.75, np.array([60.0, 180.0]))
+    (0.75, True, False)
+    """
+    validate(reference_tempi, reference_weight, estimated_tempi)
+    if not 0 <= tol <= 1:
+        raise ValueError(f"invalid tolerance {tol}: must lie in the range [0, 1]")
+    if tol == 0.0:
+        warnings.warn("A tolerance of 0.0 may not lead to the results you expect.", MirflowWarning, stacklevel=2)
+    reference, estimate = (
+        np.asarray(tempi, dtype=np.float64).reshape(1, 2) for tempi in (reference_tempi, estimated_tempi)
+    )
+    hits = find_hits(reference, estimate, tol)
+    share = np.array([reference_weight], dtype=np.float64)
+    return float(weigh(hits, share)[0]), bool(hits.any()), bool(hits.all())
+
+
+def evaluate(
+    reference_tempi: Array, reference_weight: float, estimated_tempi: Array, **kwargs: Any
+) -> OrderedDict[str, float]:
+    """P-score, One-correct and Both-correct of one estimate.
+
+    Parameters
+    ----------
+    reference_tempi, reference_weight, estimated_tempi
+        See `detection`.
+    **kwargs
+        ``tol``, see `detection`.
+
+    Returns
+    -------
+    OrderedDict of str to float or bool
+
+    Raises
+    ------
+    TypeError
+        For any other keyword argument.
+    ValueError
+        As `detection`.
+
+    Examples
+    --------
+    >>> evaluate(np.array([60.0, 120.0]), 0.75, np.array([60.0, 180.0]))["P-score"]
+    0.75
+    """
+    refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", "tol"))
+    found = detection(reference_tempi, reference_weight, estimated_tempi, **kwargs)
+    return OrderedDict(zip(("P-score", "One-correct", "Both-correct"), found, strict=True))
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Find the rows that are no tempo annotations; nothing is mended.
+
+    Parameters
+    ----------
+    rows : Ragged
+        One side of the pairs: columns tempo (float64, beats per minute) and perhaps salience.
+
+    Returns
+    -------
+    Cleaned
+        Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite;
+        a salience of NaN is one that is not given.
+
+    Examples
+    --------
+    >>> cleaned = clean(Ragged({"tempo": np.array([60.0, -1.0])}, (np.array([1, 1]),)))
+    >>> cleaned.flaws[1].message
+    'tempo is negative: -1.0 beats per minute'
+    """
+    tempo = rows.columns["tempo"]
+    owner = rows_of(rows.counts[0])
+    place = np.arange(len(owner)) - rows.offsets[:-1][owner]
+    problems: list[Problem] = [
+        (~np.isfinite(tempo), lambda item: f"tempo is not finite: {tempo[item]}"),
+        (tempo < 0, lambda item: f"tempo is negative: {tempo[item]} beats per minute"),
+        (place > 1, lambda item: f"a track has one or two tempi, and this is one more: {tempo[item]}"),
+    ]
+    if "salience" in rows.columns:
+        salience = rows.columns["salience"]
+        problems.append(
+            ((salience < 0) | np.isinf(salience), lambda item: f"salience must be 0 or more, but is {salience[item]}")
+        )
+    return set_aside(rows, problems)
+
+
+_JUDGED = ("p_score", "one_correct", "both_correct")
+
+
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The tempi of the reference, with the verdict on each.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind tempo.
+    measure : Measure
+        ``p_score``, ``one_correct`` or ``both_correct``.
+
+    Returns
+    -------
+    dict of str to array (tempi of the reference,)
+        ``reference`` and ``estimate`` (the nearest one), float64, beats per minute; ``share`` of the salience;
+        ``verdict``, ``right`` or ``wrong``.
+
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+    MetricError
+        If the measure does not judge tempi one by one.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def tempi(*values):
+    ...     return Annotation("tempo", {"tempo": np.array(values)})
+    >>> measure = get_task("tempo").convention().select(["p_score"])[0]
+    >>> evidence(tempi(60.0, 120.0), tempi(119.0), measure)["verdict"].tolist()
+    ['wrong', 'right']
+    """
+    if measure.metric.name not in _JUDGED:
+        raise MetricError(f"{measure} does not judge tempi one by one; ask for one of {', '.join(_JUDGED)}")
+    sides = [
+        lay_out(usable(annotation, clean(to_ragged([annotation])), side))
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    ]
+    given = int(sides[0].given[0])
+    own, heard = sides[0].tempo[0, :given], sides[1].heard[0]
+    nearest = heard[np.abs(own[:, np.newaxis] - heard).argmin(axis=1)]
+    hits = find_hits(sides[0].tempo, sides[1].heard, float(measure["tol"]))[0, :given]
+    share = sides[0].first_share[0]
+    return {
+        "reference": own,
+        "estimate": nearest,
+        "share": np.array([share, 1 - share])[:given],
+        "verdict": np.where(hits, "right", "wrong"),
+    }
+
+
+_MCKINNEY = (
+    "McKinney, Moelants, Davies and Klapuri, Evaluation of audio beat tracking and music tempo extraction algorithms, "
+    "JNMR 2007; equation 8 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+)
+_GOUYON = "Gouyon et al., An experimental comparison of audio tempo induction algorithms, IEEE TASLP 2006"
+_SCHREIBER = "Schreiber, Urbano and Mueller, Music tempo estimation: are we done yet?, TISMIR 2020"
+_TRACKS = "number of tracks with a tempo"
+
+
+def _tol(default: float) -> tuple[Parameter, ...]:
+    return (Parameter("tol", default, least=0.0, help="largest deviation, as a share of the reference"),)
+
+
+def _of_two(
+    name: str,
+    title: str,
+    summary: str,
+    key: str,
+    weight: str = _TRACKS,
+    perfect: str = "",
+    aliases: tuple[str, ...] = (),
+) -> Metric:
+    return Metric(
+        name,
+        title,
+        summary,
+        weight,
+        "tracks",
+        key=key,
+        aliases=aliases,
+        pooling="micro",
+        perfect_exceptions=perfect,
+        parameters=_tol(0.08),
+        literature=_MCKINNEY,
+    )
+
+
+def _accuracy_metric(name: str, title: str, summary: str, alias: str) -> Metric:
+    return Metric(
+        name,
+        title,
+        f"1 if the estimate lies within the tolerance of {summary}, of two tempi the more salient one on both sides",
+        _TRACKS,
+        "tracks",
+        aliases=(alias,),
+        pooling="micro",
+        parameters=_tol(0.04),
+        default=False,
+        literature=_GOUYON,
+    )
+
+
+def _error_metric(name: str, title: str, summary: str, aliases: tuple[str, ...], absolute: bool) -> Metric:
+    return Metric(
+        name,
+        title,
+        summary,
+        _TRACKS,
+        "tracks",
+        aliases=aliases,
+        range=(0.0 if absolute else float("-inf"), float("inf")),
+        orientation="lower" if absolute else "none",
+        unit="octaves",
+        pooling="micro",
+        perfect=0.0,
+        default=False,
+        literature=_SCHREIBER,
+    )
+
+
+_LEVELS = "times 1, 2, 1/2, 3 or 1/3, whichever is nearest"
+METRICS = (
+    _of_two(
+        "p_score",
+        "P-score",
+        "share of the reference's salience that belongs to tempi the estimate has",
+        "P-score",
+        perfect="the other tempo's salience where one of the reference's two tempi is 0",
+    ),
+    _of_two("one_correct", "One correct", "1 if the estimate has at least one of the reference's tempi", "One-correct"),
+    _of_two(
+        "both_correct",
+        "Both correct",
+        "1 if the estimate has both tempi of the reference",
+        "Both-correct",
+        weight="number of tracks with two tempi",
+        perfect="0 where the reference has one tempo",
+    ),
+    _accuracy_metric("accuracy1", "Accuracy 1", "the reference", "Accuracy1"),
+    _accuracy_metric("accuracy2", "Accuracy 2", "the reference times 1, 2, 1/2, 3 or 1/3", "Accuracy2"),
+    _error_metric(
+        "oe1", "Octave error", "octaves from the reference up to the estimate", ("OE1", "OE"), absolute=False
+    ),
+    _error_metric("oe2", "Octave error 2", f"octaves up to the estimate {_LEVELS}", ("OE2",), absolute=False),
+    _error_metric(
+        "aoe1", "Absolute octave error", "octaves between the reference and the estimate", ("AOE1", "AOE"), True
+    ),
+    _error_metric(
+        "aoe2", "Absolute octave error 2", f"octaves between the reference and the estimate {_LEVELS}", ("AOE2",), True
+    ),
+)
+
+MIR_EVAL = Convention(
+    "mir_eval",
+    "mir_eval 0.8.2, and the accuracies and octave errors of single tempi",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+
+TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("p_score",))

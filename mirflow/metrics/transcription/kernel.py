@@ -1,0 +1,423 @@
+"""Kernels of note transcription: which notes match, which velocities, and what is read off the matches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from ...kernels.matching import match_heaviest, match_in_order, match_ranges
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..base import Measure
+
+N_DECIMALS = 4
+"""Distances in time are rounded to that many decimals, in seconds, before they are compared with a tolerance."""
+
+STEP = 0.01
+"""Times may be rounded down to a multiple of that instead, in seconds."""
+
+VELOCITY, INSTRUMENT, COUNTS, NO_OFFSET = "velocity_", "instrument_", "by_instrument", "_no_offset"
+"""Beginnings and endings of the metrics' names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The conditions under which two notes may be matched; what is None is not looked at.
+
+    Parameters
+    ----------
+    onset : float or None, seconds
+        Largest distance of the onsets.
+    pitch : float or None, cents
+        Largest distance of the pitches.
+    ratio : float or None
+        Largest distance of the ends, as a share of the reference note's duration.
+    least : float, seconds
+        That distance is at least this.
+    strict : bool
+        Whether distances must be smaller than their tolerance.
+    chroma : bool
+        Whether octaves are ignored.
+    by_label : bool
+        Whether the labels must be the same.
+    floored : bool
+        Whether times are rounded down to multiples of `STEP` and compared as they are then, or taken as they are and
+        their distances rounded to `N_DECIMALS`.
+    """
+
+    onset: float | None = None
+    pitch: float | None = None
+    ratio: float | None = None
+    least: float = 0.0
+    strict: bool = False
+    chroma: bool = False
+    by_label: bool = False
+    floored: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MatchRules:
+    """What a measure asks for.
+
+    Parameters
+    ----------
+    rule : Rule
+    quantity : str
+        What is read off the matches: ``f_measure``, ``precision``, ``recall`` or an overlap ratio.
+    velocity : float or None
+        Largest distance of the velocities, or None if they are not looked at.
+    beta : float
+        How many times as much recall counts.
+    """
+
+    rule: Rule
+    quantity: str
+    velocity: float | None
+    beta: float
+
+    @classmethod
+    def of(cls, measure: Measure) -> MatchRules:
+        """The reading of a measure, from its parameters."""
+        given = measure.parameters
+        numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
+        rule = Rule(
+            numbers.get("onset_tolerance"),
+            numbers.get("pitch_tolerance"),
+            numbers.get("offset_ratio"),
+            numbers.get("offset_min_tolerance", 0.0),
+            bool(given["strict"]),
+            bool(given.get("chroma", False)),
+            is_by_instrument(measure),
+            given["rounding"] == "times",
+        )
+        return cls(rule, _quantity(measure), numbers.get("velocity_tolerance"), numbers.get("beta", 1.0))
+
+
+def is_by_instrument(measure: Measure) -> bool:
+    """Whether notes are compared within their instruments."""
+    return measure.metric.name.startswith((INSTRUMENT, COUNTS))
+
+
+def is_with_velocity(measure: Measure) -> bool:
+    """Whether velocities are compared."""
+    return measure.metric.name.startswith(VELOCITY)
+
+
+def _quantity(measure: Measure) -> str:
+    name = measure.metric.name.removesuffix(NO_OFFSET)
+    for prefix in (VELOCITY, INSTRUMENT, "onset_", "offset_"):
+        name = name.removeprefix(prefix)
+    return name
+
+
+_CENTS = 1200
+_SLACK = 10.0**-N_DECIMALS
+"""What rounding may add to a tolerance, in seconds, and more."""
+
+_STEP, _STEPS = 2.0**-10, 2.0**36
+"""The distance of whole numbers that stand for times, in seconds, and the largest of these numbers."""
+
+Edges = tuple[Int, Int]
+"""Reference and estimated notes that may be matched, as indices, ordered by the former."""
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """The notes of one side of some pairs, one pair after the other.
+
+    Parameters
+    ----------
+    start, end : float64 (notes,), seconds
+    octave : float64 (notes,)
+        Logarithm of the pitch to base 2.
+    counts : int64 (pairs,)
+    extra : mapping of str to array (notes,)
+        ``velocity`` (float64) and ``label`` (int64), as far as they are needed.
+    """
+
+    start: Float
+    end: Float
+    octave: Float
+    counts: Int
+    extra: dict[str, Column] = field(default_factory=dict)
+
+    @property
+    def pair(self) -> Int:
+        """The pair of each note: int64 (notes,)."""
+        return rows_of(self.counts)
+
+    def floored(self) -> Notes:
+        """The same with times rounded down; how they are computed decides which distances are just the tolerance."""
+        start, end = (STEP * np.floor(times * round(1 / STEP)) for times in (self.start, self.end))
+        return replace(self, start=start, end=end)
+
+    @classmethod
+    def of(cls, rows: Ragged, chosen: Int) -> Notes:
+        """The notes of the chosen rows, whose pitch is given as ``octave``."""
+        counts = rows.counts[0][chosen]
+        items = ranges(rows.offsets[chosen], counts)
+        columns = {name: column[items] for name, column in rows.columns.items()}
+        own = [columns.pop(name) for name in ("start", "end", "octave")]
+        return cls(own[0], own[1], own[2], counts, columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Matched notes, ordered by the reference's.
+
+    Parameters
+    ----------
+    reference, estimate : int64 (matches,)
+        Indices into the notes of each side.
+    pair : int64 (matches,)
+    """
+
+    reference: Int
+    estimate: Int
+    pair: Int
+
+    def keep(self, mask: Bool) -> Matches:
+        """Those where `mask` holds."""
+        return Matches(self.reference[mask], self.estimate[mask], self.pair[mask])
+
+
+class NoteBatch:
+    """Some pairs of transcriptions; everything that is asked for is computed once.
+
+    Parameters
+    ----------
+    reference, estimate : Notes
+        Of the same pairs.
+    """
+
+    def __init__(self, reference: Notes, estimate: Notes) -> None:
+        self.reference, self.estimate = reference, estimate
+        self._edges: dict[Rule, Edges] = {}
+        self._matches: dict[Rule, Matches] = {}
+        self._counts: dict[Rule, Int] = {}
+
+    def __len__(self) -> int:
+        return len(self.reference.counts)
+
+    @cached_property
+    def _floored(self) -> tuple[Notes, Notes]:
+        return self.reference.floored(), self.estimate.floored()
+
+    def edges(self, rule: Rule) -> Edges:
+        """The notes that may be matched under a rule."""
+        if rule not in self._edges:
+            self._edges[rule] = self._find_edges(rule)
+        return self._edges[rule]
+
+    def matches(self, rule: Rule) -> Matches:
+        """The largest matching of each pair that mir_eval finds: it goes through the edges note by note."""
+        if rule not in self._matches:
+            reference, estimate = self._edges_in_order(rule)
+            found = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
+            self._matches[rule] = self._to_matches(reference[found], estimate[found])
+        return self._matches[rule]
+
+    def heaviest(self, rule: Rule) -> Matches:
+        """The largest matching of each pair with the largest sum of overlap ratios."""
+        reference, estimate = self._edges_in_order(rule)
+        found = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
+        return self._to_matches(reference[found], estimate[found])
+
+    def count(self, rule: Rule) -> Int:
+        """How many notes of each pair are matched: int64 (pairs,)."""
+        if rule not in self._counts:
+            self._counts[rule] = self._count(rule)
+        return self._counts[rule]
+
+    def _count(self, rule: Rule) -> Int:
+        pair = self.matches(rule).pair if rule.pitch is not None else self._count_by_time(rule)
+        return np.bincount(pair, minlength=len(self)).astype(np.int64)
+
+    def _count_by_time(self, rule: Rule) -> Int:
+        """The pairs of the reference notes that are matched where onsets or ends alone decide.
+
+        There are many edges then, and only the number of matches is ever asked for. In order of time, the estimated
+        notes that a reference note may be matched with stand side by side.
+        """
+        reference, estimate = self.edges(rule)
+        if not len(reference):
+            return reference
+        times = self.estimate.end if rule.onset is None else self.estimate.start
+        place = np.empty(len(times), dtype=np.int64)
+        place[np.lexsort((times, self.estimate.pair))] = np.arange(len(times))
+        begins = np.flatnonzero(np.append(True, reference[1:] != reference[:-1]))
+        first, last = (end.reduceat(place[estimate], begins) for end in (np.minimum, np.maximum))
+        return self.reference.pair[reference[begins[match_ranges(first, last + 1)]]]
+
+    def overlap_ratios(self, reference: Int, estimate: Int, floored: bool) -> Float:
+        """The time that two notes share over the time from the start of the first to the end of the last of them.
+
+        Negative if they do not overlap: the gap over the whole time. Notes that rounding has made one and the same
+        instant have ratio 1.
+        """
+        one, other = self._floored if floored else (self.reference, self.estimate)
+        starts, ends = (one.start[reference], other.start[estimate]), (one.end[reference], other.end[estimate])
+        whole = np.maximum(*ends) - np.minimum(*starts)
+        shared = np.minimum(*ends) - np.maximum(*starts)
+        return np.asarray(np.divide(shared, whole, out=np.ones(len(whole)), where=whole > 0))
+
+    def sum_overlaps(self, matches: Matches, floored: bool) -> Float:
+        """The sum of the overlap ratios of each pair's matched notes: float64 (pairs,)."""
+        return sum_by(matches.pair, self.overlap_ratios(matches.reference, matches.estimate, floored), len(self))
+
+    def _to_matches(self, reference: Int, estimate: Int) -> Matches:
+        order = np.argsort(reference, kind="stable")
+        return Matches(reference[order], estimate[order], self.reference.pair[reference[order]])
+
+    def _edges_in_order(self, rule: Rule) -> Edges:
+        """Ordered by the estimated notes too, among those of one reference note."""
+        reference, estimate = self.edges(rule)
+        key = reference * len(self.estimate.start) + estimate
+        if (key[1:] > key[:-1]).all():
+            return reference, estimate
+        order = np.argsort(key)
+        return reference[order], estimate[order]
+
+    def most_edges(self, rule: Rule) -> int:
+        """How many notes may lie near each other in time, before pitches are looked at: what is needed of memory."""
+        one, other = self._floored if rule.floored else (self.reference, self.estimate)
+        if rule.onset is not None:
+            near = one.start, one.counts, other.start, other.counts, np.full(len(one.start), rule.onset)
+        else:
+            near = one.end, one.counts, other.end, other.counts, _of_ends(one, rule)
+        return int(_reach(*near)[2].sum())
+
+    def _find_edges(self, rule: Rule) -> Edges:
+        """Conditions are added one after the other, so that rules share what they have in common."""
+        one, other = self._floored if rule.floored else (self.reference, self.estimate)
+        if rule.by_label:
+            reference, estimate = self.edges(replace(rule, by_label=False))
+            kept = one.extra["label"][reference] == other.extra["label"][estimate]
+        elif rule.ratio is not None:
+            tolerance = _of_ends(one, rule)
+            if rule.onset is None and rule.pitch is None:
+                reference, estimate = _near(one.end, one.counts, other.end, other.counts, tolerance)
+            else:
+                reference, estimate = self.edges(replace(rule, ratio=None, least=0.0))
+            kept = _within(one.end[reference], other.end[estimate], tolerance[reference], rule)
+        elif rule.pitch is not None:
+            reference, estimate = self.edges(replace(rule, pitch=None, chroma=False))
+            distance = np.abs(_CENTS * (one.octave[reference] - other.octave[estimate]))
+            if rule.chroma:
+                distance = distance % _CENTS
+                distance = np.minimum(distance, _CENTS - distance)
+            kept = _compare(distance, rule.pitch, rule.strict)
+        else:
+            tolerance = np.full(len(one.start), rule.onset)
+            reference, estimate = _near(one.start, one.counts, other.start, other.counts, tolerance)
+            kept = _within(one.start[reference], other.start[estimate], tolerance[reference], rule)
+        return reference[kept], estimate[kept]
+
+
+def _of_ends(notes: Notes, rule: Rule) -> Float:
+    """The tolerance of the end of each reference note."""
+    return np.asarray(np.maximum((rule.ratio or 0.0) * np.abs(notes.end - notes.start), rule.least))
+
+
+def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
+    return np.asarray(distance < tolerance if strict else distance <= tolerance)
+
+
+def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
+    """Whether times are near enough; rounded, a distance of 50 ms is one whatever the times are."""
+    distance = np.abs(one - other)
+    return _compare(distance if rule.floored else _rounded(distance), tolerance, rule.strict)
+
+
+def _rounded(distance: Float) -> Float:
+    return np.asarray(np.around(distance, N_DECIMALS), dtype=np.float64)
+
+
+def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
+    """All times of each pair that may lie within the tolerance of each other, and some more."""
+    order, first, number = _reach(reference, reference_counts, estimate, estimate_counts, tolerance)
+    return rows_of(number), order[ranges(first, number)]
+
+
+def _reach(
+    reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float
+) -> tuple[Int, Int, Int]:
+    """The same as an order of the estimates, and where in it those of each reference start and how many they are.
+
+    They are found as integers, so that the rows of all pairs can be searched at once; others decide what is near.
+    """
+    if not (len(reference) and len(estimate)):
+        none = np.zeros(len(reference), dtype=np.int64)
+        return none[:0], none, none
+    low, high = float(estimate.min()), float(estimate.max())
+    step = max(_STEP, (high - low) / _STEPS)
+    row = int((high - low) / step) + 1
+
+    def key(times: Float, counts: Int) -> Int:
+        return rows_of(counts) * row + ((np.clip(times, low, high) - low) / step).astype(np.int64)
+
+    keys = key(estimate, estimate_counts)
+    order = np.argsort(keys, kind="stable")
+    keys = keys[order]
+    reach = tolerance + _SLACK + 4 * np.spacing(reference + tolerance)
+    first = np.searchsorted(keys, key(reference - reach, reference_counts))
+    last = np.searchsorted(keys, key(reference + reach, reference_counts), side="right")
+    return order, first, np.maximum(last - first, 0)
+
+
+def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float) -> Bool:
+    """Whether the velocities of matched notes agree.
+
+    The reference's velocities are scaled so that those of each pair span 0 to 1 (by 1 if they differ by less). The line
+    that takes the estimate's to them is fitted by least squares to the matched notes.
+
+    Parameters
+    ----------
+    reference, estimate : Notes
+        With their velocity.
+    matches : Matches
+    tolerance : float
+        The scaled velocities must be less than that apart.
+
+    Returns
+    -------
+    bool (matches,)
+
+    References
+    ----------
+    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
+    """
+    wanted = _scale(reference.extra["velocity"], reference.counts)[matches.reference]
+    heard = estimate.extra["velocity"][matches.estimate]
+    found = np.zeros(len(wanted), dtype=np.bool_)
+    ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
+    for low, high in pairwise(ends.tolist()):
+        if low < high:
+            found[low:high] = _agree(wanted[low:high], heard[low:high], tolerance)
+    return found
+
+
+def _agree(wanted: Float, heard: Float, tolerance: float) -> Bool:
+    """The same for one pair.
+
+    Distances of exactly the tolerance are common, as velocities are small integers. What rounding makes of them depends
+    on how the line is computed, so it is computed as in mir_eval, by the same solver, and not for all pairs at once.
+    """
+    design = np.vstack([heard, np.ones(len(heard))]).T
+    slope, intercept = np.linalg.lstsq(design, wanted, rcond=None)[0]
+    return np.asarray(np.abs(slope * heard + intercept - wanted) < tolerance)
+
+
+def _scale(velocity: Float, counts: Int) -> Float:
+    filled = counts > 0
+    if not filled.any():
+        return velocity
+    starts = offsets_of(counts)[:-1][filled]
+    low, high = np.minimum.reduceat(velocity, starts), np.maximum.reduceat(velocity, starts)
+    number = counts[filled]
+    with np.errstate(invalid="ignore"):  # of rows that are refused, whose velocities are no numbers
+        span = np.maximum(1, high - low)
+        return np.asarray((velocity - np.repeat(low, number)) / np.repeat(span, number))

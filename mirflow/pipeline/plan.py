@@ -1,0 +1,351 @@
+"""The plan of an evaluation: pure data that says what is compared with what, and which cells have to be computed.
+
+A plan reads no annotation. It knows the sizes and modification times of the files, and what a store already holds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from ..annotations.classes import Classes
+from ..cells import Status
+from ..errors import counted
+from ..metrics.base import Grid, Measure
+from ..ragged import Bool, Int
+from ..readers.sources import Source
+
+Combine = Literal["", "mean", "max", "each"]
+"""What becomes of the scores against several references; empty where there is one."""
+
+Entry = str | int | float | bool | None
+Metadata = Mapping[str, tuple[Entry, ...]]
+
+COUNTS = ("new", "changed", "retried", "reused", "removed")
+
+# Outcomes that may be different next time although no file changed: reading failed, or a worker did.
+_RETRIED = (Status.not_computed, Status.unreadable, Status.failed)
+_MISSING = (Status.missing_reference, Status.missing_estimate)
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """One reference of a track; a track has several where several annotators are combined.
+
+    Parameters
+    ----------
+    source : Source
+    annotator : str
+        Empty where there is only one.
+    """
+
+    source: Source
+    annotator: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Caution:
+    """What was warned of when an evaluation was planned, as it concerns the meaning of its scores.
+
+    Parameters
+    ----------
+    text : str
+        Without the name of the evaluation.
+    system : str
+        Whose scores it is about; empty: everybody's.
+    """
+
+    text: str
+    system: str = ""
+
+
+@dataclass(frozen=True)
+class EvaluationPlan:
+    """Everything that one evaluation compares.
+
+    Parameters
+    ----------
+    name, task, convention : str
+        ``name`` is the group in the store.
+    grid : str or float
+    measures : tuple of Measure
+    systems, tracks : tuple of str
+    references : tuple of tuples of Reference, one per track
+        Empty for a track without a reference.
+    estimates : tuple of tuples of Source or None, ``estimates[system][track]``
+    combine : {"", "mean", "max", "each"}
+        What becomes of the scores against several references of a track; empty: there is one.
+    track_meta, system_meta : mapping of str to tuple
+        Columns of metadata, one value per track or system: all of one type (str, int, float or bool), or None where
+        there is no value.
+    stamps : int64 (systems, tracks)
+        Fingerprint of the input files of each cell.
+    signatures : mapping of str to str
+        For each measure, by its identity, a fingerprint of everything but the files that its scores depend on.
+    on_error : {"record", "ignore", "raise"}
+    max_block : int
+        Most tracks in a block.
+    classes : Classes or None
+        The classes or tags that there are, where the evaluation says so.
+    cautions : tuple of Caution
+        What was warned of, which the store keeps.
+
+    Notes
+    -----
+    Cells are numbered as ``system * len(tracks) + track``, the order of a flattened ``(systems, tracks)`` array.
+    """
+
+    name: str
+    task: str
+    convention: str
+    grid: Grid
+    measures: tuple[Measure, ...]
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    references: tuple[tuple[Reference, ...], ...]
+    estimates: tuple[tuple[Source | None, ...], ...]
+    combine: Combine
+    track_meta: Metadata
+    system_meta: Metadata
+    stamps: Int
+    signatures: Mapping[str, str]
+    on_error: str = "record"
+    max_block: int = 64
+    classes: Classes | None = None
+    cautions: tuple[Caution, ...] = ()
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of systems and of tracks."""
+        return len(self.systems), len(self.tracks)
+
+    @property
+    def signature(self) -> str:
+        """Fingerprint of all measures together and of how annotators are combined."""
+        return fingerprint(*sorted(self.signatures.values()))
+
+    @property
+    def by_annotator(self) -> bool:
+        """Whether annotators are told apart, so that none may be scored against itself."""
+        chosen = (getattr(one.source, "annotator", None) for references in self.references for one in references)
+        return bool(self.annotators) or any(annotator is not None for annotator in chosen)
+
+    @property
+    def annotators(self) -> tuple[str, ...]:
+        """Names of all annotators of the references, sorted; empty where they have none."""
+        names = {reference.annotator for references in self.references for reference in references}
+        return tuple(sorted(names - {""}))
+
+
+@dataclass(frozen=True)
+class Previous:
+    """What a store holds of an evaluation, as far as a plan needs it.
+
+    Parameters
+    ----------
+    systems, tracks : tuple of str
+    stamp : int64 (systems, tracks)
+    status : int8 (systems, tracks)
+    signatures : mapping of str to str
+        As in :class:`EvaluationPlan`, of the measures that are stored.
+    """
+
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    stamp: Int
+    status: np.ndarray[tuple[int, ...], np.dtype[np.int8]]
+    signatures: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Stale:
+    """Which cells of a plan have to be computed, and why.
+
+    Parameters
+    ----------
+    cells : bool (systems, tracks)
+    counts : mapping of str to int
+        Cells by reason, with the keys :data:`COUNTS`: ``new`` (not in the store), ``changed`` (a file or the
+        measures), ``retried`` (failed last time), ``reused``, and ``removed`` (in the store, no longer in the plan).
+    """
+
+    cells: Bool
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return int(self.cells.sum())
+
+
+@dataclass(frozen=True)
+class Block:
+    """The cells of some tracks that one task computes.
+
+    Parameters
+    ----------
+    tracks : int64 (n,)
+        Distinct positions of tracks in the plan, in order.
+    system, track : int64 (cells,)
+        Position in the plan of each cell's system and track; the cells of a track stand together.
+    """
+
+    tracks: Int
+    system: Int
+    track: Int
+
+    def __len__(self) -> int:
+        return len(self.system)
+
+
+def fingerprint(*parts: str) -> str:
+    """A short stable fingerprint of texts: 16 hexadecimal digits.
+
+    Examples
+    --------
+    >>> fingerprint("majmin", "1") == fingerprint("majmin", "1") != fingerprint("majmin1")
+    True
+    """
+    return hashlib.blake2b("\0".join(parts).encode(), digest_size=8).hexdigest()
+
+
+def stamp_of(source: Source) -> int:
+    """Fingerprint of a source's name, size and modification time, as an int64."""
+    size, modified = source.stat()
+    data = f"{source.label}\0{size}\0{modified}".encode()
+    return int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little", signed=True)
+
+
+def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
+    """Fingerprints of all cells: int64 (systems, tracks), never 0.
+
+    Parameters
+    ----------
+    references : one sequence of Reference per track
+    estimates : ``estimates[system][track]``
+    """
+    tracks = np.array([_reference_stamp(one) for one in references], dtype=np.uint64)
+    stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
+    for row, sources in zip(stamps, estimates, strict=True):
+        row[:] = [0 if source is None else stamp_of(source) for source in sources]
+    mixed = _mix(_mix(tracks)[np.newaxis, :] ^ stamps.view(np.uint64)).view(np.int64)
+    mixed[mixed == 0] = 1
+    return mixed
+
+
+def _reference_stamp(references: Sequence[Reference]) -> int:
+    """Fingerprint of all references of one track: 0 where there is none."""
+    if len(references) < 2:
+        return sum(stamp_of(one.source) for one in references) % 2**64
+    stamps = ",".join(str(stamp_of(one.source)) for one in references)
+    return int.from_bytes(hashlib.blake2b(stamps.encode(), digest_size=8).digest(), "little")
+
+
+def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
+    """The finaliser of splitmix64 (Steele, Lea and Flood 2014): spreads every input bit over all output bits."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def stale_cells(plan: EvaluationPlan, previous: Previous | None, force: bool = False) -> Stale:
+    """Which cells have to be computed.
+
+    Parameters
+    ----------
+    plan : EvaluationPlan
+    previous : Previous or None
+        What the store holds; None: nothing.
+    force : bool
+        Compute every cell again.
+
+    Returns
+    -------
+    Stale
+        A cell is reused if its files' stamps are those of the stored cell, every measure of the plan is stored under
+        the same signature, and its outcome was not one that another try may change.
+    """
+    shape = plan.shape
+    if previous is None:
+        counts = dict.fromkeys(COUNTS, 0) | {"new": shape[0] * shape[1]}
+        return Stale(np.ones(shape, dtype=np.bool_), counts)
+    stamp, status, known = _aligned(plan, previous)
+    same_measures = all(previous.signatures.get(name) == text for name, text in plan.signatures.items())
+    changed = known & ((stamp != plan.stamps) | (not same_measures) | force)
+    retried = known & ~changed & _worth_retrying(plan, status)
+    new = ~known
+    cells = new | changed | retried
+    removed = int(previous.stamp.size - known.sum())
+    counts = dict(zip(COUNTS, (*(int(mask.sum()) for mask in (new, changed, retried, ~cells)), removed), strict=True))
+    return Stale(cells, counts)
+
+
+def _aligned(plan: EvaluationPlan, previous: Previous) -> tuple[Int, Int, Bool]:
+    """Stored stamps and statuses in the plan's order, and which cells the store has at all."""
+    rows = _places(plan.systems, previous.systems)
+    columns = _places(plan.tracks, previous.tracks)
+    known = (rows >= 0)[:, np.newaxis] & (columns >= 0)[np.newaxis, :]
+    if not previous.stamp.size:
+        return np.zeros(plan.shape, dtype=np.int64), np.zeros(plan.shape, dtype=np.int64), known
+    index = np.ix_(rows, columns)
+    stamp = np.where(known, previous.stamp[index], 0)
+    status = np.where(known, previous.status[index], 0).astype(np.int64)
+    return stamp, status, known
+
+
+def _places(names: Sequence[str], stored: Sequence[str]) -> Int:
+    where = {name: place for place, name in enumerate(stored)}
+    return np.array([where.get(name, -1) for name in names], dtype=np.int64)
+
+
+def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
+    """Outcomes that may have been passing; a file that was missing is tried again only if there is one now."""
+    retried = np.isin(status, _RETRIED)
+    for system, track in zip(*np.nonzero(np.isin(status, _MISSING)), strict=True):
+        complete = plan.estimates[system][track] is not None and plan.references[track]
+        retried[system, track] = bool(complete)
+    return retried
+
+
+def blocks(stale: Stale, size: int) -> Iterator[Block]:
+    """The stale cells in blocks of at most `size` tracks, in the order of the tracks.
+
+    Examples
+    --------
+    >>> stale = Stale(np.array([[True, False, True], [True, False, False]]))
+    >>> [(block.tracks.tolist(), block.system.tolist()) for block in blocks(stale, 1)]
+    [([0], [0, 1]), ([2], [0])]
+    """
+    tracks = np.nonzero(stale.cells.any(axis=0))[0]
+    for start in range(0, len(tracks), size):
+        some = tracks[start : start + size]
+        place, system = np.nonzero(stale.cells[:, some].T)
+        yield Block(some, system, some[place])
+
+
+def describe(plan: EvaluationPlan, stale: Stale) -> str:
+    """What a run would do, for people: one evaluation in a few lines."""
+    systems, tracks = plan.shape
+    without_reference = [name for name, one in zip(plan.tracks, plan.references, strict=True) if not one]
+    missing = sum(source is None for row in plan.estimates for source in row)
+    lines = [
+        f"{plan.name}: {plan.task} ({plan.convention}, grid {plan.grid}), {counted(systems, 'system')} x "
+        f"{counted(tracks, 'track')}, {counted(len(plan.measures), 'metric')}",
+        f"  to compute {len(stale)} of {counted(systems * tracks, 'cell')}: "
+        + ", ".join(f"{count} {reason}" for reason, count in stale.counts.items()),
+    ]
+    if plan.annotators:
+        lines.append(f"  references by {len(plan.annotators)} annotators ({plan.combine}): {_some(plan.annotators)}")
+    if without_reference:
+        lines.append(f"  tracks without a reference: {len(without_reference)} ({_some(without_reference)})")
+    if missing:
+        lines.append(f"  estimates missing: {missing}")
+    return "\n".join(lines)
+
+
+def _some(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,1 @@
+"""Scores that others published, read by mapping files and brought into stores."""

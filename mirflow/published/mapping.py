@@ -1,0 +1,414 @@
+"""What a mapping file may say, and the tables of scores that it names, as rows under named columns."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import core_schema
+
+from ..errors import AnnotationError, InvalidAnnotationError, suggest
+from ..pipeline.model import IndexOrName, Strict, Tracks, identifier
+from ..readers.patterns import Pattern
+
+ColumnName = str | int
+
+_OTHERS = {";": "semicolon", "\t": "tab", ",": "comma"}
+NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
+"""What stands where there is no number, in any case."""
+
+
+@dataclass(frozen=True)
+class TableLayout:
+    """How a table is written.
+
+    Parameters
+    ----------
+    delimiter : str or None
+        A character; None: blanks of any length.
+    skip : int
+        Lines above the table.
+    header : bool or tuple of str
+        Whether the first row names the columns, or what they are called where no row does.
+    comment : str
+        Lines that begin with it are left out; empty: none are.
+    headings : tuple of Pattern
+        Lines between the rows that say what the rows below are about: ``Algorithm {system}``.
+    """
+
+    delimiter: str | None = ","
+    skip: int = 0
+    header: bool | tuple[str, ...] = True
+    comment: str = ""
+    headings: tuple[Pattern, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row.
+
+    Parameters
+    ----------
+    line : int
+        Counted from 1.
+    fields : list of str
+        Without the blanks around them.
+    values : mapping of str to str
+        What the headings above it say.
+    """
+
+    line: int
+    fields: list[str]
+    values: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ScoreTable:
+    """Rows under columns.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for messages.
+    columns : tuple of str
+        Empty where columns have no names.
+    rows : list of Row
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: list[Row] = field(default_factory=list)
+
+    def place(self, column: ColumnName) -> int:
+        """The position of a column, counted from 0.
+
+        Raises
+        ------
+        InvalidAnnotationError
+            If there is no such column, or there are several of that name.
+        """
+        if isinstance(column, int):
+            return column
+        if column not in self.columns:
+            known = suggest(column, filter(None, self.columns)) if self.columns else "its columns have no names"
+            only = self.columns[0] if len(self.columns) == 1 else ""
+            other = next((word for sign, word in _OTHERS.items() if sign in only), "")
+            known += f"; or declare delimiter: {other}" if other else ""
+            raise InvalidAnnotationError(f"no column {column!r}; {known}", path=self.name)
+        if self.columns.count(column) > 1:
+            raise InvalidAnnotationError(f"several columns are called {column!r}; give a position", path=self.name)
+        return self.columns.index(column)
+
+    def text(self, row: Row, place: int) -> str:
+        """What stands in a column of a row.
+
+        Raises
+        ------
+        InvalidAnnotationError
+            If the row ends before it.
+        """
+        if not -len(row.fields) <= place < len(row.fields):
+            count = f"{len(row.fields)} field{'s' if len(row.fields) != 1 else ''}"
+            named = f" {self.columns[place]!r}" if 0 <= place < len(self.columns) else ""
+            message = f"a row of {count} has no column {place}{named} (counted from 0): {','.join(row.fields)!r}"
+            raise InvalidAnnotationError(message, path=self.name, line=row.line)
+        return row.fields[place]
+
+
+def parse_table(text: str, layout: TableLayout, name: str | Path) -> ScoreTable:
+    """A table from its text; a header that stands again among the rows is no row.
+
+    Examples
+    --------
+    >>> layout = TableLayout(headings=(Pattern("Algorithm {system}"),))
+    >>> table = parse_table("Algorithm KO1\\ntrack, majmin\\na, 0.5\\n", layout, "x.txt")
+    >>> table.columns, table.rows[0].fields, table.rows[0].values["system"]
+    (('track', 'majmin'), ['a', '0.5'], 'KO1')
+    """
+    columns: tuple[str, ...] | None = None if layout.header is True else layout.header or ()
+    rows = []
+    # Only line ends split lines: other separators, such as U+2028, are part of a name.
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    for row in _rows(lines, layout):
+        if columns is None:
+            columns = tuple(row.fields)
+        elif tuple(row.fields) != columns:
+            rows.append(row)
+    return ScoreTable(str(name), columns or (), rows)
+
+
+def _rows(lines: Sequence[str], layout: TableLayout) -> Iterator[Row]:
+    """The rows, each with its line and what the headings above it say."""
+    number = layout.skip
+    above: dict[str, str] = {}
+
+    def table_lines() -> Iterator[str]:
+        nonlocal number, above
+        for line in lines[layout.skip :]:
+            number += 1
+            plain = line.strip()
+            heading = next(filter(None, (one.match(plain) for one in layout.headings)), None)
+            if heading is not None:
+                above = {**above, **heading}
+            elif plain and not (layout.comment and plain.startswith(layout.comment)):
+                yield line
+
+    # A reader takes a line only when it needs one, so that the number and the headings are those of its row.
+    split = _blanks(table_lines()) if layout.delimiter is None else _delimited(table_lines(), layout.delimiter)
+    for fields in split:
+        yield Row(number, [one.strip() for one in fields], above)
+
+
+def _blanks(lines: Iterable[str]) -> Iterator[list[str]]:
+    return (line.split() for line in lines)
+
+
+def _delimited(lines: Iterable[str], delimiter: str) -> Iterator[list[str]]:
+    return iter(csv.reader(lines, delimiter=delimiter, skipinitialspace=True))
+
+
+def read_number(text: str) -> tuple[float, int]:
+    """A number and how many decimals it is printed with; NaN and 0 for what says that there is none.
+
+    Raises
+    ------
+    ValueError
+        For anything else.
+
+    Examples
+    --------
+    >>> read_number("78.250"), read_number("1e-3"), read_number("NaN")
+    ((78.25, 3), (0.001, 3), (nan, 0))
+    """
+    if text.lower() in NO_NUMBER:
+        return float("nan"), 0
+    value = float(text)
+    try:
+        exponent = Decimal(text).as_tuple().exponent
+    except InvalidOperation:
+        # What float takes and decimals do not.
+        exponent = 0
+    return value, max(0, -exponent) if isinstance(exponent, int) else 0
+
+
+_DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "whitespace": None}
+
+
+def _scale(value: Any) -> float:
+    if value in ("ratio", "percent") and isinstance(value, str):
+        return 1.0 if value == "ratio" else 0.01
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+        raise ValueError(f"must be ratio, percent or a number above 0 to multiply by, not {value!r}")
+    return float(value)
+
+
+def _pattern(text: str) -> str:
+    try:
+        Pattern(text)
+    except AnnotationError as error:
+        raise ValueError(str(error)) from None
+    return text
+
+
+def _column(data: Any) -> Any:
+    """A column's name or number alone stands for the whole."""
+    return {"column": data} if isinstance(data, (str, int)) and not isinstance(data, bool) else data
+
+
+def _or_column(schema: JsonSchemaValue) -> JsonSchemaValue:
+    return {"anyOf": [{"type": ["string", "integer"], "description": "A column."}, schema]}
+
+
+Scale = Annotated[
+    float,
+    PlainValidator(_scale),
+    WithJsonSchema({"anyOf": [{"enum": ["ratio", "percent"]}, {"type": "number", "exclusiveMinimum": 0}]}),
+]
+PathPattern = Annotated[str, AfterValidator(_pattern)]
+Decision = Literal["missing", "zero"]
+
+
+class Names(Strict):
+    """Where the names of tracks or of systems are, and what becomes of them; just a column's name, or an object."""
+
+    column: IndexOrName | None = None
+    """The column that holds them, by its name or counted from 0; default: a placeholder of path or headings does."""
+    name: str | None = None
+    """One name for the whole table."""
+    pattern: PathPattern | None = None
+    """How the table writes them, '{track}_tutti.mid': the placeholder is the name."""
+    rename: dict[str, str] = Field(default_factory=dict)
+    """The table's names to those of the store."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_column(cls, data: Any) -> Any:
+        return _column(data)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return _or_column(handler.resolve_ref_schema(handler(schema)))
+
+    @model_validator(mode="after")
+    def _check(self) -> Names:
+        if self.column is not None and self.name is not None:
+            raise ValueError("gives a column and a name; one of them is enough")
+        if self.pattern is not None and len(Pattern(self.pattern).names) != 1:
+            raise ValueError(f"pattern needs one placeholder: {self.pattern!r}")
+        return self
+
+
+class ScoreColumn(Strict):
+    """A metric in a table: just its column, or an object. A metric of no task of mirflow declares its orientation."""
+
+    column: IndexOrName
+    """By its name or counted from 0."""
+    scale: Scale | None = None
+    """ratio, percent, or a number to multiply by; default: the table's."""
+    weight: IndexOrName | None = None
+    """The column of the score's weight; default: the table's."""
+    orientation: Literal["higher", "lower", "none"] | None = None
+    """Which way is better, of a metric that mirflow does not know."""
+    title: str | None = None
+    """For tables and figures, of a metric that mirflow does not know."""
+    unit: str | None = None
+    """Of a metric that mirflow does not know; default: a ratio."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_column(cls, data: Any) -> Any:
+        return _column(data)
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return _or_column(handler.resolve_ref_schema(handler(schema)))
+
+
+class Wide(Strict):
+    """A table of one metric with a column for each system."""
+
+    metric: str
+    """An identity string."""
+    systems: dict[str, IndexOrName] | None = None
+    """Name of each system to its column; default: every column but that of the tracks."""
+    orientation: Literal["higher", "lower", "none"] | None = None
+    """Which way is better, of a metric that mirflow does not know."""
+    title: str | None = None
+    """For tables and figures, of a metric that mirflow does not know."""
+    unit: str | None = None
+    """Of a metric that mirflow does not know; default: a ratio."""
+
+
+class ScoreFile(Strict):
+    """One table, or all that a pattern names."""
+
+    path: PathPattern
+    """Pattern with {system}, {track} or other placeholders, relative to root."""
+    delimiter: str = "comma"
+    """A character, or comma, semicolon, tab, whitespace."""
+    skip: int = Field(default=0, ge=0)
+    """Lines above the table."""
+    header: bool | list[str] = True
+    """Whether the first row names the columns, or the names where no row holds them."""
+    comment: str = ""
+    """Lines that begin with it are left out."""
+    headings: list[PathPattern] = Field(default_factory=list)
+    """Lines that say what the rows below them are about, 'Algorithm {system}'."""
+    encoding: str = "utf-8"
+    track: Names = Names()
+    """Where the names of the tracks are."""
+    system: Names = Names()
+    """Where the names of the systems are."""
+    where: dict[str, str] = Field(default_factory=dict)
+    """Only rows in which these columns or placeholders hold these texts."""
+    leave_out: list[str] = Field(default_factory=list)
+    """Rows with these names of tracks, as the table writes them: averages."""
+    nan: Decision = "missing"
+    """What NaN, an empty field, '-' and the like mean: no score, or 0."""
+    scale: Scale = 1.0
+    """ratio, percent, or a number to multiply by."""
+    weight: IndexOrName | None = None
+    """The column of the scores' weights; default: every score weighs the same."""
+    metrics: dict[str, ScoreColumn] = Field(default_factory=dict)
+    """Identity strings to columns."""
+    wide: Wide | None = None
+    """Instead of metrics, in a table with a column for each system."""
+
+    @model_validator(mode="after")
+    def _check(self) -> ScoreFile:
+        if len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
+            raise ValueError(f"delimiter must be a character or one of {', '.join(_DELIMITERS)}: {self.delimiter!r}")
+        if bool(self.metrics) == (self.wide is not None):
+            raise ValueError("needs metrics (columns of metrics) or wide (columns of systems), and one of them only")
+        for key, side in (("track", self.track), ("system", self.system)):
+            said = [side.column is not None, side.name is not None, key in self.placeholders]
+            if key == "system" and self.wide is not None:
+                said.append(True)
+            if sum(said) != 1:
+                how = "nowhere" if not any(said) else "in two ways"
+                raise ValueError(
+                    f"names its {key}s {how}: write {{{key}}} in path or headings, or a column under {key!r}"
+                )
+        return self
+
+    @property
+    def placeholders(self) -> tuple[str, ...]:
+        """Those of the path and of the headings, each once."""
+        return tuple(dict.fromkeys(name for one in (self.path, *self.headings) for name in Pattern(one).names))
+
+    def layout(self) -> TableLayout:
+        """How the table is written."""
+        return TableLayout(
+            _DELIMITERS.get(self.delimiter, self.delimiter),
+            self.skip,
+            tuple(self.header) if isinstance(self.header, list) else self.header,
+            self.comment,
+            tuple(map(Pattern, self.headings)),
+        )
+
+    def declared(self) -> Iterable[tuple[str, ScoreColumn | Wide]]:
+        """Every metric with what the mapping says of it."""
+        return self.metrics.items() if self.wide is None else [(self.wide.metric, self.wide)]
+
+
+class ScoreGroup(Strict):
+    """Scores by the same rules: one group in a store."""
+
+    task: str | None = None
+    """What was compared; None: nothing that mirflow knows, so that every metric has to declare itself."""
+    name: Annotated[str, AfterValidator(identifier)] = ""
+    """Name of the group in the store; default: the task."""
+    convention: str | None = None
+    """Rules and parameters; default: those of mir_eval."""
+    tables: list[ScoreFile] = Field(min_length=1)
+    """Where the scores are."""
+    tracks: Tracks | None = None
+    """Metadata of the tracks, as in a pipeline."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, data: Any) -> Any:
+        if isinstance(data, dict) and "name" not in data:
+            return {**data, "name": data["task"] if isinstance(data.get("task"), str) else "scores"}
+        return data
+
+
+class TableMapping(Strict):
+    """A mapping file: which metric stands in which column of which table."""
+
+    name: str
+    """For people."""
+    root: str = "."
+    """Folder that the paths below are relative to, itself relative to the file's folder."""
+    groups: list[ScoreGroup] = Field(min_length=1)
+    """What the tables hold."""

@@ -1,0 +1,442 @@
+"""Audio files as signals, and sets of them as the sources of one track."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.audio import signal_column, unlike
+from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..ragged import Float
+from .content import digest_of, file_stat, is_listed_file, mix_stats, open_file, unreadable
+from .options import Reading
+from .patterns import Match, Pattern, fill, group_by
+
+# What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
+_PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<told>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
+_SAMPLE_CHUNKS = ("data", "SSND", "Data Size")
+# Recorders that write to a pipe do not know the length, and put the largest number, or nearly, in its place.
+_LENGTH_UNKNOWN = 0x7FFFF000
+# Kernels read a stretch twice, or some samples of the one before again: the last one is kept unless it is as large.
+_MOST_HELD = 2**19
+
+
+class FileSignal:
+    """The signal in a sound file: wav, flac, ogg, aiff, mp3 and whatever else libsndfile reads.
+
+    Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
+    first read and stays open, and the last piece is kept, so that reading piece after piece neither opens nor searches
+    it again, also where pieces overlap. Threads may share a signal; a pickled one opens its file anew.
+
+    Parameters
+    ----------
+    path : str
+        Where it is; absolute if other processes are to read it.
+    name : str
+        What to call it in messages; empty: its path.
+    max_bytes : int or None
+        Larger files are refused.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there, no sound file, encoded as libsndfile cannot decode, or shorter than its header says.
+    InvalidAnnotationError
+        If it holds no sample.
+
+    Examples
+    --------
+    >>> import soundfile, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     soundfile.write(f"{folder}/a.wav", np.array([0.0, 0.5, -1.0]), 8000)
+    ...     signal = FileSignal(f"{folder}/a.wav")
+    ...     signal.rate, signal.channels, signal.frames, signal.read(1, 3).tolist()
+    (8000.0, 1, 3, [[0.5, -1.0]])
+    """
+
+    __slots__ = ("_channels", "_frames", "_held", "_lock", "_opened", "_rate", "name", "path")
+
+    def __init__(self, path: str, name: str = "", max_bytes: int | None = None) -> None:
+        self.path, self.name = path, name or path
+        self._opened: Any = None
+        self._lock = threading.Lock()
+        size, _ = file_stat(path, self.name)
+        if max_bytes is not None and size > max_bytes:
+            limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
+            raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
+        with self._open() as file:
+            self._rate, self._channels, self._frames = float(file.samplerate), int(file.channels), int(file.frames)
+            if not self._frames:
+                raise InvalidAnnotationError("holds no samples", path=self.name)
+            self._held = _nothing(self._channels)
+            self._demand_whole(file)
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, Hz."""
+        return self._rate
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return self._channels
+
+    @property
+    def frames(self) -> int:
+        """Number of samples of each channel."""
+        return self._frames
+
+    def read(self, start: int, stop: int) -> Float:
+        """Samples `start` to `stop` of all channels: float64 (channels, stop - start).
+
+        Raises
+        ------
+        UnreadableError
+            If they cannot be read: the file is damaged there, or was changed since its header was read.
+        """
+        if stop <= start:
+            return np.zeros((self._channels, 0))
+        with self._lock:
+            first, held = self._held
+            last = first + held.shape[1]
+            if not first <= start <= last:
+                read = self._decode(start, stop)
+            elif stop <= last:
+                return held[:, start - first : stop - first].copy()
+            else:
+                read = np.concatenate([held[:, start - first :], self._decode(last, stop)], axis=1)
+            if read.size > _MOST_HELD:
+                self._held = _nothing(self._channels)
+                return read
+            self._held = start, read
+        return read.copy()
+
+    def _decode(self, start: int, stop: int) -> Float:
+        """Samples as they come from the file, which is searched only where it does not stand at `start`."""
+        from soundfile import SoundFileError
+
+        if self._opened is None:
+            self._opened = self._open()
+        try:
+            if self._opened.tell() != start:
+                self._opened.seek(start)
+            samples = self._opened.read(stop - start, dtype="float64", always_2d=True)
+        except SoundFileError as error:
+            message = f"cannot be decoded at {self._at(start)}: {_reason(error)}"
+            raise UnreadableError(message, path=self.name) from None
+        if samples.shape != (stop - start, self._channels):
+            message = f"ends at {self._at(start + len(samples))}, its header says {self._at(self._frames)}"
+            raise UnreadableError(message, path=self.name)
+        return np.ascontiguousarray(samples.T)
+
+    def close(self) -> None:
+        """Close the file; the next read opens it again."""
+        with self._lock:
+            self._held = _nothing(self._channels)
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
+
+    def _open(self) -> Any:
+        from soundfile import SoundFile, SoundFileError
+
+        open_file(self.path, self.name).close()  # libsndfile waits for whoever writes a pipe
+        try:
+            return SoundFile(self.path)
+        except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and nobody says how it is coded
+            raise UnreadableError(f"is no sound file that can be read: {_reason(error)}", path=self.name) from None
+
+    def _demand_whole(self, file: Any) -> None:
+        """Whether all is there that the header promises; the samples of compressed files are tried at the end."""
+        for found in _PROMISE.finditer(file.extra_info):
+            told, held = int(found["told"]), int(found["held"])
+            # Some programs count the container's own head in, which is 8 bytes, or a byte of padding.
+            slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
+            if slack < told - held and told < _LENGTH_UNKNOWN:
+                raise UnreadableError(f"is cut off: its header says {told} bytes, there are {held}", path=self.name)
+        from soundfile import SoundFileError
+
+        try:
+            file.seek(self._frames - 1)
+            missing = not len(file.read(1))
+        except SoundFileError:
+            missing = True
+        if missing:
+            raise UnreadableError(f"is cut off: its header says {self._at(self._frames)}", path=self.name)
+
+    def _at(self, frame: int) -> str:
+        return f"{frame / self._rate:.3f} s"
+
+    def __getstate__(self) -> tuple[str, str, float, int, int]:
+        return self.path, self.name, self._rate, self._channels, self._frames
+
+    def __setstate__(self, state: tuple[str, str, float, int, int]) -> None:
+        self.path, self.name, self._rate, self._channels, self._frames = state
+        self._opened, self._lock, self._held = None, threading.Lock(), _nothing(self._channels)
+
+    def __repr__(self) -> str:
+        return f"FileSignal({self.name!r}, {self._rate:g} Hz, {self._channels} channels, {self._at(self._frames)})"
+
+
+def _nothing(channels: int) -> tuple[int, Float]:
+    """No stretch of samples: where it starts, and the samples."""
+    return 0, np.zeros((channels, 0))
+
+
+def _reason(error: Exception) -> str:
+    """What libsndfile says, without the name of the file, which our own message has."""
+    return str(error).rpartition("': ")[2].removeprefix("Error : ").rstrip(".")
+
+
+def digest_file(path: str, name: str = "") -> str:
+    """The digest of a file's bytes, as of those of other annotations, without ever holding all of them.
+
+    Raises
+    ------
+    UnreadableError
+        If it cannot be read.
+    """
+    try:
+        with BufferedReader(open_file(path, name or path)) as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+
+
+PLACEHOLDER = "source"
+SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".w64", ".rf64", ".caf", ".au")
+"""What the names of sound files end in; in folders the others are left alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stem:
+    """One sound file.
+
+    Parameters
+    ----------
+    path : str
+    name : str
+        What to call it in messages; empty: its path.
+    found : (int, int) or None
+        Size and time of modification, where the listing of its folder told them.
+    """
+
+    path: str
+    name: str = ""
+    found: tuple[int, int] | None = field(default=None, compare=False)
+
+    def stat(self) -> tuple[int, int]:
+        """Size in bytes and time of modification in ns."""
+        return file_stat(self.path, self.name) if self.found is None else self.found
+
+
+@dataclass(frozen=True, slots=True)
+class StemsSource:
+    """The sources of one track, each in a file of its own.
+
+    Parameters
+    ----------
+    path : str
+        What to call the set in messages: the pattern, with ``{source}`` in it, or the file.
+    sources : tuple of str
+        Names; empty for a single file, whose one source has no name.
+    files : tuple of Stem or None
+        One for each source; None where there is no such file.
+    max_bytes : int
+        Of each file.
+
+    Examples
+    --------
+    >>> StemsSource("a/{source}.wav", ("bass", "voice"), (None, None), 2**30).label
+    'a/{source}.wav'
+    """
+
+    path: str
+    sources: tuple[str, ...]
+    files: tuple[Stem | None, ...]
+    max_bytes: int
+
+    @property
+    def label(self) -> str:
+        """What its files have in common."""
+        return self.path
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The files that there are."""
+        return tuple(file.path for file in self.files if file is not None)
+
+    def stat(self) -> tuple[int, int]:
+        """Size in bytes of all files together, and a number made of their times of modification."""
+        return mix_stats([(-1, 0) if file is None else file.stat() for file in self.files])
+
+    def open(self) -> Annotation:
+        """The signals, of which only the headers are read now.
+
+        Raises
+        ------
+        UnreadableError
+            If a source has no file, or one that cannot be read.
+        InvalidAnnotationError
+            If the sources are not of one length, rate and number of channels.
+        """
+        signals, names = [], []
+        for place, file in enumerate(self.files):
+            if file is None:
+                raise UnreadableError(f"there is no file of the source {self.sources[place]!r}", path=self.path)
+            signals.append(FileSignal(file.path, file.name, self.max_bytes))
+            names.append(file.name or file.path)
+        why = unlike(signals, names)
+        if why is not None:
+            raise InvalidAnnotationError(why, path=self.path)
+        labels = list(self.sources) if self.sources else None
+        columns = {"signal": signal_column(signals)}
+        return Annotation("audio", columns, labels, lines=(), attrs={"source": self.path}, files=tuple(names))
+
+    def read(self) -> tuple[Annotation, str]:
+        """The signals, and the digest of the bytes of all files, which are read piece by piece for it."""
+        annotation = self.open()
+        digests = [digest_file(file.path, file.name) for file in self.files if file is not None]
+        return annotation, digest_of("".join(digests).encode()) if self.sources else digests[0]
+
+
+def has_sources(path: str, reading: Reading) -> bool:
+    """Whether a path stands for the files of several sources."""
+    return reading.kind == "audio" and PLACEHOLDER in Pattern(path).names
+
+
+def gather_stems(
+    matches: Sequence[Match], pattern: str, names: Sequence[str], reading: Reading
+) -> list[tuple[StemsSource, Mapping[str, str]]]:
+    """What a pattern found, as one source for each set of the values of all placeholders but ``{source}``.
+
+    Parameters
+    ----------
+    matches : sequence of Match
+    pattern : str
+    names : sequence of str
+        The pattern's placeholders, in order.
+    reading : Reading
+        With the names and the order of the sources, where they are declared; else each track has those that are found,
+        sorted by name.
+
+    Raises
+    ------
+    AnnotationError
+        If a declared source is nowhere found.
+    """
+    if PLACEHOLDER not in names:
+        if reading.sources:
+            raise AnnotationError(f"declares sources, but has no {{source}} in its path: {pattern!r}")
+        values = [dict(zip(names, match.values, strict=True)) for match in matches]
+        return [(_alone(match, reading), one) for match, one in zip(matches, values, strict=True)]
+    groups = group_by(matches, names, PLACEHOLDER)
+    found = sorted({source for _, group in groups for source in group})
+    absent = [source for source in reading.sources if source not in found]
+    if absent:
+        raise AnnotationError(f"no file is of the source {absent[0]!r}; found: {', '.join(found)}")
+    return [(_together(fill(pattern, values), group, reading), values) for values, group in groups]
+
+
+def _stem(match: Match) -> Stem:
+    return Stem(match.path, match.name, (match.size, match.modified))
+
+
+def _alone(match: Match, reading: Reading) -> StemsSource:
+    return StemsSource(match.name, (), (_stem(match),), reading.max_bytes)
+
+
+def _together(name: str, group: Mapping[str, Match], reading: Reading) -> StemsSource:
+    sources = reading.sources or tuple(sorted(group))
+    found = map(group.get, sources)
+    files = tuple(None if match is None else _stem(match) for match in found)
+    return StemsSource(name, sources, files, reading.max_bytes)
+
+
+def stems_in(place: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], reading: Reading) -> StemsSource:
+    """The sources in a list of files, or those that a path stands for."""
+    return stems_at(os.fspath(place), reading) if isinstance(place, str | os.PathLike) else stems_of(place, reading)
+
+
+def stems_at(path: str, reading: Reading) -> StemsSource:
+    """The sources that a path stands for: a sound file, a folder of them, or a path with ``{source}``.
+
+    Raises
+    ------
+    AnnotationError
+        If there is nothing, or the path has other placeholders.
+    """
+    if Path(path).is_dir():
+        return stems_of(sound_files(Path(path)), reading, path)
+    if not has_sources(path, reading):
+        if reading.sources:
+            raise AnnotationError(
+                "sources are those of several files: give a folder, or {source} in the path", path=path
+            )
+        return StemsSource(path, (), (Stem(path),), reading.max_bytes)
+    pattern = Pattern(path.lstrip("/"))
+    if pattern.names != (PLACEHOLDER,):
+        raise AnnotationError(f"one track's sound needs no placeholder but {{source}}: {path!r}")
+    root = "/" if path.startswith("/") else "."
+    matches = pattern.find(root)
+    if not matches:
+        raise UnreadableError(f"there is no such file; {pattern.hint(root)}", path=path)
+    named = [replace(match, name=match.path) for match in matches]
+    ((source, _),) = gather_stems(named, path, pattern.names, reading)
+    return source
+
+
+def stems_of(files: Sequence[str | os.PathLike[str]], reading: Reading, name: str = "") -> StemsSource:
+    """The sources in a list of files, named as the files are without suffix; `name` is what to call them all.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none, or two have one name.
+    """
+    paths = {Path(file).stem: os.fspath(file) for file in files}
+    if len(paths) < len(files):
+        raise AnnotationError(f"two files of one source: {', '.join(paths.values())}, ...", path=name or None)
+    if not paths:
+        raise AnnotationError("no sources: the list of files is empty")
+    sources = reading.sources or tuple(paths if not name else sorted(paths))
+    stems = tuple(Stem(paths[source]) if source in paths else None for source in sources)
+    return StemsSource(name or ", ".join(paths.values()), sources, stems, reading.max_bytes)
+
+
+def sound_files(folder: Path) -> list[Path]:
+    """The sound files in a folder, not in those below it, sorted.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none.
+    """
+    found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
+    if not found:
+        raise AnnotationError("no sound files in the folder", path=folder)
+    return found
+
+
+def sound_folders(folder: Path) -> list[Path]:
+    """A folder and those below it, as far as they hold sound files, sorted.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none.
+    """
+    found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
+    if not found:
+        raise AnnotationError(f"no sound files ({', '.join(SUFFIXES)}) in the folder", path=folder)
+    return sorted(found)

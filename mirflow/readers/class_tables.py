@@ -1,0 +1,133 @@
+"""The classes or tags that there are, from a table: names, a tree, or credits for errors."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from collections.abc import Mapping, Sequence
+
+from ..annotations.classes import Classes, Tree
+from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from .content import decode, read_bytes
+from .delimited import find_separator
+from .options import MAX_BYTES, DelimitedOptions
+
+_FORMS = "class; class,parent; or from,to,credit"
+_NO_CLASSES = ("tag", "tags", "classes", "labels", "genre", "genres", "name", "category")
+"""What heads a column, and names no class."""
+_Row = tuple[int, list[str]]
+_DEEPEST = 100
+"""Levels of a tree."""
+
+
+def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
+    """The classes in a file.
+
+    Parameters
+    ----------
+    path : path
+        A table with a header, comma separated or, if its name ends in ``.tsv``, by tabs: a column ``class`` alone for
+        names; ``class`` and ``parent`` for a tree, in which a class without a parent is at the top; or ``from``, ``to``
+        and ``credit`` for what it is worth to say ``to`` where ``from`` is right. A file without such a header holds a
+        name on each line.
+    name : str
+        What to call the file in messages; empty: its path.
+
+    Returns
+    -------
+    Classes
+
+    Raises
+    ------
+    UnreadableError, InvalidAnnotationError
+        With the line.
+    """
+    where = os.fspath(path)
+    name = name or where
+    text = decode(read_bytes(where, MAX_BYTES, name), name)
+    separator = find_separator(text, "tsv" if where.endswith(".tsv") else "csv", DelimitedOptions()) or ","
+    return parse_classes(text, name, separator)
+
+
+def parse_classes(text: str, name: str, separator: str = ",") -> Classes:
+    """The classes in the text of a table; see `read_classes`.
+
+    Examples
+    --------
+    >>> parse_classes("class,parent\\njazz,Jazz & Blues\\nblues,Jazz & Blues\\n", "genres.csv").names
+    ('Jazz & Blues', 'jazz', 'blues')
+    """
+    try:
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
+        rows = [(reader.line_num, [field.strip() for field in row]) for row in reader if any(map(str.strip, row))]
+    except csv.Error as error:
+        raise UnreadableError(f"is not a table: {error}", path=name) from None
+    header = [field.lower() for field in rows[0][1]] if rows else []
+    if header[:1] == ["label"] or (len(header) == 1 and header[0] in _NO_CLASSES):
+        raise InvalidAnnotationError(f"is headed {', '.join(header)}; write {_FORMS}", path=name, line=1)
+    try:
+        if header[:1] != ["class"] and header[:1] != ["from"]:
+            return Classes.of(names=[field for _, (field,) in _of_width(rows, 1, name)])
+        if header == ["class"]:
+            return Classes.of(names=[field for _, (field,) in _of_width(rows[1:], 1, name)])
+        if header == ["class", "parent"]:
+            return Classes.of(tree=_tree(_of_width(rows[1:], 2, name), name))
+        if header == ["from", "to", "credit"]:
+            return Classes.of(credit=_credit(_of_width(rows[1:], 3, name), name))
+    except AnnotationError as error:
+        raise error if error.path is not None else InvalidAnnotationError(str(error), path=name) from None
+    raise InvalidAnnotationError(f"has the columns {', '.join(header)}; write {_FORMS}", path=name, line=1)
+
+
+def _of_width(rows: Sequence[_Row], width: int, name: str) -> Sequence[_Row]:
+    for line, row in rows:
+        if len(row) != width:
+            message = f"has {len(row)} columns, not {width}: {', '.join(row)!r}; the header is {_FORMS}"
+            raise InvalidAnnotationError(message, path=name, line=line)
+    return rows
+
+
+def _tree(rows: Sequence[_Row], name: str) -> Tree:
+    """The tree that pairs of class and parent make, each level in the order of the file."""
+    parents: dict[str, str] = {}
+    for line, (one, parent) in rows:
+        if one in parents:
+            raise InvalidAnnotationError(f"the class {one!r} stands twice", path=name, line=line)
+        parents[one] = parent
+    below: dict[str, list[str]] = {}
+    for one, parent in parents.items():
+        below.setdefault(parent, []).append(one)
+    tops = dict.fromkeys([*(parent for parent in below if parent and parent not in parents), *below.get("", ())])
+    for one in parents:
+        _demand_top(one, parents, name)
+    return {top: _branch(top, below) for top in tops}
+
+
+def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
+    """Refuse a class that stands below itself, or deeper than any tree of classes goes."""
+    passed = {one}
+    while parents.get(one):
+        one = parents[one]
+        if one in passed:
+            raise InvalidAnnotationError(f"the class {one!r} stands below itself", path=name)
+        passed.add(one)
+        if len(passed) > _DEEPEST:
+            raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {one!r}", path=name)
+
+
+def _branch(top: str, below: Mapping[str, Sequence[str]]) -> Tree:
+    return {one: _branch(one, below) for one in below.get(top, ())}
+
+
+def _credit(rows: Sequence[_Row], name: str) -> dict[str, dict[str, float]]:
+    table: dict[str, dict[str, float]] = {}
+    for line, (reference, estimate, text) in rows:
+        try:
+            worth = float(text)
+        except ValueError:
+            raise InvalidAnnotationError(f"credit is not a number: {text!r}", path=name, line=line) from None
+        if estimate in table.setdefault(reference, {}):
+            raise InvalidAnnotationError(f"the pair {reference!r}, {estimate!r} stands twice", path=name, line=line)
+        table[reference][estimate] = worth
+    return table

@@ -1,0 +1,217 @@
+"""Layers of Sonic Visualiser: notes, pitch over time, and instants, from ``.svl`` files and compressed sessions.
+
+The XML is read as a stream of elements. A document that declares entities is refused, and nothing outside of it is ever
+fetched.
+"""
+
+from __future__ import annotations
+
+import bz2
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from xml.parsers import expat
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, Attribute
+from ..errors import InvalidAnnotationError, UnreadableError
+from ..ragged import Column, Float
+from ..theory.pitch import to_hertz
+from .options import Reading
+
+_KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
+_LOUDEST = 127.0  # a level of 1 is this MIDI velocity
+MOST_TIMES = 100
+"""How many times as large as its file a layer may be when it is decompressed: layers of random points are 10 times."""
+_SMALL = 2**20
+_ATTRIBUTES = ("frame", "value", "duration", "level", "label")
+
+
+def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> Annotation:
+    """The layer in the bytes of a Sonic Visualiser file.
+
+    Parameters
+    ----------
+    data : bytes
+        XML, perhaps compressed with bzip2 as sessions are.
+    reading : Reading
+        Of kind ``events`` (instants), ``series`` (values over time, taken for Hz) or ``notes``.
+    name : path
+        What to call the file in messages, and its ``source``.
+
+    Returns
+    -------
+    Annotation
+        By time. Of a pitch track on a grid, what the layer leaves out between two points is unvoiced: a 0 stands one
+        step after the one and one step before the other. Levels of notes become velocities of 0 to 127.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not XML, or declare entities.
+    InvalidAnnotationError
+        If the file has no such layer or several, or a number is none; with its line.
+
+    Examples
+    --------
+    >>> text = b'''<sv><data><model id="1" sampleRate="100" type="sparse" dimensions="2" dataset="0"/>
+    ... <dataset id="0" dimensions="2"><point frame="50" value="440"/></dataset></data></sv>'''
+    >>> melody = parse_svl(text, Reading.of(task="melody"))
+    >>> melody.columns["time"].tolist(), melody.columns["frequency"].tolist()
+    ([0.5], [440.0])
+    """
+    if reading.kind not in _KINDS:
+        held = ", ".join(_KINDS)
+        raise InvalidAnnotationError(f"Sonic Visualiser layers are read as {held}, not as {reading.kind}", path=name)
+    document = _Document.parse(_plain(data, reading.max_bytes, name), name)
+    fitting = [layer for layer in document.layers if layer.kind == reading.kind]
+    if len(fitting) != 1:
+        what = _KINDS[reading.kind]
+        there = ", ".join(str(layer) for layer in document.layers) or "no layer that can be read"
+        raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
+    with np.errstate(over="ignore"):  # times that become infinite are told of when they are scored
+        return fitting[0].annotation(reading.kind, name)
+
+
+def _plain(data: bytes, max_bytes: int, name: str | Path) -> bytes:
+    """The XML, decompressed if it was compressed."""
+    if not data.startswith(b"BZh"):
+        return data
+    stream = bz2.BZ2Decompressor()
+    most = min(max_bytes, max(MOST_TIMES * len(data), _SMALL))
+    try:
+        text = stream.decompress(data, max_length=most)
+    except (OSError, ValueError) as error:
+        raise UnreadableError(f"cannot be decompressed: {error}", path=name) from None
+    if not stream.eof:
+        limit = f"more than {most / 2**20:.0f} MB when decompressed, {MOST_TIMES} times its size"
+        if most == max_bytes:
+            limit = f"more than {most / 2**20:.0f} MB when decompressed (max_bytes raises the limit)"
+        why = f"too large: {limit}" if len(text) >= most else "it ends in the middle"
+        raise UnreadableError(why, path=name)
+    return text
+
+
+@dataclass
+class _Layer:
+    """One model of a document and the points of its dataset, each with its line."""
+
+    model: Mapping[str, str]
+    points: list[tuple[dict[str, str], int]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"{_KINDS[self.kind]} {self.model.get('name', '')!r}"
+
+    @property
+    def kind(self) -> str:
+        """What it can be read as; empty for what is not read, such as regions and images."""
+        if self.model.get("subtype", "note") not in ("note", "flexinote"):
+            return ""
+        return {"1": "events", "2": "series", "3": "notes"}.get(self.model.get("dimensions", ""), "")
+
+    def annotation(self, kind: str, name: str | Path) -> Annotation:
+        """Its points by time."""
+        rate = _number(self.model, "sampleRate", None, name)
+        if rate <= 0:
+            raise InvalidAnnotationError(f"sampleRate is not above 0: {rate:g}", path=name)
+        self.points.sort(key=lambda point: _number(point[0], "frame", point[1], name))
+        lines = [line for _, line in self.points]
+        frame = self._column("frame", name)
+        attrs: dict[str, Attribute] = {"source": str(name)}
+        labels = [point.get("label", "") for point, _ in self.points]
+        if kind == "events":
+            return Annotation(kind, {"time": frame / rate}, labels if any(labels) else None, lines=lines, attrs=attrs)
+        value = self._column("value", name)
+        if kind == "series":
+            resolution = _number({"resolution": "1", **self.model}, "resolution", None, name)
+            frame, value, lines = _with_gaps(frame, value, lines, resolution)
+            return Annotation(kind, {"time": frame / rate, "frequency": value}, lines=lines, attrs=attrs)
+        unit = "Hz" if self.model.get("units", "").lower() == "hz" else "MIDI"
+        columns: dict[str, Column] = {
+            "start": frame / rate,
+            "end": (frame + self._column("duration", name)) / rate,
+            "pitch": to_hertz(value, "notes", unit),
+        }
+        if self.points and all("level" in point for point, _ in self.points):
+            columns["velocity"] = self._column("level", name) * _LOUDEST
+        return Annotation(kind, columns, labels if any(labels) else None, lines=lines, attrs=attrs)
+
+    def _column(self, attribute: str, name: str | Path) -> Float:
+        return np.array([_number(point, attribute, line, name) for point, line in self.points], dtype=np.float64)
+
+
+def _number(attributes: Mapping[str, str], key: str, line: int | None, name: str | Path) -> float:
+    text = attributes.get(key)
+    try:
+        number = float(text or "")
+    except ValueError:
+        number = math.nan
+    if math.isfinite(number):
+        return number
+    what = "missing" if text is None else f"not a number: {text!r}"
+    raise InvalidAnnotationError(f"{key} is {what}", path=name, line=line)
+
+
+def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) -> tuple[Float, Float, list[int]]:
+    """A series with zeros where its grid (a resolution of 1 is none) has no points."""
+    before = np.flatnonzero(np.diff(frame) > 1.5 * resolution) if resolution > 1 else np.zeros(0, dtype=np.int64)
+    if not len(before):
+        return frame, value, lines
+    leaving, entering = frame[before] + resolution, frame[before + 1] - resolution
+    wide = entering > leaving
+    place = np.concatenate([before, before[wide]]) + 1
+    added = np.concatenate([leaving, entering[wide]])
+    order = np.argsort(added, kind="stable")
+    told = np.insert(np.array(lines), place[order], np.array(lines)[place[order] - 1])
+    return (
+        np.insert(frame, place[order], added[order]),
+        np.insert(value, place[order], 0.0),
+        [int(line) for line in told],
+    )
+
+
+@dataclass
+class _Document:
+    """The layers of a file."""
+
+    layers: list[_Layer]
+
+    @classmethod
+    def parse(cls, text: bytes, name: str | Path) -> _Document:
+        """The layers of XML.
+
+        Raises
+        ------
+        UnreadableError
+            If it is not XML, or declares entities.
+        """
+        models: list[dict[str, str]] = []
+        points: dict[str, list[tuple[dict[str, str], int]]] = {}
+        current: list[tuple[dict[str, str], int]] = []
+        parser = expat.ParserCreate()
+
+        def start(tag: str, attributes: dict[str, str]) -> None:
+            nonlocal current
+            if tag == "point":
+                current.append((attributes, parser.CurrentLineNumber))
+            elif tag == "model":
+                models.append(attributes)
+            elif tag == "dataset":
+                current = points.setdefault(attributes.get("id", ""), [])
+
+        def refuse(*_: object) -> None:
+            raise UnreadableError("declares XML entities, which no Sonic Visualiser file needs", path=name)
+
+        parser.StartElementHandler = start
+        parser.EntityDeclHandler = refuse
+        try:
+            parser.Parse(text, True)
+        except expat.ExpatError as error:
+            what = expat.ErrorString(error.code)
+            raise UnreadableError(f"is not a Sonic Visualiser file: {what}", path=name, line=error.lineno) from None
+        except (LookupError, ValueError) as error:  # of encodings that it declares
+            raise UnreadableError(f"cannot be decoded: {error}", path=name) from None
+        layers = [_Layer(model, points.get(model.get("dataset", ""), [])) for model in models]
+        return cls([layer for layer in layers if layer.kind])

@@ -1,0 +1,1 @@
+"""Tables: files that hold the annotations of many tracks."""

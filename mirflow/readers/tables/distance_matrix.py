@@ -1,0 +1,407 @@
+"""Distances between all items of a collection, in text or in numpy's files: each row is a ranking."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BufferedIOBase, BufferedReader
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from ...annotations.annotation import Annotation, CodedLabels
+from ...errors import InvalidAnnotationError, UnreadableError
+from ...kernels.ragged_ops import ascending
+from ...ragged import Float, Int
+from ..content import decode, digest_of, open_file, read_bytes, unreadable
+from ..options import Reading
+from .table import AnnotationTable, RowKey, RowSpans, SameLine, demand, demand_line_ends, index_rows, name_files
+
+_CORNER = "q/r"
+_SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
+
+
+@dataclass
+class Head:
+    """Everything above the rows of a matrix."""
+
+    file: BufferedIOBase
+    reading: Reading
+    name: str
+    separator: str = "\t"
+    line: int = 0
+    stop: int = 0
+
+    def read(self) -> tuple[tuple[str, ...], dict[str, str] | None]:
+        """The names of the columns, and of the rows by what stands in front of them; None: as it stands.
+
+        Afterwards `stop` and `line` are where the first row begins.
+        """
+        files: dict[str, str] = {}
+        title = True
+        while (text := self._next()) is not None:
+            self.separator = self.reading.delimited.separator or next((c for c in "\t,;" if c in text), "whitespace")
+            fields = split_row(text, self.separator) or [""]
+            if fields[0].lower() == _CORNER and files:
+                return self._columns(fields[1:], files)
+            if title and len(fields) > 2:
+                below = self._below()
+                if below is None or (len(below) in (len(fields), len(fields) + 1) and _is_number(below[-1])):
+                    return self._named(fields, below), None
+            number, _, path = text.strip().replace("\t", " ").partition(" ")
+            # A title may begin with a number, too: it is a file's if the next line has the next number.
+            told = number.isdigit() and path.strip() and not (title and self._number_below() != int(number) + 1)
+            if told:
+                if number in files:
+                    raise InvalidAnnotationError(f"two files have the number {number}", path=self.name, line=self.line)
+                files[number] = path.strip()
+            elif not title:
+                message = f"neither a number and a file, nor the line Q/R: {text.strip()[:80]!r}"
+                raise InvalidAnnotationError(message, path=self.name, line=self.line)
+            title = False
+        if not files and self.line == 0:
+            raise InvalidAnnotationError("is empty: a matrix names its items", path=self.name)
+        raise InvalidAnnotationError("is no matrix: there is no line that begins with Q/R", path=self.name)
+
+    def _next(self) -> str | None:
+        """The next line that is not blank."""
+        while True:
+            data = self.file.readline()
+            if not data:
+                return None
+            self.line += 1
+            self.stop += len(data)
+            demand_line_ends(data, self.name, self.line)
+            if data.strip():
+                return decode(data, self.name, self.reading.delimited.encoding)
+
+    def _columns(self, numbers: Sequence[str], files: dict[str, str]) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The names of the columns of MIREX's layout, and of rows by their numbers."""
+        names = dict(zip(files, name_items(list(files.values())), strict=True))
+        for number in numbers:
+            if number not in names:
+                message = f"no file has the number {number!r} of this column"
+                raise InvalidAnnotationError(message, path=self.name, line=self.line)
+        self._demand_distinct(numbers)
+        self.line += 1
+        return tuple(names[number] for number in numbers), names
+
+    def _below(self) -> list[str] | None:
+        """The fields of the line after this one, which stays the next."""
+        line, stop = self.line, self.stop
+        text = self._next()
+        self.line, self.stop = line, stop
+        self.file.seek(stop)
+        return None if text is None else split_row(text, self.separator)
+
+    def _number_below(self) -> int:
+        """The number at the beginning of the line after this one; -1 if there is none."""
+        below = self._below()
+        first = below[0].split(None, 1) if below else []
+        return int(first[0]) if first and first[0].isdigit() else -1
+
+    def _named(self, fields: Sequence[str], below: Sequence[str] | None) -> tuple[str, ...]:
+        """The names of the columns of a table, whose first line has them, perhaps with a corner in front."""
+        cornerless = below is not None and len(below) > len(fields)
+        names = list(fields if cornerless else fields[1:])
+        if not cornerless and all(map(_is_number, fields)):
+            message = "names no items: the first line has to, and each row its query in front"
+            raise InvalidAnnotationError(message, path=self.name, line=self.line)
+        self._demand_distinct(names)
+        self.line += 1
+        return tuple(names)
+
+    def _demand_distinct(self, names: Sequence[str]) -> None:
+        if len(set(names)) < len(names):
+            twice = next(name for place, name in enumerate(names) if name in names[:place])
+            raise InvalidAnnotationError(f"two columns are called {twice!r}", path=self.name, line=self.line)
+
+
+def split_row(text: str, separator: str) -> list[str]:
+    """The fields of a line; an empty one at its end does not count.
+
+    Examples
+    --------
+    >>> split_row("1\\t0.0\\t0.5\\t", "\\t")
+    ['1', '0.0', '0.5']
+    """
+    if separator == "whitespace":
+        return text.split()
+    fields = [field.strip().strip('"') for field in text.rstrip("\n").split(separator)]
+    return fields[:-1] if len(fields) > 1 and not fields[-1] else fields
+
+
+def name_items(paths: Sequence[str]) -> list[str]:
+    """Names of files: without folder and suffix, but whole where two would be alike then.
+
+    Examples
+    --------
+    >>> name_items(["/a/x.wav", "/a/y.v2.mp3"]), name_items(["a/1.wav", "b/1.wav"])
+    (['x', 'y.v2'], ['a/1.wav', 'b/1.wav'])
+    """
+    short = list(map(strip_name, paths))
+    return short if len(set(short)) == len(short) else list(paths)
+
+
+def strip_name(path: str) -> str:
+    """The name of a file without folder and suffix.
+
+    Examples
+    --------
+    >>> strip_name("C:\\\\a\\\\y.v2.mp3")
+    'y.v2'
+    """
+    return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class Ranker:
+    """Rows of distances to rankings.
+
+    Parameters
+    ----------
+    items : tuple of str
+        The names of the columns.
+    without_self : bool
+        Whether an item is left out of its own ranking.
+    """
+
+    items: tuple[str, ...]
+    without_self: bool
+    places: dict[str, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "places", {item: place for place, item in enumerate(self.items)})
+
+    def rank(self, query: str, distances: Float, line: int, name: str) -> Annotation:
+        """The items from the nearest to the farthest; equally far ones in the order of the columns.
+
+        Raises
+        ------
+        InvalidAnnotationError
+            For a distance that is not finite.
+        """
+        odd = np.flatnonzero(~np.isfinite(distances))
+        if len(odd):
+            place = int(odd[0])
+            message = f"distance from {query!r} to {self.items[place]!r} is not finite: {distances[place]}"
+            raise InvalidAnnotationError(message, path=name, line=line or None)
+        order: Int = ascending(distances)
+        own = self.places.get(query)
+        if self.without_self and own is not None:
+            order = order[order != own]
+        lines = SameLine(line, len(order))
+        return Annotation("ranking", {}, CodedLabels(self.items, order), lines=lines, attrs={"source": name})
+
+
+_NUMBERS = msgspec.json.Decoder(list[float])
+
+
+@dataclass(frozen=True)
+class TextMatrix:
+    """A matrix in a text file; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+
+    Parameters
+    ----------
+    spans : RowSpans
+        Its rows by query.
+    ranker : Ranker
+    separator : str
+        A character, or ``whitespace``.
+    head : bytes
+        Fingerprint of the names of the columns.
+    """
+
+    spans: RowSpans
+    ranker: Ranker
+    separator: str
+    head: bytes
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """The queries: the items that have a row."""
+        return self.spans.keys
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self.spans.held + 300 * len(self.ranker.items)
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size and fingerprint of a row, and of the names of the columns."""
+        return self.spans.stamp(key, self.head)
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The ranking that a row makes, and the digest of the row and of the names of the columns."""
+        data = self.spans.data(key)
+        line = self.spans.of_key[key][0].line
+        found = self.ranker.rank(key.track, self._distances(data, line), line, self.spans.name)
+        return found, digest_of(self.head + data)
+
+    def _distances(self, data: bytes, line: int) -> Float:
+        row = data.rstrip()
+        if self.separator == ";":  # of tables in which commas stand before decimals
+            row = row.replace(b",", b".")
+        try:
+            if self.separator == "whitespace":
+                body = b",".join(row.split()[1:])
+            else:
+                body = row.partition(self.separator.encode())[2].replace(self.separator.encode(), b",")
+            numbers = _NUMBERS.decode(b"[" + body + b"]")
+        except msgspec.DecodeError:  # numbers as only Python writes them, or no numbers at all
+            numbers = self._by_field(row, line)
+        if len(numbers) != len(self.ranker.items):
+            message = f"has {len(numbers)} distances, needs one to each of the {len(self.ranker.items)} items"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+        return np.array(numbers, dtype=np.float64)
+
+    def _by_field(self, row: bytes, line: int) -> list[float]:
+        fields = split_row(self.spans.text(row), self.separator)[1:]
+        numbers = []
+        for place, text in enumerate(fields):
+            try:
+                numbers.append(float(text))
+            except ValueError:
+                item = self.ranker.items[min(place, len(self.ranker.items) - 1)]
+                message = f"distance to {item!r} is not a number: {text!r}"
+                raise InvalidAnnotationError(message, path=self.spans.name, line=line) from None
+        return numbers
+
+
+def open_matrix(path: str, reading: Reading, name: str) -> AnnotationTable:
+    """The table in a matrix of the format ``matrix``, of which a row is read at a time.
+
+    Parameters
+    ----------
+    path : str
+        MIREX's layout (a line of title, numbered files, a line ``Q/R`` with numbers, a row for each query), a table
+        with the items' names in its first line and each query's in front of its row, or an ``.npy`` file.
+    reading : Reading
+        ``exclude`` says whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there, or is no matrix.
+    InvalidAnnotationError
+        If its rows or columns cannot be told apart.
+    """
+    if path.lower().endswith(".npy"):
+        return open_array(path, reading, name)
+    try:
+        with BufferedReader(open_file(path, name)) as file:
+            head = Head(file, reading, name)
+            columns, rows = head.read()
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    first: dict[str, int] = {}
+
+    def key_of(line: bytes, number: int) -> RowKey | None:
+        if not line.strip():
+            return None
+        # A row is long, so only its first field is taken off it.
+        text = line.split(None, 1)[0] if head.separator == "whitespace" else line.partition(head.separator.encode())[0]
+        own = split_row(decode(text, name, reading.delimited.encoding), head.separator)[0]
+        if rows is not None and own not in rows:
+            raise InvalidAnnotationError(f"no file has the number {own!r} of this row", path=name, line=number)
+        query = own if rows is None else rows[own]
+        if query in first:
+            message = f"a second row of {query!r}, first on line {first[query]}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        first[query] = number
+        return RowKey(query)
+
+    found = index_rows(path, name, key_of, head.stop, head.line)
+    fingerprint = digest_of("\0".join(columns).encode()).encode()
+    spans = RowSpans(path, name, reading.delimited.encoding, reading.max_bytes, found)
+    return TextMatrix(spans, Ranker(columns, reading.exclude == "self"), head.separator, fingerprint)
+
+
+@dataclass(frozen=True)
+class ArrayMatrix:
+    """A matrix in an ``.npy`` file; see :class:`mirflow.readers.tables.table.AnnotationTable`."""
+
+    name: str
+    ranker: Ranker
+    distances: npt.NDArray[np.float64]
+    places: Mapping[RowKey, int]
+    head: bytes
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """The queries: all items."""
+        return self.places.keys()
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes; what is mapped does not count."""
+        return 500 * len(self.places)
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size and fingerprint of a row and of the names of the items."""
+        data = self._row(key)
+        return len(data), int(digest_of(self.head + data), 16) >> 1
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The ranking that a row makes, and the digest of the row and of the names of the items."""
+        data = self._row(key)
+        row = np.asarray(self.distances[self.places[key]], dtype=np.float64)
+        return self.ranker.rank(key.track, row, 0, self.name), digest_of(self.head + data)
+
+    def _row(self, key: RowKey) -> bytes:
+        demand(self, key, self.name)
+        return bytes(self.distances[self.places[key]].tobytes())
+
+
+def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
+    """The table in an ``.npy`` file that holds a square of distances.
+
+    The names of the items stand one a line in a file beside it: ``x.txt`` for ``x.npy``, or ``items.txt`` for all.
+
+    Raises
+    ------
+    UnreadableError
+        If a file is not there, or is no array of numbers.
+    InvalidAnnotationError
+        If it is not square, or there are not as many names.
+    """
+    open_file(path, name).close()
+    try:
+        distances = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UnreadableError(f"is no array that can be read: {error}", path=name) from None
+    if not isinstance(distances, np.ndarray):
+        distances.close()
+        raise UnreadableError("is an archive of arrays, not one array; save the matrix with numpy.save", path=name)
+    if distances.dtype.kind not in "fiu":
+        raise UnreadableError(f"is an array of {distances.dtype}, not of numbers", path=name)
+    own, common = name_files(path)
+    beside = [file for file in (own, common) if file.exists()]
+    if not beside:
+        message = f"names no items: write them one a line into {own.name} or {common.name} beside it"
+        raise UnreadableError(message, path=name)
+    listed = str(Path(name).with_name(beside[0].name))
+    text = decode(read_bytes(beside[0], reading.max_bytes, listed), listed, reading.delimited.encoding)
+    items = tuple(filter(None, map(str.strip, text.split("\n"))))
+    if distances.shape != (len(items), len(items)):
+        shape = " x ".join(map(str, distances.shape)) or "one number"
+        raise InvalidAnnotationError(f"is {shape}, and {listed} names {len(items)} items", path=name)
+    places = {RowKey(item): place for place, item in enumerate(items)}
+    if len(places) < len(items):
+        twice = next(item for place, item in enumerate(items) if places[RowKey(item)] != place)
+        raise InvalidAnnotationError(f"names {twice!r} twice", path=listed)
+    head = digest_of("\0".join(items).encode()).encode()
+    return ArrayMatrix(name, Ranker(items, reading.exclude == "self"), distances, places, head)

@@ -1,0 +1,226 @@
+"""Groups of items that are relevant for each other: cliques of covers, pieces of one genre, as a list of rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...annotations.annotation import Annotation, CodedLabels
+from ...errors import InvalidAnnotationError, suggest
+from ...ragged import Int
+from ..content import decode, digest_of, read_bytes
+from ..delimited import Layout, find_separator
+from ..options import Reading
+from .table import RowKey, demand
+
+_HEADINGS = {
+    "track": ("track", "track_id", "item", "query", "piece", "song", "song_id", "file", "filename", "path", "id"),
+    "label": ("group", "clique", "work", "set", "cover_set", "label", "class", "genre", "mood", "artist"),
+}
+_NO_GROUP = -1
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """What is relevant for each item of a list; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+
+    Parameters
+    ----------
+    name : str
+        What to call the file in messages.
+    items : tuple of str
+    lines : int64 (items,)
+    group, same : int64 (items,)
+        The group of each item, and what it has in common with those that are left out for it; -1: none.
+    members, alike : mapping of int to int64 array
+        The items of each group, and those that have the same in common.
+    without_self : bool
+        Whether an item is left out of its own ranking.
+    places : mapping of RowKey to int
+        The items that others are relevant for.
+    digests : (mapping of int to str, mapping of int to str)
+        Of the names of `members` and `alike`.
+    """
+
+    name: str
+    items: tuple[str, ...]
+    lines: Int
+    group: Int
+    same: Int
+    members: Mapping[int, Int]
+    alike: Mapping[int, Int]
+    without_self: bool
+    places: Mapping[RowKey, int]
+    digests: tuple[Mapping[int, str], Mapping[int, str]]
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """The queries: the items that others are relevant for."""
+        return self.places.keys()
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return 500 * len(self.items)
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Number of the relevant items, and a fingerprint of them and of those left out."""
+        demand(self, key, self.name)
+        return len(self.members[int(self.group[self.places[key]])]), int(self._digest(key), 16) >> 1
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The relevant items of a query, then those that are left out of rankings, and the digest of both."""
+        demand(self, key, self.name)
+        own = self.places[key]
+        left_out = self.alike.get(int(self.same[own]), np.zeros(0, dtype=np.int64))
+        left_out = left_out[left_out != own]
+        relevant = self.members[int(self.group[own])]
+        relevant = relevant[(relevant != own) & ~np.isin(relevant, left_out)]
+        if self.without_self:
+            left_out = np.append(left_out, own)
+        items = np.concatenate([relevant, left_out])
+        marks = np.repeat([0.0, 1.0], [len(relevant), len(left_out)])
+        labels, lines = CodedLabels(self.items, items), self.lines[items].tolist()
+        found = Annotation("ranking", {"left_out": marks}, labels, lines=lines, attrs={"source": self.name})
+        return found, self._digest(key)
+
+    def _digest(self, key: RowKey) -> str:
+        own = self.places[key]
+        of_group, of_same = self.digests
+        parts = (
+            key.track,
+            of_group[int(self.group[own])],
+            of_same.get(int(self.same[own]), ""),
+            str(self.without_self),
+        )
+        return digest_of("\0".join(parts).encode())
+
+
+def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
+    """The table in a file of the format ``groups``: an item and its group in each row.
+
+    Parameters
+    ----------
+    path : str
+    reading : Reading
+        Columns ``track`` and ``label`` (the group), found by their names in a header, else the first two; ``exclude``
+        and ``exclude_same``. Items without a group are relevant for none, and none is for them.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there, too large or not text.
+    InvalidAnnotationError
+        If a column is not there, or an item stands twice.
+    """
+    options = reading.delimited
+    text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)
+    rows = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if options.comment:
+        rows = [(number, line) for number, line in rows if not line.lstrip().startswith(options.comment)]
+    first = rows[0][1] if rows else ""
+    usual = find_separator(first, path.rpartition(".")[2].lower(), options)
+    separator = usual or next((one for one in "\t,;" if one in first), "whitespace")
+    layout = Layout({}, separator, -1)
+    fields = [(number, layout.split(line)) for number, line in rows]
+    header = fields[0][1] if fields and _is_header(fields[0][1], options.header) else None
+    places = _places(reading, header, name)
+    if header is None and not options.columns and reading.exclude_same is None:
+        _demand_two(fields, name)
+    chosen = [_take(places, number, row, name) for number, row in fields[header is not None :]]
+    return _group(name, chosen, without_self=reading.exclude == "self")
+
+
+def _demand_two(fields: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
+    """Raise if rows without a header hold more than an item and its group."""
+    for line, row in fields:
+        if any(row[2:]):
+            message = (
+                f"{len(row)} columns without names, not an item and its group: declare columns: {{track: 0, label: 1}}"
+            )
+            raise InvalidAnnotationError(f"{message}: {' '.join(row)!r}", path=name, line=line)
+
+
+def _is_header(fields: Sequence[str], declared: bool | None) -> bool:
+    known = {heading for names in _HEADINGS.values() for heading in names}
+    return any(field.lower() in known for field in fields) if declared is None else declared
+
+
+def _places(reading: Reading, header: Sequence[str] | None, name: str) -> tuple[int, int, int | None]:
+    """Where the item, its group, and what it may not have in common stand."""
+    declared: dict[str, int | str] = dict(reading.delimited.columns)
+    lowered = [heading.lower() for heading in header or ()]
+    found: list[int] = []
+    for column, usual in (("track", 0), ("label", 1)):
+        if column in declared:
+            found.append(_place(declared[column], header, name))
+            continue
+        named = next((lowered.index(heading) for heading in _HEADINGS[column] if heading in lowered), None)
+        if header and named is None:
+            message = f"no column holds {column!r}; declare it in columns: {', '.join(header)}"
+            raise InvalidAnnotationError(message, path=name)
+        found.append(usual if named is None else named)
+    same = None if reading.exclude_same is None else _place(reading.exclude_same, header, name)
+    return found[0], found[1], same
+
+
+def _place(where: int | str, header: Sequence[str] | None, name: str) -> int:
+    if isinstance(where, int):
+        return where
+    if header is None:
+        raise InvalidAnnotationError(f"no header, so no column {where!r}; count columns from 0", path=name)
+    if where not in header:
+        raise InvalidAnnotationError(f"no column {where!r}; {suggest(where, header)}", path=name)
+    return list(header).index(where)
+
+
+def _take(
+    places: tuple[int, int, int | None], line: int, fields: Sequence[str], name: str
+) -> tuple[int, str, str, str]:
+    item, group, same = ("" if place is None or place >= len(fields) else fields[place] for place in places)
+    if not item:
+        raise InvalidAnnotationError("the row names no item", path=name, line=line)
+    return line, item, group, same
+
+
+def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self: bool) -> GroupTable:
+    first: dict[str, int] = {}
+    for line, item, _, _ in rows:
+        if item in first:
+            raise InvalidAnnotationError(
+                f"item {item!r} stands twice, first on line {first[item]}", path=name, line=line
+            )
+        first[item] = line
+    items = tuple(first)
+    group, members = _numbered([row[2] for row in rows])
+    same, alike = _numbered([row[3] for row in rows])
+    both = Counter(zip(group.tolist(), same.tolist(), strict=True))
+    places = {}
+    for place, (item, own, other) in enumerate(zip(items, group.tolist(), same.tolist(), strict=True)):
+        gone = 1 if other == _NO_GROUP else both[own, other]
+        if own != _NO_GROUP and len(members[own]) > gone:
+            places[RowKey(item)] = place
+    digests = _digests(items, members), _digests(items, alike)
+    lines = np.array([row[0] for row in rows], dtype=np.int64)
+    return GroupTable(name, items, lines, group, same, members, alike, without_self, places, digests)
+
+
+def _numbered(names: Sequence[str]) -> tuple[Int, dict[int, Int]]:
+    """Numbers of names, -1 for an empty one, and the places of each."""
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(filter(None, names)))}
+    codes = np.array([numbers.get(name, _NO_GROUP) for name in names], dtype=np.int64)
+    order = np.argsort(codes, kind="stable")
+    cuts = np.searchsorted(codes[order], np.arange(len(numbers) + 1))
+    return codes, {number: order[cuts[number] : cuts[number + 1]] for number in numbers.values()}
+
+
+def _digests(items: Sequence[str], members: Mapping[int, Int]) -> dict[int, str]:
+    return {
+        number: digest_of("\0".join(sorted(items[place] for place in places.tolist())).encode())
+        for number, places in members.items()
+    }

@@ -1,0 +1,348 @@
+"""Rankings in text: items with ranks or scores, and TREC's runs and relevance judgements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...annotations.annotation import Annotation
+from ...errors import InvalidAnnotationError, UnreadableError
+from ...ragged import Float, Int
+from ..columns import demand_tag_numbers
+from ..content import decode, digest_of, unreadable
+from ..delimited import find_separator, is_known, parse_rows
+from ..options import DelimitedOptions, Reading
+from .table import RowKey, RowSpans, SameLine, index_rows
+
+
+def parse_ranking(data: bytes, format: str, options: DelimitedOptions, name: str | Path) -> Annotation:
+    """The ranking in a file that is about one query: an item a row, perhaps with rank and score.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not text.
+    InvalidAnnotationError
+        As `in_order`, and for a row with too few columns or a field that is not a number, with its line.
+
+    Examples
+    --------
+    >>> parse_ranking(b"item,score\\na,0.2\\nb,0.9\\n", "csv", DelimitedOptions(), "q1.csv").labels
+    ['b', 'a']
+    """
+    text = decode(data, name, options.encoding)
+    separator = find_separator(text, format, options)
+    return in_order(parse_rows(text, "ranking", separator, options, {"source": str(name)}, name), str(name))
+
+
+def in_order(annotation: Annotation, name: str) -> Annotation:
+    """Rows of a ranking in the order of rank: of their ranks, else of their scores, else as they stand.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
+    name : str
+        What to call the file in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For ranks that do not count from 1 (or 0) on by one, and a score or grade that is NaN, with the line.
+
+    Examples
+    --------
+    >>> in_order(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
+    ['b', 'a']
+    """
+    columns = dict(demand_tag_numbers(annotation, name).columns)
+    rank = columns.pop("rank", None)
+    if rank is not None:
+        order = np.argsort(rank, kind="stable")
+        _check_ranks(annotation, rank, order, name)
+    elif "value" in columns:
+        order = np.argsort(-columns["value"], kind="stable")
+    else:
+        return annotation
+    return reorder(annotation, {column: values[order] for column, values in columns.items()}, order.tolist())
+
+
+def reorder(annotation: Annotation, columns: dict[str, Float], order: Sequence[int]) -> Annotation:
+    """A ranking with its labels and lines in another order, and columns that are in it already."""
+    labels = [annotation.labels[item] for item in order] if annotation.labels is not None else None
+    lines = [annotation.line(item) or 0 for item in order]
+    return Annotation("ranking", columns, labels, lines=lines, attrs=annotation.attrs)
+
+
+def _check_ranks(annotation: Annotation, rank: Float, order: Int, name: str) -> None:
+    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
+    if not len(rank):
+        return
+    ranks = rank[order]
+    first = 0.0 if ranks[0] == 0 else 1.0
+    wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + first)
+    if not len(wrong):
+        return
+    place = int(wrong[0])
+    item = int(order[place])
+    line, text = annotation.line(item), f"{rank[item]:g}"
+    if place and ranks[place] == ranks[place - 1]:
+        message = f"rank {text} stands twice, first on line {annotation.line(int(order[place - 1]))}"
+    elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
+        message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
+    else:
+        message = f"not the first rank, or not a rank: {text}; ranks count from 1 (or 0) on"
+    raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)
+
+
+_NAMED = re.compile(r"(\S+):\s+(.*)")
+
+
+@dataclass(frozen=True)
+class ListTable:
+    """A file with a list of items for each query, one a line; see `mirflow.readers.tables.table.AnnotationTable`."""
+
+    spans: RowSpans
+    delimiter: str | None
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """The queries."""
+        return self.spans.keys
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self.spans.held
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size and fingerprint of a query's line."""
+        return self.spans.stamp(key)
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The list of a query, and the digest of its line."""
+        data = self.spans.data(key)
+        rows = [(number, line) for number, line in self.spans.numbered(key, self.spans.text(data)) if line.strip()]
+        (line, text), others = rows[0], rows[1:]
+        if others:
+            message = f"query {key.track!r} stands twice, first on line {line}"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=others[0][0])
+        items = split_list(text, self.delimiter)[1:]
+        lines = SameLine(line, len(items))
+        return Annotation("ranking", {}, items, lines=lines, attrs={"source": self.spans.name}), digest_of(data)
+
+
+def open_lists(path: str, reading: Reading, name: str) -> ListTable:
+    """The table in a file of the format ``lists``: in each line a query and its items in the order of rank.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there or not text.
+    """
+    options = reading.delimited
+    delimiter = _delimiter(path, name, options)
+    comment = options.comment.encode()
+
+    def key_of(line: bytes, number: int) -> RowKey | None:
+        if not line.strip() or (comment and line.lstrip().startswith(comment)):
+            return None
+        try:
+            text = line.decode(options.encoding).removeprefix("\ufeff")
+        except UnicodeDecodeError:
+            raise UnreadableError(f"line {number} is not {options.encoding}; declare its encoding", path=name) from None
+        query, *items = split_list(text, delimiter)
+        if number == 1 and items and all(is_known(field, "ranking", keyed=True) for field in (query, items[0])):
+            message = f"is a header, and lists have none: leave it out, or declare another format: {text.strip()!r}"
+            raise InvalidAnnotationError(message, path=name, line=number)
+        return RowKey(query)
+
+    found = index_rows(path, name, key_of)
+    return ListTable(RowSpans(path, name, options.encoding, reading.max_bytes, found), delimiter)
+
+
+def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
+    """What the lines of a file are split by; None where each line tells it."""
+    format = path.rpartition(".")[2].lower()
+    if options.separator is not None or format not in ("csv", "tsv"):
+        return options.separator
+    try:
+        with Path(path).open("rb") as file:
+            first = next((line for line in file if line.strip()), b"")
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    return find_separator(first.decode(options.encoding, "replace"), format, options)
+
+
+def split_list(line: str, delimiter: str | None) -> list[str]:
+    """A query and its items, by a delimiter or by what the line is like.
+
+    Without one, the query ends at a colon and a blank, at the only tab, or like an item. Items are separated by tabs,
+    else by commas, else by semicolons, else by blanks.
+
+    Examples
+    --------
+    >>> split_list("q1.wav:\\ta b c", None), split_list("q1, a, b", None), split_list("q1\\tone song\\tb", None)
+    (['q1.wav', 'a', 'b', 'c'], ['q1', 'a', 'b'], ['q1', 'one song', 'b'])
+    """
+    line = line.strip()
+    named = _NAMED.fullmatch(line)
+    if delimiter is not None:
+        fields = _split(line, delimiter)
+    elif named is not None:
+        fields = [named[1], *_split(named[2], _separator(named[2]))]
+    elif line.count("\t") == 1:
+        query, items = line.split("\t")
+        fields = [query, *_split(items, _separator(items))]
+    else:
+        fields = _split(line, _separator(line))
+    return [fields[0].removesuffix(":").rstrip(), *fields[1:]]
+
+
+def _separator(text: str) -> str:
+    return next((one for one in "\t,;" if one in text), "whitespace")
+
+
+def _split(text: str, delimiter: str) -> list[str]:
+    fields = text.split() if delimiter == "whitespace" else [field.strip() for field in text.split(delimiter)]
+    return fields[: len(fields) - (len(fields) > 1 and not fields[-1])]
+
+
+@dataclass(frozen=True)
+class TrecTable:
+    """A run or the judgements of many queries; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+
+    Parameters
+    ----------
+    spans : RowSpans
+    columns : tuple of str
+        What the columns of the format are called; ``_`` stands for those that are left alone.
+    """
+
+    spans: RowSpans
+    columns: tuple[str, ...]
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """The queries."""
+        return self.spans.keys
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self.spans.held
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size and fingerprint of a query's rows."""
+        return self.spans.stamp(key)
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The ranking or the judgements of a query, and the digest of its rows."""
+        data = self.spans.data(key)
+        text = self.spans.text(data)
+        items, values, lines = self._plain(key, text) or self._by_row(key, text)
+        attrs = {"source": self.spans.name}
+        found = Annotation("ranking", {"value": np.array(values, dtype=np.float64)}, items, lines=lines, attrs=attrs)
+        demand_tag_numbers(found, self.spans.name)
+        return by_score(found) if "score" in self.columns else found, digest_of(data)
+
+    def _plain(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]] | None:
+        """All rows at once, if they are what they should be."""
+        (first, *others), width = self.spans.of_key[key], len(self.columns)
+        fields = text.split()
+        # The query stands in every row, and so at every `width`th place, only if all rows are of that width.
+        if others or len(fields) != width * first.lines or fields[::width].count(key.track) != first.lines:
+            return None
+        place = {name: number for number, name in enumerate(self.columns)}
+        try:
+            values = list(map(float, fields[place.get("score", width - 1) :: width]))
+        except ValueError:
+            return None
+        return fields[place["item"] :: width], values, range(first.line, first.line + first.lines)
+
+    def _by_row(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]]:
+        rows = [(number, line.split()) for number, line in self.spans.numbered(key, text)]
+        rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
+        return (
+            [self._field(number, fields, "item") for number, fields in rows],
+            [self._number(number, fields) for number, fields in rows],
+            [number for number, _ in rows],
+        )
+
+    def _field(self, line: int, fields: Sequence[str], column: str) -> str:
+        place = self.columns.index(column)
+        if place >= len(fields):
+            needed = ", ".join(name for name in self.columns if name != "_")
+            message = f"has {len(fields)} columns, needs {needed}: {' '.join(fields)!r}"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+        if len(fields) > len(self.columns) and "grade" in self.columns:
+            message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}"
+            message += "; if it is a run, declare format: run"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+        return fields[place]
+
+    def _number(self, line: int, fields: Sequence[str]) -> float:
+        column = "score" if "score" in self.columns else "grade"
+        text = self._field(line, fields, column)
+        try:
+            return float(text)
+        except ValueError:
+            message = f"{column} is not a number: {text!r}"
+            raise InvalidAnnotationError(message, path=self.spans.name, line=line) from None
+
+
+def by_score(annotation: Annotation) -> Annotation:
+    """A ranking in the order of its scores; of equal ones the item with the later name is ahead, as in trec_eval.
+
+    Examples
+    --------
+    >>> run = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.9])}, ["x", "y", "z"], lines=[1, 2, 3])
+    >>> by_score(run).labels
+    ['z', 'y', 'x']
+    """
+    labels = list(annotation.labels or ())
+    value: Float = annotation.columns["value"]
+    named = np.array(sorted(range(len(labels)), key=lambda item: labels[item].encode(), reverse=True), dtype=np.int64)
+    order = named[np.argsort(-value[named], kind="stable")]
+    return reorder(annotation, {"value": value[order]}, order.tolist())
+
+
+def open_run(path: str, reading: Reading, name: str) -> TrecTable:
+    """The table in a run; its ranks are left alone, as by trec_eval, for the scores say the order.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there or not text.
+    """
+    return _open(path, reading, name, ("query", "_", "item", "_", "score", "_"))
+
+
+def open_qrels(path: str, reading: Reading, name: str) -> TrecTable:
+    """The table in a file of relevance judgements.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there or not text.
+    """
+    return _open(path, reading, name, ("query", "_", "item", "grade"))
+
+
+def _open(path: str, reading: Reading, name: str, columns: tuple[str, ...]) -> TrecTable:
+    encoding = reading.delimited.encoding
+    known: dict[bytes, RowKey] = {}
+
+    def key_of(line: bytes, number: int) -> RowKey | None:
+        start = line.split(None, 1)
+        if not start or start[0].startswith(b"#"):
+            return None
+        if start[0] not in known:
+            known[start[0]] = RowKey(decode(start[0], name, encoding))
+        return known[start[0]]
+
+    return TrecTable(RowSpans(path, name, encoding, reading.max_bytes, index_rows(path, name, key_of)), columns)

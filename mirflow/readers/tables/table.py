@@ -1,0 +1,456 @@
+"""Tables: files that hold the annotations of many tracks, and where in them the rows of each stand."""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from io import BufferedReader, RawIOBase
+from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple, Protocol, overload
+
+from ...annotations.annotation import Annotation
+from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ..content import decode, file_stat, open_file, unreadable
+from ..options import KEYS, TABLES, Reading
+from ..patterns import Match, Pattern
+
+LISTED = ("labels", "ranking", "judgements")
+"""Kinds whose files hold many tracks wherever their path does not name one."""
+WHOLE = ("matrix",)
+"""Formats that have rows of all items of a collection: those count that the other side asks for."""
+ROWS = "rows"
+HELD = 2**29
+"""Bytes of opened tables that a process keeps."""
+
+_OPENERS = MappingProxyType(
+    {
+        ROWS: ".rows:open_rows",
+        "run": ".rankings:open_run",
+        "qrels": ".rankings:open_qrels",
+        "lists": ".rankings:open_lists",
+        "groups": ".item_groups:open_groups",
+        "matrix": ".distance_matrix:open_matrix",
+    }
+)
+
+
+class RowKey(NamedTuple):
+    """What tells the annotations of a table apart; a name is empty where the table has no column for it."""
+
+    track: str
+    system: str = ""
+    annotator: str = ""
+
+
+class Keyed(Protocol):
+    """Something that is about tracks."""
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """What it has annotations of, each once, in the order of the file."""
+        ...
+
+
+class AnnotationTable(Keyed, Protocol):
+    """An opened file of many tracks.
+
+    What is wrong with the rows of one track is told by `read`, and spoils no other track.
+    """
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        ...
+
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size in bytes of what the file says of one key, and a fingerprint of it that fits in 63 bits."""
+        ...
+
+    def read(self, key: RowKey) -> tuple[Annotation, str]:
+        """The annotation of one key, and the digest of what the file says of it.
+
+        Raises :class:`mirflow.errors.InvalidAnnotationError` or :class:`mirflow.errors.UnreadableError`.
+        """
+        ...
+
+
+class Opener(Protocol):
+    """Opens a file of one format; raises what :meth:`AnnotationTable.read` raises if it is not of it as a whole."""
+
+    def __call__(self, path: str, reading: Reading, name: str) -> AnnotationTable:
+        """The table in the file at `path`, called `name` in messages."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource:
+    """The annotation of one track in a file of many.
+
+    Parameters
+    ----------
+    path : str
+        Where the file is.
+    key : RowKey
+    reading : Reading
+    name : str
+        What to call the file in messages; empty: its path.
+    found : (int, int) or None
+        Size and fingerprint of the track's own rows, where the listing of the file told them.
+
+    Examples
+    --------
+    >>> TableSource("/data/genres.tsv", RowKey("a"), Reading.of(task="classification"), "genres.tsv").label
+    'genres.tsv [a]'
+    """
+
+    path: str
+    key: RowKey
+    reading: Reading
+    name: str = ""
+    found: tuple[int, int] | None = field(default=None, compare=False)
+
+    @property
+    def label(self) -> str:
+        """The file's name, with what is taken from it in brackets."""
+        return f"{self.name or self.path} [{', '.join(filter(None, self.key))}]"
+
+    @property
+    def track(self) -> str:
+        """What tells it apart from the other annotations of the file."""
+        return "/".join(filter(None, self.key))
+
+    @property
+    def annotator(self) -> str | None:
+        """Who annotated, where the file says so."""
+        return self.key.annotator or None
+
+    def stat(self) -> tuple[int, int]:
+        """Size of the track's own rows and a fingerprint of them, so that a changed row concerns its track only."""
+        return self._table().stamp(self.key) if self.found is None else self.found
+
+    def read(self) -> tuple[Annotation, str]:
+        """The annotation, and the digest of the track's own rows."""
+        return self._table().read(self.key)
+
+    def _table(self) -> AnnotationTable:
+        return open_table(self.path, self.reading, self.name or self.path)
+
+
+def holds_tracks(path: str, reading: Reading) -> bool:
+    """Whether the files of a path or pattern hold many tracks each.
+
+    They do if their format says so, if a column is declared that holds the track, or if they list labels, ranks or
+    judgements and their path has no ``{track}``.
+
+    Examples
+    --------
+    >>> reading = Reading.of(task="classification")
+    >>> holds_tracks("genres.tsv", reading), holds_tracks("genres/{track}.txt", reading)
+    (True, False)
+    """
+    pattern = Pattern(path)
+    if pattern.is_pack:
+        return False
+    format = format_of(path, reading)
+    if format in TABLES or "track" in dict(reading.delimited.columns):
+        return True
+    return reading.kind in LISTED and "track" not in pattern.names and format != "jams"
+
+
+def format_of(path: str, reading: Reading) -> str:
+    """The format of a file, as declared or by its suffix."""
+    return reading.format_of(path.rpartition(".")[2])
+
+
+def open_table(path: str, reading: Reading, name: str) -> AnnotationTable:
+    """The table in a file; this process keeps it as long as the file stays as it is.
+
+    Raises
+    ------
+    UnreadableError
+        If the file is not there or not of its format.
+    InvalidAnnotationError
+        If it cannot be understood as a whole.
+    """
+    place = (path, reading, *file_stat(path, name), *_beside(path))
+    if place not in _opened:
+        try:
+            _opened[place] = _open(path, reading, name)
+        except AnnotationError as error:
+            _opened[place] = error  # every track of the file asks again
+        while len(_opened) > 1 and sum(map(_held, _opened.values())) > HELD:
+            _opened.popitem(last=False)
+    _opened.move_to_end(place)
+    table = _opened[place]
+    if isinstance(table, AnnotationError):
+        raise table.with_traceback(None)
+    return table
+
+
+def _beside(path: str) -> list[tuple[str, int, int]]:
+    """What is known of the files that name the items of an array."""
+    if not path.endswith(".npy"):
+        return []
+    return [(str(file), *file_stat(file)) for file in name_files(path) if file.exists()]
+
+
+def name_files(path: str) -> tuple[Path, Path]:
+    """Where the names of the items of an array may stand: beside it under its name, or those of all arrays there.
+
+    Examples
+    --------
+    >>> [file.as_posix() for file in name_files("a/x.npy")]
+    ['a/x.txt', 'a/items.txt']
+    """
+    return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
+
+
+_opened: OrderedDict[tuple[object, ...], AnnotationTable | AnnotationError] = OrderedDict()
+
+
+def _held(table: AnnotationTable | AnnotationError) -> int:
+    return 0 if isinstance(table, AnnotationError) else table.held
+
+
+def _open(path: str, reading: Reading, name: str) -> AnnotationTable:
+    format = format_of(path, reading)
+    module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
+    opener: Opener = getattr(importlib.import_module(module, __package__), function)
+    return opener(path, reading, name)
+
+
+def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None = None) -> list[TableSource]:
+    """One source for each annotation in a file that a pattern found.
+
+    Parameters
+    ----------
+    match : Match
+    reading : Reading
+    tracks : collection of str or None
+        Those that the other side has: of the formats in `WHOLE` no others are taken. None: all are.
+
+    Raises
+    ------
+    UnreadableError, InvalidAnnotationError
+        As `open_table`.
+    """
+    table = open_table(match.path, reading, match.name)
+    asked = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
+    keys = [key for key in table.keys if asked is None or key.track in asked]
+    return [TableSource(match.path, key, reading, match.name, table.stamp(key)) for key in keys]
+
+
+def demand(table: Keyed, key: RowKey, name: str) -> None:
+    """Raise unless a table has a key: it had it when it was listed.
+
+    Raises
+    ------
+    UnreadableError
+    """
+    if not table.keys:
+        raise UnreadableError("the file has no rows", path=name)
+    if key not in table.keys:
+        raise UnreadableError(f"has no rows of {', '.join(filter(None, key))!r}", path=name)
+
+
+def demand_key(key: RowKey, name: str, line: int) -> None:
+    """Raise if the row on that line names no track.
+
+    Raises
+    ------
+    InvalidAnnotationError
+    """
+    if not key.track:
+        raise InvalidAnnotationError(f"the row names no track; columns: {', '.join(KEYS)}", path=name, line=line)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Consecutive rows.
+
+    Parameters
+    ----------
+    start, stop : int
+        Where their bytes are.
+    line : int
+        Number of the first, counted from 1.
+    lines : int
+        How many lines there are, comments and blank ones between them included.
+    """
+
+    start: int
+    stop: int
+    line: int
+    lines: int
+
+
+@dataclass(frozen=True)
+class RowSpans:
+    """The rows of each key in a file.
+
+    Parameters
+    ----------
+    path : str
+    name : str
+        What to call the file in messages.
+    encoding : str
+    max_bytes : int
+        Of the rows of one key.
+    of_key : mapping of RowKey to list of Span
+    """
+
+    path: str
+    name: str
+    encoding: str
+    max_bytes: int
+    of_key: Mapping[RowKey, list[Span]]
+
+    @property
+    def keys(self) -> Collection[RowKey]:
+        """What rows are about, in the order of the file."""
+        return self.of_key.keys()
+
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return sum(400 + 100 * len(spans) for spans in self.of_key.values())
+
+    def data(self, key: RowKey) -> bytes:
+        """The bytes of the rows of a key.
+
+        Raises
+        ------
+        UnreadableError
+            If there are none any more, or too many.
+        """
+        demand(self, key, self.name)
+        spans = self.of_key[key]
+        size = sum(span.stop - span.start for span in spans)
+        if size > self.max_bytes:
+            limit = f"{size / 2**20:.0f} MB of {key.track!r} are over the limit of {self.max_bytes / 2**20:.0f} MB"
+            raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
+        try:
+            with open_file(self.path, self.name) as file:
+                return b"".join(_read(file, span) for span in spans)
+        except OSError as error:
+            raise unreadable(self.path, error, self.name) from None
+
+    def text(self, data: bytes) -> str:
+        """The text of some rows."""
+        return decode(data, self.name, self.encoding)
+
+    def numbered(self, key: RowKey, text: str) -> Iterator[tuple[int, str]]:
+        """The lines of the text of a key, with their numbers in the file."""
+        lines = iter(text.split("\n"))
+        for span in self.of_key[key]:
+            for number in range(span.line, span.line + span.lines):
+                yield number, next(lines, "")
+
+    def stamp(self, key: RowKey, more: bytes = b"") -> tuple[int, int]:
+        """Size of the rows of a key in bytes, and a fingerprint of them and of `more`."""
+        data = self.data(key)
+        # Two checksums: a change that neither shows is out of the question, and they take a third of a digest's time.
+        mixed = zlib.crc32(data, zlib.crc32(more)) << 31 ^ zlib.adler32(data)
+        return len(data), mixed & (2**63 - 1)
+
+
+class SameLine(Sequence[int]):
+    """The lines of items that all stand on one.
+
+    Examples
+    --------
+    >>> list(SameLine(7, 3))
+    [7, 7, 7]
+    """
+
+    __slots__ = ("line", "size")
+
+    def __init__(self, line: int, size: int) -> None:
+        self.line = line
+        self.size = size
+
+    def __len__(self) -> int:
+        return self.size
+
+    @overload
+    def __getitem__(self, place: int) -> int: ...
+    @overload
+    def __getitem__(self, place: slice) -> SameLine: ...
+    def __getitem__(self, place: int | slice) -> int | SameLine:
+        if isinstance(place, slice):
+            return SameLine(self.line, len(range(self.size)[place]))
+        if not -self.size <= place < self.size:
+            raise IndexError(place)
+        return self.line
+
+
+def _read(file: RawIOBase, span: Span) -> bytes:
+    file.seek(span.start)
+    return file.read(span.stop - span.start) or b""
+
+
+def demand_line_ends(line: bytes, name: str, number: int) -> None:
+    """Raise if a line holds others, whose ends are carriage returns alone: only its first would be found.
+
+    Raises
+    ------
+    UnreadableError
+
+    Examples
+    --------
+    >>> demand_line_ends(b"q1: a\\rq2: b\\r", "a.txt", 1)
+    Traceback (most recent call last):
+        ...
+    mirflow.errors.UnreadableError: a.txt:1: lines end with a carriage return alone; convert ...
+    """
+    at = line.find(b"\r")
+    if at >= 0 and line[at:].strip():
+        message = "lines end with a carriage return alone; convert them to end with a line feed"
+        raise UnreadableError(message, path=name, line=number)
+
+
+def index_rows(
+    path: str, name: str, key_of: Callable[[bytes, int], RowKey | None], start: int = 0, line: int = 1
+) -> dict[RowKey, list[Span]]:
+    """The rows of each key of a file.
+
+    Parameters
+    ----------
+    path, name : str
+    key_of : callable
+        (line, its number) -> its key; None: the line is no row.
+    start, line : int
+        Where the first line begins, and its number.
+
+    Raises
+    ------
+    UnreadableError
+        If the file cannot be read.
+    """
+    found: dict[RowKey, list[Span]] = {}
+    current: RowKey | None = None
+    begin = first = stop = last = 0
+    end = start
+    try:
+        with BufferedReader(open_file(path, name)) as file:
+            file.seek(start)
+            for number, text in enumerate(file, line):
+                before, end = end, end + len(text)
+                demand_line_ends(text, name, number)
+                key = key_of(text, number)
+                if key is None:
+                    continue
+                if key != current:
+                    if current is not None:
+                        found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
+                    current, begin, first = key, before, number
+                stop, last = end, number
+    except OSError as error:
+        raise unreadable(path, error, name) from None
+    if current is not None:
+        found.setdefault(current, []).append(Span(begin, stop, first, last - first + 1))
+    return found

@@ -1,0 +1,380 @@
+"""Annotations, evidence and labels in the compact form that the page draws, as text that can be nothing but data."""
+
+from __future__ import annotations
+
+import base64
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
+from ...ragged import Bool, Column, Float, offsets_of
+from ...theory.chords import encode_vocabulary
+from ...theory.keys import MODES, UNNAMED, parse_key
+
+LEVEL = 6
+
+
+def to_json(value: Any) -> str:
+    r"""JSON that no tag can be hidden in: nothing in it ends a script or starts a comment.
+
+    Examples
+    --------
+    >>> to_json(["</script>", float("nan")])
+    '["\\u003c/script\\u003e",null]'
+    """
+    try:
+        text = _dump(value)
+    except (TypeError, ValueError):
+        text = _dump(_plain(value))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _dump(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def _plain(value: Any) -> Any:
+    """Only what JSON has: what is not finite is null."""
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return _plain(value.tolist())
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+class CompressedParts:
+    """The compressed parts of a page, each of which is unpacked when it is looked at; equal ones stand once.
+
+    Examples
+    --------
+    >>> blocks = CompressedParts()
+    >>> blocks.add_json([1, 2]), blocks.add_json([3]), blocks.add_json([1, 2])
+    (0, 1, 0)
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[str, int] = {}
+
+    def add_json(self, value: Any) -> int:
+        """A value as JSON; the number of its block."""
+        return self._add(to_json(value).encode())
+
+    def add_floats(self, values: npt.NDArray[np.float64]) -> int:
+        """Numbers, exact to the bit; the number of their block.
+
+        The first bytes of all numbers stand together, then the second ones, and so on: signs and exponents of
+        neighbours are alike, so that the block is much smaller.
+        """
+        plain = np.ascontiguousarray(values, dtype="<f8").ravel()
+        return self._add(plain.view(np.uint8).reshape(-1, 8).T.tobytes())
+
+    def add_bytes(self, values: npt.NDArray[np.uint8]) -> int:
+        """Small numbers, one byte each; the number of their block."""
+        return self._add(np.ascontiguousarray(values, dtype=np.uint8).tobytes())
+
+    def _add(self, data: bytes) -> int:
+        text = base64.b64encode(zlib.compress(data, LEVEL)).decode()
+        return self._places.setdefault(text, len(self._places))
+
+    def add_new_json(self, value: Any) -> tuple[int, int]:
+        """A value as JSON; the number of its block, and how many characters it adds: none if it stood there before."""
+        before = len(self._places)
+        number = self.add_json(value)
+        return number, len(next(reversed(self._places))) if len(self._places) > before else 0
+
+    def drop_newest(self) -> None:
+        """Leave out the block that was added last."""
+        self._places.popitem()
+
+    @property
+    def texts(self) -> list[str]:
+        """The blocks in the order of their numbers."""
+        return list(self._places)
+
+
+_TRIADS = {"major": 0b10010001, "minor": 0b10001001}
+# The tonic triad of a church mode is minor where its third is.
+_TRIADS |= dict.fromkeys(("lydian", "mixolydian"), _TRIADS["major"])
+_TRIADS |= dict.fromkeys(("dorian", "phrygian"), _TRIADS["minor"]) | {"locrian": 0b1001001}
+Entry = list[str | int]
+LONGEST = 300
+"""Characters of a label that the page shows."""
+
+
+def shorten(text: str, longest: int) -> str:
+    """A text, cut where it is too long to be looked at.
+
+    Examples
+    --------
+    >>> shorten("verse", 5), shorten("chorus", 5)
+    ('verse', 'chor\N{HORIZONTAL ELLIPSIS}')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
+
+
+class PageLabels:
+    """Labels by number: ``[text]``, or for chords and keys ``[text, root, semitones above it as bits, bass]``.
+
+    Examples
+    --------
+    >>> vocabulary = PageLabels()
+    >>> vocabulary.codes(["C", "N", "C"], "chord"), vocabulary.codes(["verse"], "segment")
+    ([0, 1, 0], [2])
+    >>> vocabulary.entries()
+    [['C', 0, 145, 0], ['N', -1, 0, -1], ['verse']]
+    """
+
+    def __init__(self) -> None:
+        self._places: dict[tuple[str, str], int] = {}
+
+    def codes(self, labels: Sequence[str], task: str) -> list[int]:
+        """Numbers of labels, which belong to a task."""
+        family = task if task in ("chord", "key") else ""
+        return [self._places.setdefault((family, label), len(self._places)) for label in labels]
+
+    def entries(self) -> list[Entry]:
+        """All labels in the order of their numbers."""
+        chords = [label for family, label in self._places if family == "chord"]
+        table = encode_vocabulary(chords)
+        numbers = zip(table.root.tolist(), table.pitches.tolist(), table.bass.tolist(), strict=True)
+        sounding = dict(zip(chords, numbers, strict=True))
+        return [[shorten(label, LONGEST), *_numbers(family, label, sounding)] for family, label in self._places]
+
+
+def _numbers(family: str, label: str, chords: dict[str, tuple[int, int, int]]) -> tuple[int, ...]:
+    if family == "chord":
+        return chords[label]
+    if family != "key":
+        return ()
+    key = parse_key(label)
+    if key is None or key is UNNAMED:
+        return -1, 0, -1
+    return key.tonic, _TRIADS.get(MODES[key.mode], 0b1), 0
+
+
+Encoded = dict[str, Any]
+_TIMES = frozenset({"time", "start", "onset"})
+TIMELESS = frozenset(name for name, kind in KINDS.items() if not _TIMES & set(kind.required))
+"""Kinds without a time axis: shown as text."""
+_DRAWN = frozenset({"events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns"})
+ITEMS = 200
+"""Items of an annotation without a time axis, such as a ranking, that the page shows."""
+_MILLI = 1000
+
+
+def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded:
+    """One annotation; what is not finite is left out.
+
+    Parameters
+    ----------
+    annotation : Annotation
+    task : str
+        Whose labels they are.
+    vocabulary : PageLabels
+        It grows.
+
+    Returns
+    -------
+    dict
+        ``k``, the kind; ``t`` times or ``s`` starts, each as the step from the one before; ``n`` lengths; ``p`` pitches
+        as hundredths of MIDI numbers, negative where unvoiced, 0 where there is none; ``c`` counts of nested kinds;
+        ``l`` numbers of labels; ``v`` values of tempi and affinities, ``w`` shares, ``o`` how many
+        items were left out.
+
+    Examples
+    --------
+    >>> chords = Annotation("intervals", {"start": np.array([0.0, 2.0]), "end": np.array([2.0, 3.5])}, ["C", "G"])
+    >>> encode(chords, "chord", PageLabels())
+    {'k': 'intervals', 's': [0, 2000], 'n': [2000, 1500], 'l': [0, 1]}
+    """
+    kind = annotation.kind
+    # Moments of a kind that has no drawing of its own are events.
+    found: Encoded = {"k": kind if kind in _DRAWN | TIMELESS else "events"}
+    if kind == "audio":
+        return found
+    if kind in TIMELESS:
+        _add_items(found, annotation, task, vocabulary)
+    elif kind == "multipitch":
+        _add_multipitch(found, annotation)
+    else:
+        kept = _finite(annotation)
+        _add_times(found, annotation.columns, kept)
+        _add_pitches(found, annotation, kept)
+        if annotation.inner_counts:
+            found["c"] = _kept_counts(annotation, kept)
+        if annotation.labels is not None:
+            labels = [label for label, keep in zip(annotation.labels, kept.tolist(), strict=True) if keep]
+            found["l"] = vocabulary.codes(labels, task)
+    return found
+
+
+def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:
+    """What is no drawing: labels, values and shares, the first of many."""
+    for name, key in (("tempo", "v"), ("value", "v"), ("salience", "w")):
+        if name in annotation.columns:
+            found[key] = annotation.columns[name][:ITEMS].tolist()
+    labels = annotation.labels or []
+    if labels:
+        found["l"] = vocabulary.codes(labels[:ITEMS], task)
+    more = max([len(labels), *map(len, annotation.columns.values())], default=0) - ITEMS
+    if more > 0:
+        found["o"] = more
+
+
+def _finite(annotation: Annotation) -> Bool:
+    """The innermost items whose numbers can be drawn."""
+    columns = [annotation.columns[name] for name in ("time", "start", "end", "onset") if name in annotation.columns]
+    if annotation.kind in ("notes", "patterns"):
+        columns.append(annotation.columns["pitch"])
+    fit: Bool = np.all([np.isfinite(column) & (np.abs(column) < 1e7) for column in columns], axis=0)
+    return fit
+
+
+def _milli(values: Float) -> Column:
+    return np.rint(values * _MILLI).astype(np.int64)
+
+
+def _steps(values: Float) -> list[int]:
+    steps: list[int] = np.diff(_milli(values), prepend=0).tolist()
+    return steps
+
+
+def _add_times(found: Encoded, columns: Mapping[str, Column], kept: Bool) -> None:
+    if "start" in columns:
+        start, end = columns["start"][kept], columns["end"][kept]
+        found["s"] = _steps(start)
+        found["n"] = (_milli(end) - _milli(start)).tolist()
+    else:
+        found["t"] = _steps(columns["time" if "time" in columns else "onset"][kept])
+
+
+def _add_pitches(found: Encoded, annotation: Annotation, kept: Bool) -> None:
+    columns = annotation.columns
+    if annotation.kind == "patterns":
+        found["p"] = np.rint(columns["pitch"][kept] * 100).astype(np.int64).tolist()
+    elif annotation.kind == "notes":
+        found["p"] = _cents(columns["pitch"][kept])
+    elif annotation.kind == "series":
+        pitches = columns["frequency"][kept]
+        if "voicing" in columns:
+            pitches = np.where(columns["voicing"][kept] > 0, np.abs(pitches), -np.abs(pitches))
+        found["p"] = _cents(pitches)
+
+
+def _cents(frequency: Float) -> list[int]:
+    """Hundredths of MIDI numbers with the sign of the frequency; 0 for none."""
+    size = np.abs(frequency)
+    sounding = np.isfinite(size) & (size > 0)
+    midi = 12 * np.log2(np.where(sounding, size, 440.0) / 440.0) + 69
+    cents: list[int] = np.where(sounding, np.sign(frequency) * np.rint(midi * 100), 0).astype(np.int64).tolist()
+    return cents
+
+
+def _kept_counts(annotation: Annotation, kept: Bool) -> list[list[int]]:
+    """Counts of nested kinds after some innermost items were left out."""
+    offsets = offsets_of(annotation.inner_counts[-1])
+    through = np.concatenate([[0], np.cumsum(kept)])
+    innermost = np.diff(through[offsets])
+    return [*(one.tolist() for one in annotation.inner_counts[:-1]), innermost.tolist()]
+
+
+def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
+    time, (counts,) = annotation.columns["time"], annotation.inner_counts
+    fit = np.isfinite(time) & (np.abs(time) < 1e7)
+    found["t"] = _steps(time[fit])
+    found["c"] = [counts[fit].tolist()]
+    found["p"] = _cents(annotation.columns["frequency"][np.repeat(fit, counts)])
+
+
+def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str, int]) -> Encoded:
+    """What a score consists of.
+
+    Parameters
+    ----------
+    columns : mapping of str to array
+        As a convention's ``explain`` gives them.
+    kind : str
+        Of the annotations.
+    verdicts : dict of str to int
+        Numbers of the verdicts; it grows.
+
+    Returns
+    -------
+    dict
+        Stretches of time (``s``, ``n``, ``v``: neighbours of the same verdict as one); or marks (``r``, ``e``, ``v``:
+        None where a side has nothing; of notes their pitches ``p`` and ``q`` too); or estimated pitches of frames
+        (``m`` their times, ``n``, ``q``, ``v``); or, without a time axis, ``x``: rows of names and values as text,
+        without those that are NaN, such as the rank of an item that was missed.
+    """
+    if kind in TIMELESS:
+        rows = zip(*(column[:ITEMS].tolist() for column in columns.values()), strict=True)
+        return {"x": [_told(dict(zip(columns, row, strict=True))) for row in rows]}
+    size = len(next(iter(columns.values()), ()))
+    codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
+    if kind == "multipitch" and "estimate_frequency" in columns:
+        return _points(columns, codes)
+    if "start" in columns and "end" in columns and "verdict" in columns:
+        return _stretches(columns["start"], columns["end"], codes)
+    sides = [columns.get(name) for name in ("reference", "estimate")]
+    if any(side is None or side.dtype.kind != "f" for side in sides):
+        return {}
+    found: Encoded = {key: _marks(side) for key, side in zip("re", sides, strict=True) if side is not None}
+    for key, name in (("p", "reference_pitch"), ("q", "estimate_pitch")):
+        if name in columns:
+            found[key] = _cents(columns[name])
+    return {**found, "v": codes.tolist()}
+
+
+def _codes(words: Column, verdicts: dict[str, int]) -> Column:
+    """Numbers of verdicts; there are few of them, so that all of the same are found at once."""
+    codes = np.full(len(words), -1, dtype=np.int64)
+    while len(left := np.flatnonzero(codes < 0)):
+        word = words[left[0]]
+        codes[words == word] = verdicts.setdefault(str(word), len(verdicts))
+    return codes
+
+
+def _marks(times: Float) -> list[int | None]:
+    known = np.isfinite(times)
+    numbers: list[int] = _milli(np.where(known, times, 0.0)).tolist()
+    return [number if told else None for number, told in zip(numbers, known.tolist(), strict=True)]
+
+
+def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
+    """The estimated pitches; those that are missed are the reference's own."""
+    told = ~np.isnan(columns["estimate_frequency"])
+    start, end = columns["start"][told], columns["end"][told]
+    return {
+        "m": _steps(start),
+        "n": (_milli(end) - _milli(start)).tolist(),
+        "q": _cents(columns["estimate_frequency"][told]),
+        "v": codes[told].tolist(),
+    }
+
+
+def _stretches(start: Float, end: Float, codes: Column) -> Encoded:
+    fit = np.isfinite(start) & np.isfinite(end)
+    first, last, codes = _milli(start[fit]), _milli(end[fit]), codes[fit]
+    new = np.ones(len(codes), dtype=np.bool_)
+    new[1:] = (codes[1:] != codes[:-1]) | (first[1:] != last[:-1])
+    begins = np.flatnonzero(new)
+    ends = np.append(begins[1:], len(codes))[: len(begins)] - 1
+    starts = first[begins]
+    steps = np.diff(starts, prepend=0)
+    return {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
+
+
+def _told(row: Mapping[str, object]) -> list[list[str]]:
+    return [[name, _text(value)] for name, value in row.items() if not (isinstance(value, float) and np.isnan(value))]
+
+
+def _text(value: object) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

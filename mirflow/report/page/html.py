@@ -1,0 +1,378 @@
+"""From a result store, or several as one, to a page in one file."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import os
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import Any
+
+from ...accessor import Stores
+from ...analysis.scoreboard import Scoreboard, by_annotator, has_annotators
+from ...analysis.selection import find_metrics
+from ...annotations.schema import TASK_KINDS
+from ...errors import QueryError, UnknownNameError
+from ...progress import Progress
+from ...store.generations import write_atomically
+from .data import describe_evaluation, describe_stores, main_metrics, standings
+from .embed import CompressedParts, to_json
+from .origins import Origin, Roots, Shelf, page_title, read_origins, store_names
+from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
+
+STDOUT = "-"
+
+
+def check_output(output: Path) -> None:
+    """Refuse an output that cannot be written, before the work begins.
+
+    Raises
+    ------
+    QueryError
+        For a folder, or a file in a folder that is not there.
+    """
+    if str(output) == STDOUT:
+        return
+    if output.is_dir():
+        raise QueryError(f"{output}: is a folder; name a file, such as {output / 'report.html'}")
+    if not output.parent.is_dir():
+        raise QueryError(f"{output}: there is no folder {str(output.parent)!r}")
+
+
+def write_output(output: Path, data: bytes) -> None:
+    """Write a page; a device or a pipe is written to and not replaced, a link stays one."""
+    if str(output) == STDOUT:
+        sys.stdout.buffer.write(data)
+        sys.stdout.flush()
+    elif output.exists() and not output.is_file():
+        with output.open("wb") as file:
+            file.write(data)
+    else:
+        write_atomically(Path(os.path.realpath(output)), data)
+
+
+_IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./(\w+)\.js";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:const|function|async function|class) (\w+))", re.MULTILINE)
+_ASSETS = "assets"
+START = "main"
+
+
+def read_asset(name: str) -> str:
+    """The text of one of the page's own files."""
+    return files(__package__).joinpath(_ASSETS, name).read_text(encoding="utf-8")
+
+
+def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
+    """Names of the modules that a module needs, each after those that it needs itself.
+
+    Raises
+    ------
+    ValueError
+        If modules import each other in a circle.
+
+    Examples
+    --------
+    >>> order_modules({"main": 'import { a } from "./a.js";\\n', "a": ""})
+    ['a', 'main']
+    """
+    ordered: list[str] = []
+    pending: list[str] = []
+
+    def visit(name: str) -> None:
+        if name in ordered:
+            return
+        if name in pending:
+            raise ValueError(f"modules import each other: {' -> '.join([*pending, name])}")
+        pending.append(name)
+        for _, needed in _IMPORT.findall(sources[name]):
+            visit(needed)
+        pending.pop()
+        ordered.append(name)
+
+    visit(start)
+    return ordered
+
+
+def join_modules(sources: Mapping[str, str], start: str = START) -> str:
+    """All modules as one script, each in a scope of its own.
+
+    Examples
+    --------
+    >>> print(join_modules({"main": 'import { a } from "./b.js";\\na();', "b": "export function a() {}"}))
+    const module_b = (() => {
+    function a() {}
+    return { a };
+    })();
+    const module_main = (() => {
+    const { a } = module_b;
+    a();
+    return {  };
+    })();
+    """
+    return "\n".join(_scoped(name, sources[name]) for name in order_modules(sources, start))
+
+
+def _scoped(name: str, source: str) -> str:
+    """A module as a function that runs at once and gives what it exports."""
+    exported = ", ".join(_EXPORT.findall(source))
+    body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = module_\2;", source)).strip("\n")
+    return f"const module_{name} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
+
+
+def script() -> str:
+    """The page's script."""
+    folder = files(__package__).joinpath(_ASSETS)
+    names = sorted(one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js"))
+    return join_modules({name: read_asset(f"{name}.js") for name in names})
+
+
+def _hash(text: str) -> str:
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"'sha256-{digest}'"
+
+
+def assemble(title: str, contents: str, blocks: Sequence[str]) -> str:
+    """The whole page.
+
+    Parameters
+    ----------
+    title : str
+        Plain text that was escaped for HTML.
+    contents : str
+        JSON that was made fit to stand in a page.
+    blocks : sequence of str
+        Base64.
+    """
+    own_script, own_style = script(), read_asset("page.css")
+    policy = (
+        f"default-src 'none'; script-src {_hash(own_script)}; style-src {_hash(own_style)}; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    data = "\n".join(
+        f'<script type="text/plain" id="block-{number}">{text}</script>' for number, text in enumerate(blocks)
+    )
+    parts = {"title": title, "policy": policy, "style": own_style, "contents": contents, "blocks": data}
+    return Template(read_asset("page.html")).substitute(parts, script=own_script)
+
+
+TIMELINES = ("auto", "all", "worst", "none")
+
+
+@dataclass(frozen=True)
+class PageReport:
+    """What became of a page.
+
+    Parameters
+    ----------
+    path : Path
+    size : int
+        Bytes.
+    tracks : int
+        Tracks with a timeline.
+    notes : tuple of str
+        Why there are not more.
+    """
+
+    path: Path
+    size: int
+    tracks: int
+    notes: tuple[str, ...]
+
+
+def write_page(
+    store: Stores,
+    output: str | Path,
+    *,
+    timelines: str | int = "auto",
+    metrics: Sequence[str] = (),
+    root: Roots = None,
+    title: str | None = None,
+    references: bool = True,
+    progress: Progress | None = None,
+) -> PageReport:
+    """Write a page about a result store, or about several as one.
+
+    Parameters
+    ----------
+    store : path, sequence of paths, or mapping of labels to paths
+        Several are joined as :func:`mirflow.open_store` does it.
+    output : path
+        The HTML file; one that is there is replaced. ``-``: standard output.
+    timelines : {"auto", "all", "worst", "none"} or int
+        Which tracks can be looked at and listened to: all, the 20 of each evaluation that are worst or most disputed,
+        none, or so many. ``auto``: as many as 5,000 cells and 8 MB hold, the worst and most disputed ones first.
+    metrics : sequence of str
+        What the page shows first, and what timelines are judged by; default: one of each evaluation.
+    root : path, sequence of paths, or None
+        The folder of the annotations, where they are no longer where they were; of several stores one for all of them
+        or one for each.
+    title : str or None
+        None: what was evaluated, and how many systems and tracks there are.
+    references : bool
+        Whether the annotations that the page holds include the references. Without them timelines show the estimates
+        alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
+    progress : Progress or None
+        Told of the stages, and of each track whose timeline is drawn.
+
+    Returns
+    -------
+    PageReport
+
+    Raises
+    ------
+    StoreError
+        If there is no such store.
+    QueryError
+        If there are no scores in it, stores cannot be joined, `timelines` is none of the choices, or the output cannot
+        be written.
+    UnknownNameError
+        For a metric that no evaluation has.
+    """
+    wanted = _wanted(timelines)
+    check_output(Path(output))
+    with progress or Progress() as shown:
+        shown.stage("reading the scores")
+        boards, origins = read_origins(store, root)
+        # As in the pipeline files, where they are known; what these no longer name comes last.
+        planned = [name for one in origins for name in one.found.plans]
+        boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
+        asked = _asked(boards, metrics)
+        first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
+        drawn = _draw(boards, asked, first, wanted, origins, references, shown)
+        shown.stage("writing the page")
+        blocks = CompressedParts()
+        evaluations = _evaluations(boards, first, drawn, blocks, origins, references)
+        places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
+        name = store_names(store)
+        heading = title or page_title(boards)
+        contents = {
+            "title": heading,
+            "name": name,
+            "mirflow": version("mirflow"),
+            "stores": [one.as_json() for one in origins],
+            "evaluations": evaluations,
+            "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
+            "verdicts": list(drawn.verdicts),
+            "timelines": places,
+        }
+        tab = title or f"{heading} ({name})"
+        data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
+        write_output(Path(output), data)
+    notes = tuple(dict.fromkeys(one.note for one in drawn.evaluations if one.note))
+    if dropped:
+        some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
+        notes += (f"The {some} would make the page larger than it should be.",)
+    return PageReport(Path(output), len(data), len(places), notes)
+
+
+def _evaluations(
+    boards: Mapping[str, Scoreboard],
+    first: Mapping[str, list[int]],
+    drawn: Timelines,
+    blocks: CompressedParts,
+    origins: Sequence[Origin],
+    references: bool,
+) -> list[dict[str, Any]]:
+    """All evaluations for the page, with what there is to say of their timelines."""
+    evaluations = []
+    for (name, board), one in zip(boards.items(), drawn.evaluations, strict=True):
+        standing = standings(board, first[name])
+        made = describe_evaluation(name, board, first[name], standing, blocks, references=references)
+        made["stores"] = describe_stores(name, origins)
+        kind = TASK_KINDS.get(made["task"], "")
+        made["timeline"] = {"rules": one.rules, "able": one.able, "note": one.note, "kind": kind}
+        evaluations.append(made)
+    # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
+    for number, (name, board) in enumerate(boards.items()):
+        if has_annotators(board):
+            own = by_annotator(board, list(range(len(board.tracks))))
+            made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks, references=references)
+            known = evaluations[number]
+            evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
+    return evaluations
+
+
+def _wanted(timelines: str | int) -> str:
+    text = str(timelines)
+    if text not in TIMELINES and not text.isdecimal():
+        raise QueryError(f"timelines {text!r}: choose one of {', '.join(TIMELINES)}, or a number of tracks")
+    return text
+
+
+def _asked(boards: Mapping[str, Scoreboard], metrics: Sequence[str]) -> dict[str, list[str]]:
+    """The metrics that were named, as each evaluation that has them names them."""
+    asked: dict[str, list[str]] = {name: [] for name in boards}
+    for metric in metrics:
+        known = False
+        for name, board in boards.items():
+            try:
+                asked[name] += [board.metrics[place] for place in find_metrics(board, metric)]
+                known = True
+            except UnknownNameError:
+                continue
+            except QueryError as error:
+                hint = "the page shows it below the tables; name one that is one number a track"
+                raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
+        if not known:
+            raise UnknownNameError("metric", metric, {label for board in boards.values() for label in board.metrics})
+    return asked
+
+
+def _draw(
+    boards: Mapping[str, Scoreboard],
+    asked: Mapping[str, Sequence[str]],
+    first: Mapping[str, Sequence[int]],
+    wanted: str,
+    origins: Sequence[Origin],
+    references: bool,
+    progress: Progress,
+) -> Timelines:
+    """Timelines of all evaluations whose annotations are still there."""
+    timelines, shelf = Timelines(), Shelf()
+    cells = sum(len(board.systems) * len(board.tracks) for board in boards.values())
+    for name, board in boards.items():
+        files = [made for made in (one.files(name) for one in origins) if made is not None]
+        lost = " ".join(filter(None, (one.reason(name) for one in origins)))
+        if not files or wanted == "none":
+            timelines.evaluations.append(Drawn(note="Timelines were not asked for." if wanted == "none" else lost))
+            continue
+        if TASK_KINDS.get(files[0].plan.task) == "audio":
+            timelines.evaluations.append(Drawn(note="Recordings are not drawn."))
+            continue
+        shown = first[name]
+        tracks = tracks_wanted(board, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
+        others = [board.metrics[place] for place in dict.fromkeys([*shown, *range(len(board.metrics))])]
+        gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
+        progress.start(len(tracks))
+        drawn = add_evaluation(
+            *(timelines, board, files, tracks, asked[name], others, shelf, gone),
+            references=references,
+            progress=progress,
+        )
+        drawn.note = lost
+        if len(tracks) < len(board.tracks):
+            some = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."
+            drawn.note = f"{some} {lost}".strip()
+    return timelines
+
+
+def _pack(timelines: Timelines, blocks: CompressedParts, most: int | None) -> tuple[list[tuple[str, int]], int]:
+    """The block of each track, and how many were left out because the page would become too large."""
+    places: list[tuple[str, int]] = []
+    size = 0
+    for name, track in timelines.tracks.items():
+        number, more = blocks.add_new_json(track.as_json())
+        if most is not None and size + more > most:
+            blocks.drop_newest()
+            continue
+        size += more
+        places.append((name, number))
+    return places, len(timelines.tracks) - len(places)

@@ -1,0 +1,415 @@
+"""How the results of an evaluation stand in Zarr: dims, variables, chunks, attributes, dense and sparse."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cells import CELL_ATTRS, Cells
+from ..errors import StoreError
+from ..metrics.base import Sparse
+from ..ragged import Int
+
+if TYPE_CHECKING:
+    import zarr
+
+Entry = str | float | int | bool | None
+Coords = Mapping[str, Sequence[Entry]]
+
+WRITTEN = "chunks_written"
+"""Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
+
+
+@dataclass(frozen=True)
+class GroupContent:
+    """One evaluation as it stands in a store.
+
+    Parameters
+    ----------
+    name : str
+        Name of the group, an identifier.
+    systems, tracks : tuple of str
+        What the group holds, in this order.
+    cells : Cells
+        Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
+        other systems and tracks are left out; of a cell that is given twice the later one counts.
+    metric_coords, system_coords, track_coords : mapping of str to sequence
+        Further coordinates along each dim: str, float, int, bool, or None where there is no value. Those along
+        ``metric`` are what :func:`mirflow.metrics.base` says.
+    attrs : mapping
+        Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ...
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    cells: Cells
+    metric_coords: Coords = field(default_factory=dict)
+    system_coords: Coords = field(default_factory=dict)
+    track_coords: Coords = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Identities of the scalar measures."""
+        return self.cells.measures
+
+
+Array = npt.NDArray[Any]
+
+
+def strings(values: Iterable[str]) -> Array:
+    """Text as variable-length strings; what is not valid UTF-8 (a file name's stray bytes) is written as escapes."""
+    values = list(values)
+    try:
+        return np.array(values, dtype=np.dtypes.StringDType())
+    except UnicodeEncodeError:
+        escaped = [value.encode("utf-8", "backslashreplace").decode("utf-8") for value in values]
+        return np.array(escaped, dtype=np.dtypes.StringDType())
+
+
+def column(values: Sequence[Entry]) -> Array:
+    """Entries of a coordinate as one array.
+
+    All bool: bool. All int: int64. Numbers with floats or gaps: float64, gaps NaN. Everything else: text, gaps
+    empty.
+
+    Examples
+    --------
+    >>> column([1984, None]).tolist(), column(["rock", None]).tolist(), column([True, None]).tolist()
+    ([1984.0, nan], ['rock', ''], ['true', ''])
+    """
+    present = [value for value in values if value is not None]
+    kinds = {type(value) for value in present}
+    whole = len(present) == len(values) and bool(present)
+    if kinds == {bool} and whole:
+        return np.array(values, dtype=np.bool_)
+    if kinds == {int} and whole and all(-(2**63) <= int(value) < 2**63 for value in present):
+        return np.array(values, dtype=np.int64)
+    if kinds and kinds <= {int, float}:
+        return np.array([np.nan if value is None else float(value) for value in values])
+    return strings(_text(value) for value in values)
+
+
+def usable_text(array: Array) -> Array:
+    """Text of a store as objects, which have a common type with NaN and with other text; other arrays as they are."""
+    return array.astype(object) if array.dtype.kind == "T" else array
+
+
+def _text(value: Entry) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "" if value is None else str(value)
+
+
+def entries(array: Array) -> tuple[Entry, ...]:
+    """A coordinate's array as plain values; NaN and empty text stay what they are."""
+    return tuple(array.tolist())
+
+
+_UNSAFE = re.compile(r"[\s/\\\x00-\x1f]+")
+
+
+def safe_name(name: str) -> str:
+    """A name that can be a variable: no blanks (the CF attribute ``coordinates`` separates by them), no slashes.
+
+    Examples
+    --------
+    >>> safe_name("release year"), safe_name("__x"), safe_name("..")
+    ('release_year', 'x', 'unnamed')
+    """
+    return _UNSAFE.sub("_", name.strip()).lstrip("_.") or "unnamed"
+
+
+NESTED = "json"
+"""The attribute that names those of the others that hold JSON."""
+
+
+def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """Attributes that every format takes: what is nested as JSON, and in ``json`` the names of what is so.
+
+    Examples
+    --------
+    >>> plain_attrs({"task": "chord", "versions": {"numpy": "2.4"}})
+    {'task': 'chord', 'versions': '{"numpy": "2.4"}', 'json': 'versions'}
+    """
+    nested = [name for name, value in attrs.items() if _is_nested(value)]
+    plain = {name: json.dumps(value) if name in nested else value for name, value in attrs.items()}
+    return {**plain, NESTED: " ".join(nested)} if nested else plain
+
+
+def _is_nested(value: object) -> bool:
+    deep = isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
+    return value is None or isinstance(value, Mapping | bool) or deep
+
+
+def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that :func:`plain_attrs` made plain.
+
+    Examples
+    --------
+    >>> nested_attrs(plain_attrs({"versions": {"numpy": "2.4"}}))
+    {'versions': {'numpy': '2.4'}}
+    """
+    nested = str(attrs.get(NESTED, "")).split()
+    return {name: json.loads(v) if name in nested else v for name, v in attrs.items() if name != NESTED}
+
+
+_MAX_TRACKS, _MAX_VALUES = 256, 2**19
+_NAMED = "own_dims"
+
+
+def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape: tuple[int, int]) -> None:
+    """Write a result with extra dims as a dense variable, a chunk at a time; chunks without entries are not written.
+
+    Parameters
+    ----------
+    group : zarr.Group
+        The evaluation's group, with its dims written.
+    name : str
+        Name of the variable.
+    sparse : Sparse
+        The first index column is the cell.
+    rows : int64 (cells,)
+        Flat (system, track) place of each cell; -1 for cells that are left out.
+    shape : (int, int)
+        Number of systems and tracks.
+    """
+    from .zarr_io import create_array
+
+    inner = tuple(len(labels) for labels in sparse.coords)
+    dims = tuple(_write_dim(group, name, dim, labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True))
+    per_chunk = max(1, min(_MAX_TRACKS, shape[1], _MAX_VALUES // max(1, int(np.prod(inner)))))
+    attrs: dict[str, Any] = dict(sparse.attrs)
+    if dims != tuple(sparse.dims):
+        attrs[_NAMED] = list(sparse.dims)
+    array = create_array(
+        group,
+        name,
+        (*shape, *inner),
+        np.dtype(np.float64),
+        (1, per_chunk, *inner),
+        sparse.fill,
+        ("system", "track", *dims),
+        attrs,
+        sparse=True,
+    )
+    place = rows[sparse.index[:, 0]]
+    order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
+    place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
+    for system in range(shape[0]):
+        for start in range(0, shape[1], per_chunk):
+            stop = min(start + per_chunk, shape[1])
+            low, high = np.searchsorted(place, (system * shape[1] + start, system * shape[1] + stop))
+            if low < high:
+                block = np.full((stop - start, *inner), sparse.fill)
+                track = place[low:high] - system * shape[1] - start
+                block[(track, *inside[low:high].T)] = values[low:high]
+                array[system, start:stop] = block
+    array.update_attributes({WRITTEN: array.nchunks_initialized})
+
+
+def _write_dim(group: zarr.Group, variable: str, dim: str, labels: tuple[str, ...]) -> str:
+    """Write the labels of an extra dim once; a dim of the same name with other labels gets the variable's in front."""
+    from .zarr_io import create_array
+
+    for name in (dim, f"{variable}_{dim}"):
+        if name not in group:
+            values = strings(labels)
+            array = create_array(group, name, values.shape, values.dtype, values.shape, "", (name,), {"long_name": dim})
+            if labels:
+                array[...] = values
+            return name
+        if dims_of(group, name) == (name,) and labels_of(group, name) == labels:
+            return name
+    raise StoreError(f"{variable}: its dim {dim!r} cannot be stored, both {dim!r} and {variable}_{dim} are taken")
+
+
+def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
+    """The array of that name."""
+    import zarr
+
+    node = group[name]
+    if not isinstance(node, zarr.Array):
+        raise StoreError(f"{name}: is a group where an array is expected")
+    return node
+
+
+def dims_of(group: zarr.Group, name: str) -> tuple[str, ...]:
+    """The dims of an array."""
+    metadata: Any = array_of(group, name).metadata
+    return tuple(str(dim) for dim in metadata.dimension_names or ())
+
+
+def labels_of(group: zarr.Group, name: str) -> tuple[str, ...]:
+    """The labels along a dim."""
+    from .zarr_io import read_whole
+
+    return tuple(read_whole(group, name).tolist())
+
+
+def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
+    """A variable with extra dims as coordinates and values.
+
+    Parameters
+    ----------
+    group : zarr.Group
+    name : str
+    cell_at : int64 (systems * tracks,)
+        Cell at each flat (system, track) place; -1 where there is none.
+    """
+    array, dims = array_of(group, name), dims_of(group, name)[2:]
+    attrs: dict[str, Any] = dict(array.attrs)
+    attrs.pop(WRITTEN, None)
+    named = tuple(attrs.pop(_NAMED, dims))
+    tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
+    indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
+    for system in range(array.shape[0]):
+        for start in range(0, tracks, per_chunk):
+            block = np.asarray(array[system, start : start + per_chunk])
+            at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block != fill)
+            cells = cell_at[system * tracks + start + at[0]]
+            known = cells >= 0
+            indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
+            values.append(block[at][known])
+    coords = tuple(labels_of(group, dim) for dim in dims)
+    return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
+
+
+DIMS = ("system", "track", "metric")
+TRACKS_PER_CHUNK = 20_000
+
+
+def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
+    """Write one evaluation as a group.
+
+    Parameters
+    ----------
+    root : zarr.Group
+        The root of a store that is being built.
+    content : GroupContent
+    attrs : mapping
+        Attributes beside the content's own, such as the time of creation.
+
+    Raises
+    ------
+    StoreError
+        If the content contradicts itself: names given twice, arrays of the wrong shape.
+    """
+    check(content)
+    names = set(DIMS) | set(CELL_ATTRS) | set(content.cells.extras)
+    coords = list(_coords(content, names))
+    group_attrs = {**content.attrs, **attrs, "coordinates": " ".join(name for name, *_ in coords)}
+    group = root.create_group(content.name, attributes=group_attrs)
+    for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
+        put(group, dim, strings(values), (dim,), {"long_name": dim})
+    for name, array, dim, original in coords:
+        put(group, name, array, (dim,), {"long_name": original})
+    place, last = _places(content)
+    _write_cells(group, content, content.cells, place, last)
+    for name in sorted(content.cells.extras):
+        rows = np.full(len(content.cells), -1, dtype=np.int64)
+        rows[last] = place[last]
+        write_sibling(group, name, content.cells.extras[name], rows, (len(content.systems), len(content.tracks)))
+
+
+def check(content: GroupContent) -> None:
+    """Refuse content that would be written as something else than it says."""
+    name, cells = content.name, content.cells
+    if not name.isidentifier():
+        raise StoreError(f"group {name!r}: the name must be an identifier (letters, digits, underscores)")
+    for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
+        if len(set(values)) != len(values):
+            twice = next(value for value in values if values.count(value) > 1)
+            raise StoreError(f"group {name!r}: {dim} {twice!r} is given twice")
+    per_cell = (cells.track, cells.status, cells.repairs, cells.message, cells.digest, cells.stamp, cells.duration)
+    expected = (len(cells), len(content.measures))
+    if any(len(values) != len(cells) for values in per_cell) or {cells.score.shape, cells.weight.shape} != {expected}:
+        raise StoreError(f"group {name!r}: the arrays of its cells differ in length")
+    if np.isnan(cells.weight).any():
+        raise StoreError(f"group {name!r}: a weight is NaN; a cell without a score has weight 0 or an empty estimate's")
+    sizes = (len(content.systems), len(content.tracks), len(content.measures))
+    for coords, size in zip((content.system_coords, content.track_coords, content.metric_coords), sizes, strict=True):
+        for key, given in coords.items():
+            if len(given) != size:
+                raise StoreError(f"group {name!r}: coordinate {key!r} has {len(given)} values, not {size}")
+
+
+def _coords(content: GroupContent, taken: set[str]) -> Iterator[tuple[str, Array, str, str]]:
+    """Name, values, dim and original name of every further coordinate; a name that is taken gets its dim in front."""
+    sides: tuple[tuple[str, Coords], ...] = (
+        ("metric", content.metric_coords),
+        ("track", content.track_coords),
+        ("system", content.system_coords),
+    )
+    for dim, coords in sides:
+        for original, values in coords.items():
+            name = safe_name(original)
+            if name in taken:
+                name = f"{dim}_{name}"
+            if name in taken:
+                raise StoreError(f"group {content.name!r}: coordinate {original!r} of {dim} is given twice as {name!r}")
+            taken.add(name)
+            yield name, column(values), dim, original
+
+
+def _places(content: GroupContent) -> tuple[Array, Array]:
+    """The flat (system, track) place of each cell, -1 where the group does not hold it, and the cells that count."""
+    system = {name: i for i, name in enumerate(content.systems)}
+    track = {name: i for i, name in enumerate(content.tracks)}
+    cells, count = content.cells, len(content.cells)
+    rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=count)
+    cols = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=count)
+    place = np.where((rows < 0) | (cols < 0), -1, rows * len(content.tracks) + cols)
+    places, first_from_end = np.unique(place[::-1], return_index=True)
+    last = count - 1 - first_from_end[places >= 0]
+    return place, last
+
+
+def _write_cells(group: zarr.Group, content: GroupContent, cells: Cells, place: Array, last: Array) -> None:
+    shape = (len(content.systems), len(content.tracks))
+    at = place[last]
+
+    def grid(values: Array, fill: float, tail: tuple[int, ...] = ()) -> Array:
+        full = np.full((shape[0] * shape[1], *tail), fill, dtype=values.dtype)
+        full[at] = values[last]
+        return full.reshape(*shape, *tail)
+
+    def text(values: tuple[str, ...]) -> Array:
+        full = np.full(shape[0] * shape[1], "", dtype=np.dtypes.StringDType())
+        full[at] = strings(values[i] for i in last.tolist())
+        return full.reshape(shape)
+
+    measures = (len(content.measures),)
+    put(group, "score", grid(np.asarray(cells.score, np.float64), np.nan, measures), DIMS, CELL_ATTRS["score"])
+    put(group, "weight", grid(np.asarray(cells.weight, np.float64), 0.0, measures), DIMS, CELL_ATTRS["weight"])
+    columns = {
+        "status": grid(np.asarray(cells.status, np.int8), 0),
+        "repairs": grid(np.asarray(cells.repairs, np.int32), 0),
+        "message": text(cells.message),
+        "digest": text(cells.digest),
+        "stamp": grid(np.asarray(cells.stamp, np.int64), 0),
+    }
+    for name, values in columns.items():
+        put(group, name, values, DIMS[:2], CELL_ATTRS[name])
+    duration = np.full(shape[1], np.nan)
+    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[last])
+    put(group, "duration", duration, ("track",), CELL_ATTRS["duration"])
+
+
+def put(group: zarr.Group, name: str, values: Array, dims: tuple[str, ...], attrs: Mapping[str, Any]) -> None:
+    """Write one whole variable, a system and up to 20,000 tracks a chunk."""
+    from .zarr_io import create_array
+
+    per_chunk = {"system": 1 if len(dims) > 1 else len(values), "track": TRACKS_PER_CHUNK}
+    chunks = tuple(min(size, per_chunk.get(dim, size)) for dim, size in zip(dims, values.shape, strict=True))
+    fill = {"T": "", "b": False, "f": 0.0 if name == "weight" else np.nan}.get(values.dtype.kind, 0)
+    array = create_array(group, name, values.shape, values.dtype, chunks, fill, dims, attrs)
+    if values.size:
+        array[...] = values
