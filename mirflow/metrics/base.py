@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import math
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal, TypedDict, Unpack
 
 import numpy as np
 
@@ -30,8 +32,11 @@ __all__ = [
     "Scores",
     "Sparse",
     "Task",
+    "Weight",
     "describe",
     "get_task",
+    "metric",
+    "metrics_in",
     "parse",
     "select",
     "tasks",
@@ -59,6 +64,8 @@ class Parameter:
         A number must be greater than `above`, and at least `least`.
     help : str
         One line.
+    mir_eval : str
+        Its name in mir_eval's functions; empty if they do not have it.
     """
 
     name: str
@@ -68,6 +75,38 @@ class Parameter:
     help: str = ""
     above: float | None = None
     least: float | None = None
+    mir_eval: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Weight:
+    """What the weight of a score is: its denominator.
+
+    Parameters
+    ----------
+    words : str
+    unit : str
+        ``s`` or a counted thing.
+    counts : str
+        How it follows from the numbers of items of both sides, as a name in `COUNTS`; empty where it does not.
+    """
+
+    words: str
+    unit: str
+    counts: str = ""
+
+
+COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
+    {
+        "mean": lambda references, estimates: 0.5 * (references + estimates),
+        "larger": np.maximum,
+        "reference": lambda references, estimates: references,
+        "estimate": lambda references, estimates: estimates,
+        "track": lambda references, estimates: references > 0,
+    }
+)
+"""Weights that follow from the numbers of items of both sides: the mean of them, the larger one, one side's, or 1 for
+each pair with a reference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,6 +158,14 @@ class Metric:
         Raised when its numbers change; stored scores of another version are computed again.
     nominal : bool
         Whether its numbers are names, such as which source stands where, that nothing can be made of over tracks.
+    read : callable or None
+        What its task's kernel has computed of some pairs -> score and weight of each, in a form that the task chooses.
+    needs : str
+        What a pair must have for it to be read, in a word that the task's kernel knows.
+    counts : str
+        See `Weight`.
+    mir_eval : str
+        The function of mir_eval that returns it; empty: the one of its own name.
     """
 
     name: str
@@ -142,6 +189,19 @@ class Metric:
     literature: str = ""
     version: int = 1
     nominal: bool = False
+    read: Callable[..., Any] | None = field(default=None, repr=False)
+    needs: str = ""
+    counts: str = ""
+    mir_eval: str = ""
+
+    def few(self, references: Int, estimates: Int) -> Float:
+        """The weight where there are too few items to measure it: float64 (pairs,)."""
+        return COUNTS[self.counts](references, estimates).astype(np.float64)
+
+    @property
+    def function(self) -> str:
+        """The function of the pair door that returns it."""
+        return self.mir_eval or self.name
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
@@ -152,6 +212,73 @@ class Metric:
         if self.recall:
             allowed += ["wcsr", "wcsr_tn", "wcsr_total"]
         return tuple(allowed)
+
+
+class Declaration(TypedDict, total=False):
+    """What a declared metric may say of itself by keyword; see `Metric`."""
+
+    name: str
+    summary: str
+    key: str
+    aliases: tuple[str, ...]
+    range: tuple[float, float]
+    orientation: Literal["higher", "lower", "none"]
+    unit: str
+    pooling: Pooling
+    standard_aggregate: Aggregate
+    recall: bool
+    perfect: float | None
+    perfect_exceptions: str
+    parameters: tuple[Parameter, ...]
+    dims: tuple[str, ...]
+    default: bool
+    literature: str
+    version: int
+    nominal: bool
+    needs: str
+    mir_eval: str
+
+
+def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Callable[[Callable[..., Any]], Metric]:
+    """Declare a metric on the function that reads its score and weight off what the kernel has computed.
+
+    Parameters
+    ----------
+    title : str
+        For tables and figures.
+    weight : Weight
+    **declared
+        See `Metric`. Without a name it is the function's, without a summary the first paragraph of its docstring.
+
+    Returns
+    -------
+    callable
+        Takes the function and returns the record of the metric.
+
+    Examples
+    --------
+    >>> @metric("Precision", Weight("number of estimates", "events"))
+    ... def precision(hits, references, estimates):
+    ...     '''Share of the estimates that are right.'''
+    ...     return hits / estimates, estimates
+    >>> precision.name, precision.summary, precision.read(np.array([1.0]), None, np.array([4.0]))[0].tolist()
+    ('precision', 'share of the estimates that are right', [0.25])
+    """
+
+    def declare(read: Callable[..., Any]) -> Metric:
+        line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
+        read.__qualname__ += ".read"  # where it stands from now on, for pickle
+        about: Declaration = {"name": read.__name__, "summary": line[:1].lower() + line[1:]}
+        about.update(declared)
+        fields: Any = {**about, "weight": weight.words, "weight_unit": weight.unit, "counts": weight.counts}
+        return Metric(title=title, read=read, **fields)
+
+    return declare
+
+
+def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
+    """The metrics that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
+    return tuple(value for value in namespace.values() if isinstance(value, Metric))
 
 
 _SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
@@ -192,6 +319,11 @@ class Measure:
         others = list(zip(self.metric.parameters, self.values, strict=True))[1:]
         told += [f"{parameter.name}_{_show(value)}" for parameter, value in others if value != parameter.default]
         return "_".join([self.metric.name, *told])
+
+    def read(self, computed: Any) -> Any:
+        """Score and weight of each pair, off what the task's kernel has computed of them."""
+        assert self.metric.read is not None, f"metric {self.metric.name!r} is not declared on a function"
+        return self.metric.read(computed, self)
 
     def __getitem__(self, name: str) -> Value:
         return self.parameters[name]
@@ -672,6 +804,81 @@ def get_task(name: str) -> Task:
     task = room.TASK
     assert isinstance(task, Task)
     return task
+
+
+class PairDoor:
+    """Functions over one pair of plain arrays, under mir_eval's names, made of the metrics of a convention.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+    score : callable
+        (reference, estimate, measures) -> float64 (measures,), the kernel with a batch of one.
+    fixed : mapping of str to value
+        Parameters that these functions do not have, and what they are set to.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        score: Callable[[Any, Any, Sequence[Measure]], Float],
+        fixed: Mapping[str, Value] = MappingProxyType({}),
+    ) -> None:
+        self.metrics, self.score, self.fixed = tuple(one for one in metrics if not one.dims), score, dict(fixed)
+        self.keyed = tuple(one for one in self.metrics if one.key)
+        linked = [(p.mir_eval, (one.function, p.name)) for one in self.keyed for p in one.parameters if p.mir_eval]
+        self.parameters: Mapping[str, tuple[str, str]] = MappingProxyType(dict(linked))
+
+    def measures(self, function: str, given: Mapping[str, Value]) -> list[Measure]:
+        """What a function returns, with some parameters set."""
+        named = [one for one in self.keyed if one.function == function]
+        return [
+            Measure(one, tuple({**{p.name: p.default for p in one.parameters}, **given, **self.fixed}.values()))
+            for one in named or [one for one in self.metrics if one.name == function]
+        ]
+
+    def call(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
+        """The results of a function."""
+        return [float(value) for value in self.score(reference, estimate, self.measures(function, given))]
+
+    def evaluate(self, reference: Any, estimate: Any, named: Mapping[str, Value]) -> OrderedDict[str, float]:
+        """All scores under mir_eval's keys; parameters under mir_eval's names."""
+        given: dict[str, dict[str, Value]] = {}
+        for name, value in named.items():
+            function, parameter = self.parameters[name]
+            given.setdefault(function, {})[parameter] = value
+        functions = dict.fromkeys(one.function for one in self.keyed)
+        measures = [one for function in functions for one in self.measures(function, given.get(function, {}))]
+        found = self.score(reference, estimate, measures)
+        return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
+
+    def functions(self, check: Callable[[Any, Any], object]) -> dict[str, Callable[..., float]]:
+        """Functions of the metrics that mir_eval does not have, under their own names.
+
+        Parameters
+        ----------
+        check : callable
+            Raises for a pair that cannot be scored.
+        """
+        return {one.name: self._function(one, check) for one in self.metrics if not one.key}
+
+    def _function(self, metric: Metric, check: Callable[[Any, Any], object]) -> Callable[..., float]:
+        known = tuple(p.name for p in metric.parameters if p.name not in self.fixed)
+
+        def function(reference: Any, estimate: Any, **parameters: Value) -> float:
+            refuse_unknown(metric.name, parameters, known)
+            check(reference, estimate)
+            return self.call(metric.name, reference, estimate, **parameters)[0]
+
+        function.__name__ = function.__qualname__ = metric.name
+        summary = metric.summary[:1].upper() + metric.summary[1:]
+        lines = [f"{summary}.", "", "Parameters", "----------", "reference, estimate", "    As `evaluate` takes them."]
+        for one in metric.parameters:
+            if one.name in known:
+                unit = f", {one.unit}" if one.unit else ""
+                lines += [f"{one.name} : {type(one.default).__name__}{unit}, default {one.default}", f"    {one.help}"]
+        function.__doc__ = "\n".join(lines)
+        return function
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:

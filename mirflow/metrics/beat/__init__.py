@@ -2,7 +2,18 @@
 
 from ..events import MAX_TIME
 from .metrics import TASK
-from .mir_eval import cemgil, continuity, evaluate, f_measure, goto, information_gain, p_score, trim_beats, validate
+from .mir_eval import (
+    FUNCTIONS,
+    cemgil,
+    continuity,
+    evaluate,
+    f_measure,
+    goto,
+    information_gain,
+    p_score,
+    trim_beats,
+    validate,
+)
 
 __all__ = [
     "MAX_TIME",
@@ -17,3 +28,5 @@ __all__ = [
     "trim_beats",
     "validate",
 ]
+
+globals().update(FUNCTIONS)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, TypeVar
 
@@ -155,7 +154,7 @@ class Batch:
         )
 
 
-def at_levels(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
+def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
     """The F-measure at some metrical levels.
 
     Parameters
@@ -309,12 +308,15 @@ RATE = 100
 TOO_CLOSE = "all reference beats fall into one frame of 10 ms, so there is no beat interval to measure with"
 
 
-@dataclass(frozen=True, slots=True)
-class Choices:
-    """How the P-score is computed.
+def p_score(
+    batch: Batch, window: float, remove_offset: bool, normaliser: str, rounding: str
+) -> tuple[Float, Float, Bool]:
+    """The P-score.
 
     Parameters
     ----------
+    batch : Batch
+        At least two beats on each side of every pair.
     window : float
         Half width of the window, as a share of the reference's median interval.
     remove_offset : bool
@@ -323,22 +325,6 @@ class Choices:
         What the coincidences are divided by the larger number of.
     rounding : {"half_even", "half_up"}
         How a window of half a frame more is rounded.
-    """
-
-    window: float
-    remove_offset: bool
-    normaliser: str
-    rounding: str
-
-
-def p_score(batch: Batch, choices: Choices) -> tuple[Float, Float, Bool]:
-    """The P-score.
-
-    Parameters
-    ----------
-    batch : Batch
-        At least two beats on each side of every pair.
-    choices : Choices
 
     Returns
     -------
@@ -348,15 +334,15 @@ def p_score(batch: Batch, choices: Choices) -> tuple[Float, Float, Bool]:
     """
     reference, estimate = batch.reference, batch.estimate
     offset = np.zeros(len(reference))
-    if choices.remove_offset:
+    if remove_offset:
         offset = np.minimum(reference.times[reference.offsets[:-1]], estimate.times[estimate.offsets[:-1]])
     trains = impulses(reference, offset), impulses(estimate, offset)
     median = _median_steps(trains[0])
-    width = median * choices.window
-    width = np.floor(width + 0.5) if choices.rounding == "half_up" else np.round(width)
+    width = median * window
+    width = np.floor(width + 0.5) if rounding == "half_up" else np.round(width)
     measurable = trains[0].counts > 1
     coincidences = _coincidences(*trains, np.where(measurable, width, -1.0))
-    beats = (reference, estimate) if choices.normaliser == "beats" else trains
+    beats = (reference, estimate) if normaliser == "beats" else trains
     denominator = np.maximum(beats[0].counts, beats[1].counts).astype(np.float64)
     return coincidences / denominator, denominator, measurable
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -12,127 +13,261 @@ from ...annotations.annotation import Annotation, to_ragged
 from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Aggregate, Convention, Grid, Measure, Metric, Parameter, Pooling, Scores, Task, Value
+from ..base import Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value, Weight, metric, metrics_in
 from ..cleaning import usable
 from ..events import CLOSE, clean, events_of, matched
-from .kernel import (
-    CHOICES,
-    TOO_CLOSE,
-    Batch,
-    Choices,
-    at_levels,
-    bin_edges,
-    cemgil,
-    continuity,
-    goto,
-    information_gain,
-    p_score,
+from . import kernel
+from .kernel import CHOICES, TOO_CLOSE, Batch
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair of a batch, float64 (pairs,) each."""
+
+_DAVIES = "Davies, Degara and Plumbley, Evaluation methods for musical audio beat tracking algorithms, 2009"
+_ONE_BEAT = "0 where the reference has a single beat"
+
+_MEAN_COUNT = Weight("mean of the numbers of beats of both sides", "beats", "mean")
+_MEAN_COUNT_AT_BEST = replace(_MEAN_COUNT, words=f"{_MEAN_COUNT.words}, at the best level")
+_LARGER_COUNT = Weight("the larger number of beats of both sides", "beats", "larger")
+_TRACKS = Weight("number of tracks with reference beats", "tracks", "track")
+
+_SHARED_BEATS = (0.0, 2.0)
+"""The range of a score that counts every reference beat, over the mean number of beats of both sides."""
+
+_TRIM = Parameter("trim", 5.0, "s", help="beats before it are left out")
+_WINDOW = Parameter(
+    "window", 0.07, "s", help="largest distance of matched beats", least=0.0, mir_eval="f_measure_threshold"
 )
-
-Reading = Callable[[Batch, Measure], tuple[Float, Float]]
-"""Batch and measure -> score and weight, float64 (pairs,) each."""
-
-
-def choices_of(measure: Measure) -> Choices:
-    """The parameters of a P-score."""
-    return Choices(
-        float(measure["window"]),
-        bool(measure["remove_offset"]),
-        str(measure["normaliser"]),
-        str(measure["rounding"]),
-    )
+_MATCHING = Parameter(
+    "matching", "optimal", choices=("optimal", "greedy"), help="the largest matching, or that of the toolbox of MIREX"
+)
+_LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="the metrical levels the best is taken of")
+_SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0, mir_eval="cemgil_sigma")
 
 
-def measurable(batch: Batch, measure: Measure) -> Bool:
-    """The pairs of which the P-score can be measured."""
-    return _p_score(batch, measure)[2]
-
-
-def _p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
-    choices = choices_of(measure)
-    return batch.once(choices, lambda: p_score(batch, choices))
-
-
-def _best(score: Float, denominator: Float) -> tuple[Float, Float]:
+def _best(score: Float, denominator: Float) -> Read:
     """The best level's score and its denominator; the first one on ties."""
     chosen = score.argmax(axis=1)[:, np.newaxis]
     return np.take_along_axis(score, chosen, 1)[:, 0], np.take_along_axis(denominator, chosen, 1)[:, 0]
 
 
-def _annotated(score: Float, denominator: Float) -> tuple[Float, Float]:
+def _annotated(score: Float, denominator: Float) -> Read:
     return score[:, 0], denominator[:, 0]
 
 
-def _f_measure(batch: Batch, measure: Measure) -> tuple[Float, Float]:
-    found = at_levels(batch, float(measure["window"]), str(measure["matching"]), ("annotated",))
-    return _annotated(*found)
+@metric(
+    "F-measure",
+    _MEAN_COUNT,
+    key="F-measure",
+    parameters=(_WINDOW, _MATCHING, _TRIM),
+    literature=f"Dixon, Evaluation of the audio beat tracking system BeatRoot, JNMR 2007; {_DAVIES}",
+)
+def f_measure(batch: Batch, measure: Measure) -> Read:
+    """Harmonic mean of the shares of estimated and of reference beats that have a match within the window."""
+    return _annotated(
+        *kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels=("annotated",))
+    )
 
 
-def _f_measure_best(batch: Batch, measure: Measure) -> tuple[Float, Float]:
-    levels = CHOICES[str(measure["levels"])]
-    return _best(*at_levels(batch, float(measure["window"]), str(measure["matching"]), levels))
+@metric(
+    "Cemgil",
+    _MEAN_COUNT,
+    key="Cemgil",
+    range=_SHARED_BEATS,
+    parameters=(_SIGMA, _TRIM),
+    literature=f"Cemgil et al., On tempo tracking, JNMR 2001; {_DAVIES}",
+)
+def cemgil(batch: Batch, measure: Measure) -> Read:
+    """Closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1
+    where reference beats are about as close together as the Gaussian is wide and share their nearest estimate.
+    """
+    return _annotated(*kernel.cemgil(batch, float(measure["sigma"])))
 
 
-def _goto(batch: Batch, measure: Measure) -> tuple[Float, Float]:
+@metric(
+    "Cemgil at the best metrical level",
+    _MEAN_COUNT_AT_BEST,
+    key="Cemgil Best Metric Level",
+    mir_eval="cemgil",
+    range=_SHARED_BEATS,
+    parameters=(_SIGMA, _TRIM),
+    pooling="micro",
+    perfect_exceptions="above 1 where beats are so close together that the Gaussian reaches from one to the next",
+    literature=f"Stark, PhD thesis, 2011; {_DAVIES}",
+)
+def cemgil_best(batch: Batch, measure: Measure) -> Read:
+    """The largest of Cemgil's scores against the reference at five metrical levels; above 1 where its beats at a level
+    are about as close together as the Gaussian is wide.
+    """
+    return _best(*kernel.cemgil(batch, float(measure["sigma"])))
+
+
+@metric(
+    "Goto",
+    _TRACKS,
+    key="Goto",
+    parameters=(
+        Parameter(
+            "threshold",
+            0.35,
+            help="largest error of a beat that is right, in half intervals; below 1",
+            mir_eval="goto_threshold",
+        ),
+        Parameter("mu", 0.2, help="limit of the mean absolute error in the stretch", mir_eval="goto_mu"),
+        Parameter(
+            "sigma", 0.2, help="limit of the standard deviation of the errors in the stretch", mir_eval="goto_sigma"
+        ),
+        _TRIM,
+    ),
+    pooling="micro",
+    perfect_exceptions="0 where the reference has fewer than five beats",
+    literature=f"Goto and Muraoka, Issues in evaluating beat tracking systems, IJCAI workshop 1997; {_DAVIES}",
+)
+def goto(batch: Batch, measure: Measure) -> Read:
+    """1 if some stretch of at least a quarter of the beats is found, and found precisely; else 0."""
     limits = float(measure["threshold"]), float(measure["mu"]), float(measure["sigma"])
-    return goto(batch, *limits), np.ones(len(batch.reference))
+    return kernel.goto(batch, *limits), np.ones(len(batch.reference))
 
 
-def _longest(batch: Batch, measure: Measure) -> tuple[Float, Float]:
-    longest, _, denominator = continuity(batch, float(measure["phase"]), float(measure["period"]))
+@metric(
+    "P-score",
+    replace(_LARGER_COUNT, words=f"{_LARGER_COUNT.words}, or of their impulses"),
+    key="P-score",
+    needs="intervals",
+    range=(0.0, float("inf")),
+    parameters=(
+        Parameter(
+            "window",
+            0.2,
+            help="half width of the window, as a share of the median interval",
+            least=0.0,
+            mir_eval="p_score_threshold",
+        ),
+        Parameter("remove_offset", True, help="whether frames are counted from the first beat, not from 0 s"),
+        Parameter("normaliser", "beats", choices=("beats", "impulses"), help="what is counted for the denominator"),
+        Parameter("rounding", "half_even", choices=("half_even", "half_up"), help="of the window, in frames"),
+        _TRIM,
+    ),
+    pooling="micro",
+    perfect_exceptions=f"{_ONE_BEAT}; other values where beats are so close together that several share a window",
+    literature="McKinney et al., JNMR 2007; equations 9 and 10 of Downie et al., 2010",
+)
+def p_score(batch: Batch, measure: Measure) -> tuple[Float, Float, Bool]:
+    """Number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 where an
+    impulse coincides with several, as it may where beats are much closer together than the median interval.
+    """
+    return kernel.p_score(
+        batch,
+        window=float(measure["window"]),
+        remove_offset=bool(measure["remove_offset"]),
+        normaliser=str(measure["normaliser"]),
+        rounding=str(measure["rounding"]),
+    )
+
+
+_continuity = partial(
+    metric,
+    weight=_LARGER_COUNT,
+    needs="intervals",
+    mir_eval="continuity",
+    parameters=(
+        Parameter(
+            "phase",
+            0.175,
+            help="largest deviation of a beat, as a share of the interval",
+            least=0.0,
+            mir_eval="continuity_phase_threshold",
+        ),
+        Parameter(
+            "period",
+            0.175,
+            help="largest deviation of an interval, as a share of it",
+            least=0.0,
+            mir_eval="continuity_period_threshold",
+        ),
+        _TRIM,
+    ),
+    pooling="micro",
+    perfect_exceptions=f"{_ONE_BEAT}; less than 1 where reference beats repeat",
+    literature=f"Hainsworth, PhD thesis, 2004; Klapuri, Eronen and Astola, IEEE TASLP 2006; {_DAVIES}",
+)
+
+
+def _runs(batch: Batch, measure: Measure) -> Read:
+    """Length of the longest run of right beats at each level, and its denominator."""
+    longest, _, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return longest, denominator
 
 
-def _total(batch: Batch, measure: Measure) -> tuple[Float, Float]:
-    _, total, denominator = continuity(batch, float(measure["phase"]), float(measure["period"]))
+def _totals(batch: Batch, measure: Measure) -> Read:
+    """Number of right beats at each level, and its denominator."""
+    _, total, denominator = kernel.continuity(batch, float(measure["phase"]), float(measure["period"]))
     return total, denominator
 
 
-def _information_gain(batch: Batch, measure: Measure) -> tuple[Float, Float]:
-    edges = bin_edges(int(measure["bins"]), str(measure["edges"]))
-    return information_gain(batch, edges, bool(measure["normalise"])), np.ones(len(batch.reference))
+@_continuity("CMLc", key="Correct Metric Level Continuous", aliases=("CMLc",))
+def cmlc(batch: Batch, measure: Measure) -> Read:
+    """Longest run of right beats at the annotated level, over the larger number of beats."""
+    return _annotated(*_runs(batch, measure))
 
 
-OF_EVENTS: dict[str, Reading] = {
-    "f_measure": _f_measure,
-    "f_measure_best": _f_measure_best,
-    "cemgil": lambda batch, measure: _annotated(*cemgil(batch, float(measure["sigma"]))),
-    "cemgil_best": lambda batch, measure: _best(*cemgil(batch, float(measure["sigma"]))),
-    "goto": _goto,
-}
-"""Measures that need one beat on each side."""
-
-OF_INTERVALS: dict[str, Reading] = {
-    "p_score": lambda batch, measure: _p_score(batch, measure)[:2],
-    "cmlc": lambda batch, measure: _annotated(*_longest(batch, measure)),
-    "cmlt": lambda batch, measure: _annotated(*_total(batch, measure)),
-    "amlc": lambda batch, measure: _best(*_longest(batch, measure)),
-    "amlt": lambda batch, measure: _best(*_total(batch, measure)),
-    "information_gain": _information_gain,
-}
-"""Measures that need two beats on each side, because they use intervals; otherwise they are 0."""
+@_continuity("CMLt", key="Correct Metric Level Total", aliases=("CMLt",))
+def cmlt(batch: Batch, measure: Measure) -> Read:
+    """Number of right beats at the annotated level, over the larger number of beats."""
+    return _annotated(*_totals(batch, measure))
 
 
-def plain_weight(name: str, references: Int, estimates: Int) -> Float:
-    """The weight of a measure that is 0 because there are not enough beats.
+@_continuity("AMLc", key="Any Metric Level Continuous", aliases=("AMLc",))
+def amlc(batch: Batch, measure: Measure) -> Read:
+    """The largest CMLc against the reference at five levels."""
+    return _best(*_runs(batch, measure))
 
-    Parameters
-    ----------
-    name : str
-        Of the measure.
-    references, estimates : int64 (pairs,)
-        Numbers of beats.
 
-    Examples
-    --------
-    >>> plain_weight("f_measure", np.array([4]), np.array([0])), plain_weight("goto", np.array([4]), np.array([0]))
-    (array([2.]), array([1.]))
-    """
-    if name in ("goto", "information_gain"):
-        return (references > 0).astype(np.float64)
-    if name in OF_INTERVALS:
-        return np.maximum(references, estimates).astype(np.float64)
-    return 0.5 * (references + estimates).astype(np.float64)
+@_continuity("AMLt", key="Any Metric Level Total", aliases=("AMLt",))
+def amlt(batch: Batch, measure: Measure) -> Read:
+    """The largest CMLt against the reference at five levels."""
+    return _best(*_totals(batch, measure))
+
+
+@metric(
+    "Information gain",
+    _TRACKS,
+    key="Information gain",
+    needs="intervals",
+    parameters=(
+        Parameter("bins", 41, help="number of bins of the histogram", least=2, mir_eval="bins"),
+        Parameter(
+            "edges", "uniform", choices=("uniform", "half_ends"), help="equal bins, or one more with half as wide ends"
+        ),
+        Parameter("normalise", True, help="whether to divide by the entropy of a uniform histogram; else in bits"),
+        _TRIM,
+    ),
+    pooling="none",
+    perfect_exceptions=f"{_ONE_BEAT}; NaN where all beats are at one time",
+    literature="Davies, Degara and Plumbley, Measuring the performance of beat tracking algorithms using a beat error "
+    "histogram, IEEE Signal Processing Letters 2011",
+)
+def information_gain(batch: Batch, measure: Measure) -> Read:
+    """How far the histogram of beat errors is from a uniform one, for the worse of both directions."""
+    edges = kernel.bin_edges(int(measure["bins"]), str(measure["edges"]))
+    return kernel.information_gain(batch, edges, bool(measure["normalise"])), np.ones(len(batch.reference))
+
+
+@metric(
+    "F-measure at the best metrical level",
+    _MEAN_COUNT_AT_BEST,
+    aliases=("Max F-Measure",),
+    parameters=(_WINDOW, _LEVELS, _MATCHING, _TRIM),
+    pooling="micro",
+    default=False,
+    literature="Nieto et al., The Harmonix Set, ISMIR 2019",
+)
+def f_measure_best(batch: Batch, measure: Measure) -> Read:
+    """The largest F-measure against the reference at several metrical levels."""
+    levels = CHOICES[str(measure["levels"])]
+    return _best(*kernel.f_measure(batch, float(measure["window"]), str(measure["matching"]), levels))
+
+
+METRICS = metrics_in(globals())
 
 
 _BATCH = 2**16
@@ -208,23 +343,20 @@ def _score(
     counts = [side.counts[0][row] for side, row in zip(sides, rows, strict=True)]
     fewest = np.minimum(*counts)
     batch: dict[int, Batch] = {}
-    refused = []
+    refused: list[int] = []
     for column in columns:
         measure = measures[column]
-        name = measure.metric.name
-        needed = 2 if name in OF_INTERVALS else 1
+        needed = 2 if measure.metric.needs == "intervals" else 1
         enough = np.flatnonzero(fewest >= needed)
-        out[1, :, column] = plain_weight(name, *counts)
+        out[1, :, column] = measure.metric.few(*counts)
         if not len(enough):
             continue
         if needed == 1 and (fewest[enough] > 1).all():
             needed = 2  # the same pairs, so the same batch
         if needed not in batch:
             batch[needed] = Batch(*(events_of(side, row[enough]) for side, row in zip(sides, rows, strict=True)))
-        read = OF_EVENTS.get(name) or OF_INTERVALS[name]
-        out[0, enough, column], out[1, enough, column] = read(batch[needed], measure)
-        if name == "p_score":
-            refused += enough[~measurable(batch[needed], measure)].tolist()
+        out[0, enough, column], out[1, enough, column], *measurable = measure.read(batch[needed])
+        refused += enough[~np.all(measurable, axis=0)].tolist() if measurable else []
     return refused
 
 
@@ -274,201 +406,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     references, estimates = (times[times >= float(measure["trim"])] for times in sides)
     return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
-
-_DAVIES = "Davies, Degara and Plumbley, Evaluation methods for musical audio beat tracking algorithms, 2009"
-_ONE_BEAT = "0 where the reference has a single beat"
-_MEAN_COUNT, _MORE = "mean of the numbers of beats of both sides", "the larger number of beats of both sides"
-
-_SHARED_BEATS = (0.0, 2.0)
-"""The range of a score that counts every reference beat, over the mean number of beats of both sides."""
-
-_TRIM = Parameter("trim", 5.0, "s", help="beats before it are left out")
-_WINDOW = Parameter("window", 0.07, "s", help="largest distance of matched beats", least=0.0)
-_MATCHING = Parameter(
-    "matching", "optimal", choices=("optimal", "greedy"), help="the largest matching, or that of the toolbox of MIREX"
-)
-_LEVELS = Parameter("levels", "mir_eval", choices=tuple(CHOICES), help="the metrical levels the best is taken of")
-_SIGMA = Parameter("sigma", 0.04, "s", help="width of the Gaussian", above=0.0)
-_CONTINUITY = (
-    Parameter("phase", 0.175, help="largest deviation of a beat, as a share of the interval", least=0.0),
-    Parameter("period", 0.175, help="largest deviation of an interval, as a share of it", least=0.0),
-    _TRIM,
-)
-
-
-def _metric(
-    name: str,
-    title: str,
-    summary: str,
-    weight: str,
-    key: str,
-    parameters: tuple[Parameter, ...],
-    literature: str,
-    pooling: Pooling = "micro",
-    weight_unit: str = "beats",
-    exceptions: str = "",
-    aliases: tuple[str, ...] = (),
-    aggregate: Aggregate = "mean",
-    default: bool = True,
-    range: tuple[float, float] = (0.0, 1.0),
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        weight,
-        weight_unit,
-        key=key,
-        aliases=aliases,
-        range=range,
-        pooling=pooling,
-        standard_aggregate=aggregate,
-        perfect_exceptions=exceptions,
-        parameters=parameters,
-        default=default,
-        literature=literature,
-    )
-
-
-def _of_continuity(name: str, title: str, summary: str, key: str) -> Metric:
-    return _metric(
-        name,
-        title,
-        summary,
-        _MORE,
-        key,
-        _CONTINUITY,
-        f"Hainsworth, PhD thesis, 2004; Klapuri, Eronen and Astola, IEEE TASLP 2006; {_DAVIES}",
-        exceptions=f"{_ONE_BEAT}; less than 1 where reference beats repeat",
-        aliases=(title,),
-    )
-
-
-_F_MEASURE = _metric(
-    "f_measure",
-    "F-measure",
-    "harmonic mean of the shares of estimated and of reference beats that have a match within the window",
-    _MEAN_COUNT,
-    "F-measure",
-    (_WINDOW, _MATCHING, _TRIM),
-    f"Dixon, Evaluation of the audio beat tracking system BeatRoot, JNMR 2007; {_DAVIES}",
-    pooling="exact",
-)
-_F_MEASURE_BEST = _metric(
-    "f_measure_best",
-    "F-measure at the best metrical level",
-    "the largest F-measure against the reference at several metrical levels",
-    f"{_MEAN_COUNT}, at the best level",
-    "",
-    (_WINDOW, _LEVELS, _MATCHING, _TRIM),
-    "Nieto et al., The Harmonix Set, ISMIR 2019",
-    aliases=("Max F-Measure",),
-    default=False,
-)
-_CEMGIL = _metric(
-    "cemgil",
-    "Cemgil",
-    "closeness of the nearest estimate to each reference beat under a Gaussian, over the mean number of beats; above 1 "
-    "where reference beats are about as close together as the Gaussian is wide and share their nearest estimate",
-    _MEAN_COUNT,
-    "Cemgil",
-    (_SIGMA, _TRIM),
-    f"Cemgil et al., On tempo tracking, JNMR 2001; {_DAVIES}",
-    pooling="exact",
-    range=_SHARED_BEATS,
-)
-_CEMGIL_BEST = _metric(
-    "cemgil_best",
-    "Cemgil at the best metrical level",
-    "the largest of Cemgil's scores against the reference at five metrical levels; above 1 where its beats at a level "
-    "are about as close together as the Gaussian is wide",
-    f"{_MEAN_COUNT}, at the best level",
-    "Cemgil Best Metric Level",
-    (_SIGMA, _TRIM),
-    f"Stark, PhD thesis, 2011; {_DAVIES}",
-    exceptions="above 1 where beats are so close together that the Gaussian reaches from one to the next",
-    range=_SHARED_BEATS,
-)
-_GOTO = _metric(
-    "goto",
-    "Goto",
-    "1 if some stretch of at least a quarter of the beats is found, and found precisely; else 0",
-    "number of tracks with reference beats",
-    "Goto",
-    (
-        Parameter("threshold", 0.35, help="largest error of a beat that is right, in half intervals; below 1"),
-        Parameter("mu", 0.2, help="limit of the mean absolute error in the stretch"),
-        Parameter("sigma", 0.2, help="limit of the standard deviation of the errors in the stretch"),
-        _TRIM,
-    ),
-    f"Goto and Muraoka, Issues in evaluating beat tracking systems, IJCAI workshop 1997; {_DAVIES}",
-    weight_unit="tracks",
-    exceptions="0 where the reference has fewer than five beats",
-)
-_P_SCORE = _metric(
-    "p_score",
-    "P-score",
-    "number of coincidences of impulses within a share of the beat, over the larger number of beats; above 1 where an "
-    "impulse coincides with several, as it may where beats are much closer together than the median interval",
-    f"{_MORE}, or of their impulses",
-    "P-score",
-    (
-        Parameter("window", 0.2, help="half width of the window, as a share of the median interval", least=0.0),
-        Parameter("remove_offset", True, help="whether frames are counted from the first beat, not from 0 s"),
-        Parameter("normaliser", "beats", choices=("beats", "impulses"), help="what is counted for the denominator"),
-        Parameter("rounding", "half_even", choices=("half_even", "half_up"), help="of the window, in frames"),
-        _TRIM,
-    ),
-    "McKinney et al., JNMR 2007; equations 9 and 10 of Downie et al., 2010",
-    exceptions=f"{_ONE_BEAT}; other values where beats are so close together that several share a window",
-    range=(0.0, float("inf")),
-)
-_INFORMATION_GAIN = _metric(
-    "information_gain",
-    "Information gain",
-    "how far the histogram of beat errors is from a uniform one, for the worse of both directions",
-    "number of tracks with reference beats",
-    "Information gain",
-    (
-        Parameter("bins", 41, help="number of bins of the histogram", least=2),
-        Parameter(
-            "edges", "uniform", choices=("uniform", "half_ends"), help="equal bins, or one more with half as wide ends"
-        ),
-        Parameter("normalise", True, help="whether to divide by the entropy of a uniform histogram; else in bits"),
-        _TRIM,
-    ),
-    "Davies, Degara and Plumbley, Measuring the performance of beat tracking algorithms using a beat error histogram, "
-    "IEEE Signal Processing Letters 2011",
-    pooling="none",
-    weight_unit="tracks",
-    exceptions=f"{_ONE_BEAT}; NaN where all beats are at one time",
-)
-
-METRICS = (
-    _F_MEASURE,
-    _CEMGIL,
-    _CEMGIL_BEST,
-    _GOTO,
-    _P_SCORE,
-    _of_continuity(
-        "cmlc",
-        "CMLc",
-        "longest run of right beats at the annotated level, over the larger number of beats",
-        "Correct Metric Level Continuous",
-    ),
-    _of_continuity(
-        "cmlt",
-        "CMLt",
-        "number of right beats at the annotated level, over the larger number of beats",
-        "Correct Metric Level Total",
-    ),
-    _of_continuity(
-        "amlc", "AMLc", "the largest CMLc against the reference at five levels", "Any Metric Level Continuous"
-    ),
-    _of_continuity("amlt", "AMLt", "the largest CMLt against the reference at five levels", "Any Metric Level Total"),
-    _INFORMATION_GAIN,
-    _F_MEASURE_BEST,
-)
 
 _MIREX: dict[str, Value] = {
     "matching": "greedy",

@@ -4,40 +4,20 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Float
-from ..base import Measure, Value, refuse_unknown
+from ..base import Measure, PairDoor, refuse_unknown
 from ..events import one_row, validate_pair
 from ..util import Array
-from .metrics import MIR_EVAL, score
-
-OF_FUNCTION = {"cemgil": ("cemgil", "cemgil_best"), "continuity": ("cmlc", "cmlt", "amlc", "amlt")}
-"""Functions of mir_eval with several results -> the measures they return."""
-
-MEASURES = {measure.metric.name: measure for measure in MIR_EVAL.select()}
-"""The default measures by name."""
+from .metrics import METRICS, score
 
 
-def measures_of(function: str, given: Mapping[str, Value]) -> list[Measure]:
-    """The measures that a function of mir_eval computes, with some parameters set."""
-    found = []
-    for name in OF_FUNCTION.get(function, (function,)):
-        values = {**MEASURES[name].parameters, **given, "trim": -np.inf}
-        found.append(Measure(MEASURES[name].metric, tuple(values.values())))
-    return found
-
-
-def scores_of(function: str, reference: Array, estimate: Array, **given: Value) -> list[float]:
-    """The results of a function of mir_eval."""
-    return [float(value) for value in score_pair(reference, estimate, measures_of(function, given))]
-
-
-def score_pair(reference: Array, estimate: Array, measures: list[Measure]) -> Float:
+def score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
     """Scores of one pair: float64 (measures,)."""
     only = np.zeros(1, dtype=np.int64)
     scores = score(one_row(reference), one_row(estimate), only, only, measures)
@@ -45,6 +25,9 @@ def score_pair(reference: Array, estimate: Array, measures: list[Measure]) -> Fl
         raise ValueError(scores.refused[0])
     found: Float = scores.score[0]
     return found
+
+
+_DOOR = PairDoor(METRICS, score_pair, fixed={"trim": -np.inf})
 
 
 def warn_of_single_beats(reference: Array, estimate: Array) -> None:
@@ -93,7 +76,7 @@ def f_measure(reference_beats: Array, estimated_beats: Array, f_measure_threshol
     0.5
     """
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
-    return scores_of("f_measure", reference_beats, estimated_beats, window=f_measure_threshold)[0]
+    return _DOOR.call("f_measure", reference_beats, estimated_beats, window=f_measure_threshold)[0]
 
 
 def cemgil(reference_beats: Array, estimated_beats: Array, cemgil_sigma: float = 0.04) -> tuple[float, float]:
@@ -127,7 +110,7 @@ def cemgil(reference_beats: Array, estimated_beats: Array, cemgil_sigma: float =
     1.0
     """
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
-    annotated, best = scores_of("cemgil", reference_beats, estimated_beats, sigma=cemgil_sigma)
+    annotated, best = _DOOR.call("cemgil", reference_beats, estimated_beats, sigma=cemgil_sigma)
     return annotated, best
 
 
@@ -171,7 +154,7 @@ def goto(
     """
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
     limits = {"threshold": goto_threshold, "mu": goto_mu, "sigma": goto_sigma}
-    return scores_of("goto", reference_beats, estimated_beats, **limits)[0]
+    return _DOOR.call("goto", reference_beats, estimated_beats, **limits)[0]
 
 
 def p_score(reference_beats: Array, estimated_beats: Array, p_score_threshold: float = 0.2) -> float:
@@ -211,7 +194,7 @@ def p_score(reference_beats: Array, estimated_beats: Array, p_score_threshold: f
     """
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
     warn_of_single_beats(reference_beats, estimated_beats)
-    return scores_of("p_score", reference_beats, estimated_beats, window=p_score_threshold)[0]
+    return _DOOR.call("p_score", reference_beats, estimated_beats, window=p_score_threshold)[0]
 
 
 def continuity(
@@ -258,7 +241,7 @@ def continuity(
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
     warn_of_single_beats(reference_beats, estimated_beats)
     limits = {"phase": continuity_phase_threshold, "period": continuity_period_threshold}
-    cmlc, cmlt, amlc, amlt = scores_of("continuity", reference_beats, estimated_beats, **limits)
+    cmlc, cmlt, amlc, amlt = _DOOR.call("continuity", reference_beats, estimated_beats, **limits)
     return cmlc, cmlt, amlc, amlt
 
 
@@ -301,23 +284,7 @@ def information_gain(reference_beats: Array, estimated_beats: Array, bins: int =
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
     warn_of_even_bins(bins)
     warn_of_single_beats(reference_beats, estimated_beats)
-    return scores_of("information_gain", reference_beats, estimated_beats, bins=bins)[0]
-
-
-_PARAMETERS: Mapping[str, tuple[str, str]] = {
-    "f_measure_threshold": ("f_measure", "window"),
-    "cemgil_sigma": ("cemgil", "sigma"),
-    "goto_threshold": ("goto", "threshold"),
-    "goto_mu": ("goto", "mu"),
-    "goto_sigma": ("goto", "sigma"),
-    "p_score_threshold": ("p_score", "window"),
-    "continuity_phase_threshold": ("continuity", "phase"),
-    "continuity_period_threshold": ("continuity", "period"),
-    "bins": ("information_gain", "bins"),
-}
-"""mir_eval's name of a parameter -> the function it belongs to, and its name in the records."""
-
-_FUNCTIONS = ("f_measure", "cemgil", "goto", "p_score", "continuity", "information_gain")
+    return _DOOR.call("information_gain", reference_beats, estimated_beats, bins=bins)[0]
 
 
 def trim_beats(beats: Array, min_beat_time: float = 5.0) -> Array:
@@ -394,17 +361,14 @@ def evaluate(reference_beats: Array, estimated_beats: Array, **kwargs: Any) -> O
     >>> scores["F-measure"], scores["Any Metric Level Total"]
     (1.0, 1.0)
     """
-    refuse_unknown("evaluate", kwargs, ("reference_beats", "estimated_beats", "min_beat_time", *_PARAMETERS))
-    trimming = {name: value for name, value in kwargs.items() if name == "min_beat_time"}
+    refuse_unknown("evaluate", kwargs, ("reference_beats", "estimated_beats", "min_beat_time", *_DOOR.parameters))
+    trimming = {"min_beat_time": kwargs.pop("min_beat_time")} if "min_beat_time" in kwargs else {}
     reference_beats, estimated_beats = (trim_beats(side, **trimming) for side in (reference_beats, estimated_beats))
     validate_pair(reference_beats, estimated_beats, "beats", stacklevel=2)
     warn_of_even_bins(kwargs.get("bins", 1))
     warn_of_single_beats(reference_beats, estimated_beats)
-    given: dict[str, dict[str, Value]] = {}
-    for name, value in kwargs.items():
-        if name in _PARAMETERS:
-            function, parameter = _PARAMETERS[name]
-            given.setdefault(function, {})[parameter] = value
-    measures = [one for function in _FUNCTIONS for one in measures_of(function, given.get(function, {}))]
-    found = score_pair(reference_beats, estimated_beats, measures)
-    return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
+    return _DOOR.evaluate(reference_beats, estimated_beats, kwargs)
+
+
+FUNCTIONS = _DOOR.functions(validate)
+"""Functions of the metrics that mir_eval does not have."""
