@@ -8,7 +8,7 @@ import math
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, Unpack
@@ -166,6 +166,8 @@ class Metric:
         See `Weight`.
     mir_eval : str
         The function of mir_eval that returns it; empty: the one of its own name.
+    itemwise : bool
+        Whether it judges items one by one, so that there is evidence of it.
     """
 
     name: str
@@ -193,6 +195,20 @@ class Metric:
     needs: str = ""
     counts: str = ""
     mir_eval: str = ""
+    itemwise: bool = False
+
+    def with_defaults(self, **values: Value) -> Metric:
+        """The same metric with other defaults of those of the parameters that it has.
+
+        Examples
+        --------
+        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s"),))
+        >>> hits.with_defaults(window=0.1, trim=True).parameters[0].default
+        0.1
+        """
+        return replace(
+            self, parameters=tuple(replace(one, default=values.get(one.name, one.default)) for one in self.parameters)
+        )
 
     def few(self, references: Int, estimates: Int) -> Float:
         """The weight where there are too few items to measure it: float64 (pairs,)."""
@@ -237,6 +253,7 @@ class Declaration(TypedDict, total=False):
     nominal: bool
     needs: str
     mir_eval: str
+    itemwise: bool
 
 
 def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Callable[[Callable[..., Any]], Metric]:
@@ -248,7 +265,8 @@ def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Calla
         For tables and figures.
     weight : Weight
     **declared
-        See `Metric`. Without a name it is the function's, without a summary the first paragraph of its docstring.
+        See `Metric`. Without a name it is the function's, less an underscore that it begins with, which keeps it apart
+        from a function of the pair door; without a summary the first paragraph of its docstring.
 
     Returns
     -------
@@ -268,7 +286,7 @@ def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Calla
     def declare(read: Callable[..., Any]) -> Metric:
         line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
         read.__qualname__ += ".read"  # where it stands from now on, for pickle
-        about: Declaration = {"name": read.__name__, "summary": line[:1].lower() + line[1:]}
+        about: Declaration = {"name": read.__name__.removeprefix("_"), "summary": line[:1].lower() + line[1:]}
         about.update(declared)
         fields: Any = {**about, "weight": weight.words, "weight_unit": weight.unit, "counts": weight.counts}
         return Metric(title=title, read=read, **fields)
@@ -826,14 +844,14 @@ class PairDoor:
     ) -> None:
         self.metrics, self.score, self.fixed = tuple(one for one in metrics if not one.dims), score, dict(fixed)
         self.keyed = tuple(one for one in self.metrics if one.key)
-        linked = [(p.mir_eval, (one.function, p.name)) for one in self.keyed for p in one.parameters if p.mir_eval]
-        self.parameters: Mapping[str, tuple[str, str]] = MappingProxyType(dict(linked))
+        self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
 
     def measures(self, function: str, given: Mapping[str, Value]) -> list[Measure]:
-        """What a function returns, with some parameters set."""
+        """What a function returns, with some parameters set, under their own names."""
         named = [one for one in self.keyed if one.function == function]
+        values = {**given, **self.fixed}
         return [
-            Measure(one, tuple({**{p.name: p.default for p in one.parameters}, **given, **self.fixed}.values()))
+            Measure(one, tuple(values.get(p.name, p.default) for p in one.parameters))
             for one in named or [one for one in self.metrics if one.name == function]
         ]
 
@@ -843,26 +861,28 @@ class PairDoor:
 
     def evaluate(self, reference: Any, estimate: Any, named: Mapping[str, Value]) -> OrderedDict[str, float]:
         """All scores under mir_eval's keys; parameters under mir_eval's names."""
-        given: dict[str, dict[str, Value]] = {}
-        for name, value in named.items():
-            function, parameter = self.parameters[name]
-            given.setdefault(function, {})[parameter] = value
-        functions = dict.fromkeys(one.function for one in self.keyed)
-        measures = [one for function in functions for one in self.measures(function, given.get(function, {}))]
+        measures = [
+            Measure(one, tuple(self.fixed.get(p.name, named.get(p.mir_eval, p.default)) for p in one.parameters))
+            for one in self.keyed
+        ]
         found = self.score(reference, estimate, measures)
         return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
 
-    def functions(self, check: Callable[[Any, Any], object]) -> dict[str, Callable[..., float]]:
+    def functions(
+        self, check: Callable[[Any, Any], object], sides: str = "As `evaluate` takes them."
+    ) -> dict[str, Callable[..., float]]:
         """Functions of the metrics that mir_eval does not have, under their own names.
 
         Parameters
         ----------
         check : callable
             Raises for a pair that cannot be scored.
+        sides : str
+            What reference and estimate are, for the docstrings.
         """
-        return {one.name: self._function(one, check) for one in self.metrics if not one.key}
+        return {one.name: self._function(one, check, sides) for one in self.metrics if not one.key}
 
-    def _function(self, metric: Metric, check: Callable[[Any, Any], object]) -> Callable[..., float]:
+    def _function(self, metric: Metric, check: Callable[[Any, Any], object], sides: str) -> Callable[..., float]:
         known = tuple(p.name for p in metric.parameters if p.name not in self.fixed)
 
         def function(reference: Any, estimate: Any, **parameters: Value) -> float:
@@ -872,7 +892,7 @@ class PairDoor:
 
         function.__name__ = function.__qualname__ = metric.name
         summary = metric.summary[:1].upper() + metric.summary[1:]
-        lines = [f"{summary}.", "", "Parameters", "----------", "reference, estimate", "    As `evaluate` takes them."]
+        lines = [f"{summary}.", "", "Parameters", "----------", "reference, estimate", f"    {sides}"]
         for one in metric.parameters:
             if one.name in known:
                 unit = f", {one.unit}" if one.unit else ""
@@ -906,6 +926,44 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
     for name in given:
         if name not in known:
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; {suggest(name, known)}")
+
+
+def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> None:
+    """Raise for a measure that does not judge items one by one, so that there is no evidence of it.
+
+    Parameters
+    ----------
+    measure : Measure
+    metrics : iterable of Metric
+        The task's, to name those that do.
+    what : str
+        The items, for the message.
+
+    Raises
+    ------
+    MetricError
+    """
+    if not measure.metric.itemwise:
+        names = [one.name for one in metrics if one.itemwise]
+        known = f"one of {', '.join(names)}" if len(names) > 1 else names[0]
+        raise MetricError(f"{measure} does not judge {what} one by one; ask for {known}")
+
+
+def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:
+    """Scores of measures that are all read off what the task's kernel has computed of all pairs.
+
+    Parameters
+    ----------
+    measures : sequence of Measure
+        Those with extra dims are read as `Sparse`, the others as score and weight, float64 (pairs,) each.
+    computed : object
+    pairs : int
+    """
+    scalars = [measure for measure in measures if not measure.metric.dims]
+    found = np.zeros((2, pairs, len(scalars)))
+    for column, measure in enumerate(scalars):
+        found[:, :, column] = measure.read(computed)
+    return Scores(found[0], found[1], {one.variable: one.read(computed) for one in measures if one.metric.dims})
 
 
 def refuse_grid(grid: Grid, what: str) -> None:

@@ -10,10 +10,22 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
-from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value, Weight, metric, metrics_in
+from ..base import (
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
+    refuse_unjudged,
+)
 from ..cleaning import usable
 from ..events import CLOSE, clean, events_of, matched
 from . import kernel
@@ -58,6 +70,7 @@ def _annotated(score: Float, denominator: Float) -> Read:
     "F-measure",
     _MEAN_COUNT,
     key="F-measure",
+    itemwise=True,
     parameters=(_WINDOW, _MATCHING, _TRIM),
     literature=f"Dixon, Evaluation of the audio beat tracking system BeatRoot, JNMR 2007; {_DAVIES}",
 )
@@ -360,9 +373,6 @@ def _score(
     return refused
 
 
-_JUDGED = "f_measure"
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """The beats of both sides, with what became of them.
 
@@ -397,8 +407,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["verdict"].tolist(), found["estimate"].tolist()
     (['hit', 'extra', 'missed'], [6.02, 6.5, nan])
     """
-    if measure.metric.name != _JUDGED:
-        raise MetricError(f"{measure} does not judge beats one by one; ask for {_JUDGED}")
+    refuse_unjudged(measure, METRICS, "beats")
     sides = (
         usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
         for annotation, side in ((reference, "reference"), (estimate, "estimate"))
@@ -420,12 +429,12 @@ _MIREX: dict[str, Value] = {
 
 
 def _as_in_mirex(metric: Metric) -> Metric:
-    changed = tuple(replace(one, default=_MIREX.get(one.name, one.default)) for one in metric.parameters)
+    changed = metric.with_defaults(**_MIREX)
     if metric.name == "information_gain":
-        return replace(metric, parameters=changed, range=(0.0, float("inf")), unit="bit", perfect=None)
+        return replace(changed, range=(0.0, float("inf")), unit="bit", perfect=None)
     if metric.name in ("f_measure", "f_measure_best"):
-        return replace(metric, parameters=changed, perfect_exceptions=CLOSE)
-    return replace(metric, parameters=changed)
+        return replace(changed, perfect_exceptions=CLOSE)
+    return changed
 
 
 MIR_EVAL = Convention(
