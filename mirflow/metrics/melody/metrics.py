@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
@@ -17,7 +17,21 @@ from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches, grid_frames
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import FRAMES, Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value
+from ..base import (
+    FRAMES,
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
+)
 from ..cleaning import Problem, impossible_times, set_aside, usable
 from .kernel import (
     CHROMA,
@@ -217,46 +231,107 @@ def _hertz(row: Ragged, series: Series) -> Float:
     return np.concatenate([own[:1]] * early + [own, np.zeros(1)])
 
 
-Reading = tuple[Float, Float]
-"""Scores, and their denominators in frames."""
+Read = tuple[Float, Float]
+"""Score of each pair and its denominator in frames, float64 (pairs,) each."""
+
+_VOICED = Weight("voiced frames of the reference, in seconds", "s")
+_REWARD = replace(_VOICED, words=f"{_VOICED.words}, each times its voicing")
+_UNVOICED = Weight("unvoiced frames of the reference, in seconds", "s")
+_FRAMES = Weight("frames of the reference, in seconds", "s")
+
+_EXCEPTIONS = "a reference whose voicing is not only 0 and 1"
+_RESAMPLING = Parameter(
+    "resampling", "linear", choices=RESAMPLINGS, help="how a series is read between its samples: kind of mir_eval"
+)
+_PITCHED = (
+    Parameter(
+        "cent_tolerance",
+        50.0,
+        "cent",
+        help="a right pitch is less than so far off",
+        least=0.0,
+        mir_eval="cent_tolerance",
+    ),
+    _RESAMPLING,
+    Parameter(
+        "base_frequency", 10.0, "Hz", help="where cents are counted from; a pitch of just that is none", above=0.0
+    ),
+)
+_metric = partial(
+    metric,
+    literature=(
+        "Salamon, Gomez, Ellis and Richard, Melody extraction from polyphonic music signals, IEEE Signal Processing "
+        "Magazine 2014; Poliner et al., IEEE TASLP 2007; with continuous voicing Bittner and Bosch, ISMIR 2019"
+    ),
+)
 
 
-def voicing_recall(tally: FrameTally) -> Reading:
-    """Voicing of the estimate on voiced frames of the reference; 1 where there are none."""
+@_metric(
+    "Voicing Recall",
+    _VOICED,
+    key="Voicing Recall",
+    aliases=("VR", "vx_recall"),
+    parameters=(_RESAMPLING,),
+    perfect_exceptions=_EXCEPTIONS,
+)
+def voicing_recall(tally: FrameTally, measure: Measure) -> Read:
+    """Share of the voiced frames of the reference that the estimate calls voiced."""
     voiced = tally.sum(tally.frames, VOICED)
     return _ratio(tally.sum(tally.estimate, VOICED), voiced, np.where(_filled(tally), 1.0, 0.0)), voiced
 
 
-def voicing_false_alarm(tally: FrameTally, of_none: float = 0.0) -> Reading:
-    """Voicing of the estimate on unvoiced frames of the reference; where there are none a value that is given."""
+@_metric(
+    "Voicing False Alarm",
+    _UNVOICED,
+    key="Voicing False Alarm",
+    aliases=("VFA", "vx_false_alarm"),
+    orientation="lower",
+    parameters=(
+        _RESAMPLING,
+        Parameter("of_none", 0.0, choices=(0.0, 1.0), help="the score where no frame of the reference is unvoiced"),
+    ),
+    perfect=0.0,
+)
+def voicing_false_alarm(tally: FrameTally, measure: Measure) -> Read:
+    """Share of the unvoiced frames of the reference that the estimate calls voiced."""
     unvoiced = tally.sum(tally.frames, unset=VOICED)
-    fill = np.where(_filled(tally), of_none, 0.0)
+    fill = np.where(_filled(tally), float(measure["of_none"]), 0.0)
     return _ratio(tally.sum(tally.estimate, unset=VOICED), unvoiced, fill), unvoiced
 
 
-def raw_pitch_accuracy(tally: FrameTally) -> Reading:
-    """Share of the reference's voicing on frames with the right pitch."""
+@_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
+def raw_pitch_accuracy(tally: FrameTally, measure: Measure) -> Read:
+    """Share of the voiced frames of the reference on which the pitch is right, whether it is called voiced or not."""
     return _share(tally, PITCH)
 
 
-def raw_chroma_accuracy(tally: FrameTally) -> Reading:
-    """Share of the reference's voicing on frames with the right chroma."""
+@_metric("Raw Chroma Accuracy", _REWARD, key="Raw Chroma Accuracy", aliases=("RCA", "raw_chroma"), parameters=_PITCHED)
+def raw_chroma_accuracy(tally: FrameTally, measure: Measure) -> Read:
+    """Share of the voiced frames of the reference on which the pitch is right but for octaves."""
     return _share(tally, CHROMA)
 
 
-def overall_accuracy(tally: FrameTally) -> Reading:
-    """Share of all frames that are right in voicing and pitch."""
-    frames, voiced, reward = (
-        tally.sum(tally.frames),
-        tally.sum(tally.frames, VOICED),
-        tally.sum(tally.reference),
-    )
+@_metric(
+    "Overall Accuracy",
+    _FRAMES,
+    key="Overall Accuracy",
+    aliases=("OA",),
+    parameters=_PITCHED,
+    perfect_exceptions=_EXCEPTIONS,
+)
+def overall_accuracy(tally: FrameTally, measure: Measure) -> Read:
+    """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
+    frames, voiced, reward = tally.sum(tally.frames), tally.sum(tally.frames, VOICED), tally.sum(tally.reference)
     right = _ratio(voiced * tally.sum(tally.both, PITCH), reward, np.zeros(len(voiced)))
     silent = tally.sum(tally.frames, unset=VOICED) - tally.sum(tally.estimate, unset=VOICED)
     return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
 
 
-def _share(tally: FrameTally, bit: int) -> Reading:
+METRICS = metrics_in(globals())
+
+
+def _share(tally: FrameTally, bit: int) -> Read:
+    """Share of the reference's voicing on frames that have a bit."""
     reward = tally.sum(tally.reference)
     return _ratio(tally.sum(tally.reference, bit), reward, np.zeros(len(reward))), reward
 
@@ -268,16 +343,6 @@ def _filled(tally: FrameTally) -> Bool:
 def _ratio(part: Float, whole: Float, fill: Float) -> Float:
     return np.divide(part, whole, out=fill.astype(np.float64), where=whole != 0)
 
-
-READINGS: MappingProxyType[str, Callable[[FrameTally], Reading]] = MappingProxyType(
-    {
-        "voicing_recall": voicing_recall,
-        "voicing_false_alarm": voicing_false_alarm,
-        "raw_pitch_accuracy": raw_pitch_accuracy,
-        "raw_chroma_accuracy": raw_chroma_accuracy,
-        "overall_accuracy": overall_accuracy,
-    }
-)
 
 _BATCH = 2**17
 """Frames that are handled at once: what is computed from them stays in the cache, and outweighs the calls."""
@@ -338,7 +403,7 @@ def score(
     ([[0.5, 0.667]], [[1.0, 1.5]])
     """
     hop = _hop(grid)
-    ways = _ways(measures)
+    ways = ways_of(measures)
     tallies = {key: FrameTally.empty(len(reference_row)) for key in ways}
     seconds = np.zeros(len(reference_row))
     refused: dict[int, str] = {}
@@ -363,7 +428,7 @@ def score(
     found = np.zeros((2, len(reference_row), len(measures)))
     for key, columns in ways.items():
         for column in columns:
-            found[0, :, column], found[1, :, column] = read(measures[column], tallies[key])
+            found[0, :, column], found[1, :, column] = measures[column].read(tallies[key])
     found[1] *= seconds[:, np.newaxis]
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused)
@@ -432,7 +497,7 @@ Way = tuple[str, float, float]
 """Resampling, base frequency in Hz and tolerance in cents: what frames are classed by."""
 
 
-def _ways(measures: Sequence[Measure]) -> dict[Way, list[int]]:
+def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
     """The ways of classing frames that some measures need, and the measures of each."""
     ways: dict[Way, list[int]] = {}
     for column, measure in enumerate(measures):
@@ -481,14 +546,6 @@ def _series(rows: Ragged, row: Int, base_frequency: float, resampled: bool) -> t
     """The melodies of the distinct rows, and which one each pair has."""
     distinct, place = np.unique(row, return_inverse=True)
     return series_of(rows, distinct, base_frequency, resampled), place
-
-
-def read(measure: Measure, tally: FrameTally) -> Reading:
-    """A measure's scores and their denominators in frames."""
-    name = measure.metric.name
-    if name == "voicing_false_alarm":
-        return voicing_false_alarm(tally, float(measure["of_none"]))
-    return READINGS[name](tally)
 
 
 _RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
@@ -577,83 +634,6 @@ def _verdict(classes: Classes, estimate_cents: Float, of_pitch: bool) -> Column:
     return verdict
 
 
-_LITERATURE = (
-    "Salamon, Gomez, Ellis and Richard, Melody extraction from polyphonic music signals, IEEE Signal Processing "
-    "Magazine 2014; Poliner et al., IEEE TASLP 2007; with continuous voicing Bittner and Bosch, ISMIR 2019"
-)
-_EXCEPTIONS = "a reference whose voicing is not only 0 and 1"
-
-_RESAMPLING = Parameter(
-    "resampling", "linear", choices=RESAMPLINGS, help="how a series is read between its samples: kind of mir_eval"
-)
-_PITCHED = (
-    Parameter("cent_tolerance", 50.0, "cent", help="a right pitch is less than so far off", least=0.0),
-    _RESAMPLING,
-    Parameter(
-        "base_frequency", 10.0, "Hz", help="where cents are counted from; a pitch of just that is none", above=0.0
-    ),
-)
-
-METRICS = (
-    Metric(
-        "voicing_recall",
-        "Voicing Recall",
-        "share of the voiced frames of the reference that the estimate calls voiced",
-        "voiced frames of the reference, in seconds",
-        key="Voicing Recall",
-        aliases=("VR", "vx_recall"),
-        parameters=(_RESAMPLING,),
-        perfect_exceptions=_EXCEPTIONS,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "voicing_false_alarm",
-        "Voicing False Alarm",
-        "share of the unvoiced frames of the reference that the estimate calls voiced",
-        "unvoiced frames of the reference, in seconds",
-        key="Voicing False Alarm",
-        aliases=("VFA", "vx_false_alarm"),
-        orientation="lower",
-        parameters=(
-            _RESAMPLING,
-            Parameter("of_none", 0.0, choices=(0.0, 1.0), help="the score where no frame of the reference is unvoiced"),
-        ),
-        perfect=0.0,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "raw_pitch_accuracy",
-        "Raw Pitch Accuracy",
-        "share of the voiced frames of the reference on which the pitch is right, whether it is called voiced or not",
-        "voiced frames of the reference, in seconds, each times its voicing",
-        key="Raw Pitch Accuracy",
-        aliases=("RPA", "raw_pitch"),
-        parameters=_PITCHED,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "raw_chroma_accuracy",
-        "Raw Chroma Accuracy",
-        "share of the voiced frames of the reference on which the pitch is right but for octaves",
-        "voiced frames of the reference, in seconds, each times its voicing",
-        key="Raw Chroma Accuracy",
-        aliases=("RCA", "raw_chroma"),
-        parameters=_PITCHED,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "overall_accuracy",
-        "Overall Accuracy",
-        "share of all frames that are right: voiced with the right pitch, or unvoiced on both sides",
-        "frames of the reference, in seconds",
-        key="Overall Accuracy",
-        aliases=("OA",),
-        parameters=_PITCHED,
-        perfect_exceptions=_EXCEPTIONS,
-        literature=_LITERATURE,
-    ),
-)
-
 GRIDS = (REFERENCE, FRAMES)
 HOP = "0.01"
 """Seconds between the frames of MIREX; also the name of its default grid."""
@@ -661,15 +641,11 @@ HOP = "0.01"
 
 def _as_in_mirex(resampling: str) -> tuple[Metric, ...]:
     defaults: dict[str, Value] = {"resampling": resampling, "of_none": 1.0}
-
-    def changed(metric: Metric) -> Metric:
-        parameters = tuple(replace(one, default=defaults.get(one.name, one.default)) for one in metric.parameters)
-        if metric.name == "voicing_false_alarm":
-            exceptions = "a reference without unvoiced frames, of which it is 1"
-            return replace(metric, parameters=parameters, perfect_exceptions=exceptions)
-        return replace(metric, parameters=parameters)
-
-    return tuple(changed(metric) for metric in METRICS)
+    changed = [one.with_defaults(**defaults) for one in METRICS]
+    exceptions = "a reference without unvoiced frames, of which it is 1"
+    return tuple(
+        replace(one, perfect_exceptions=exceptions) if one.name == voicing_false_alarm.name else one for one in changed
+    )
 
 
 MIR_EVAL = Convention(

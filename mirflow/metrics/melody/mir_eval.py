@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Float, Int, Ragged
-from ..base import refuse_unknown
+from ..base import Measure, PairDoor, refuse_unknown
 from ..util import BOUNDED, Array, are_times
-from . import metrics
 from .kernel import (
     Frames,
     FrameTally,
@@ -29,7 +28,7 @@ from .kernel import (
     series_of,
     to_cents,
 )
-from .metrics import METRICS, READINGS
+from .metrics import METRICS, ways_of
 
 KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
 """mir_eval's names of the resamplings, and ours."""
@@ -386,13 +385,27 @@ def _frames(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: A
     return Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(ref_voicing)), graded)
 
 
-def _of_voicing(read: Callable[[FrameTally], metrics.Reading], ref_voicing: Array, est_voicing: Array) -> float:
+def score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> Float:
+    """Scores of voicing and cents on common frames: float64 (measures,), 0 without frames."""
+    found = np.zeros(len(measures))
+    if reference[0].size:
+        frames = _frames(*reference, *estimate)
+        for (_, _, tolerance), columns in ways_of(measures).items():
+            tally = FrameTally.of(frames, tolerance)
+            found[columns] = [measures[column].read(tally)[0][0] for column in columns]
+    return found
+
+
+_DOOR = PairDoor(METRICS, score_pair)
+
+
+def _of_voicing(function: str, ref_voicing: Array, est_voicing: Array) -> float:
     if ref_voicing.size == 0 or est_voicing.size == 0:
         return 0.0
     if ref_voicing.shape != est_voicing.shape:
         raise ValueError("Reference and estimated voicing arrays should be the same length.")
     silent: Float = np.zeros(len(ref_voicing))
-    return float(read(FrameTally.of(_frames(ref_voicing, silent, est_voicing, silent), 0.0))[0][0])
+    return _DOOR.call(function, (ref_voicing, silent), (est_voicing, silent))[0]
 
 
 def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
@@ -418,7 +431,7 @@ def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     >>> voicing_recall(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _of_voicing(metrics.voicing_recall, ref_voicing, est_voicing)
+    return _of_voicing("voicing_recall", ref_voicing, est_voicing)
 
 
 def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
@@ -444,7 +457,7 @@ def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
     >>> voicing_false_alarm(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _of_voicing(metrics.voicing_false_alarm, ref_voicing, est_voicing)
+    return _of_voicing("voicing_false_alarm", ref_voicing, est_voicing)
 
 
 def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, float]:
@@ -471,16 +484,6 @@ def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, flo
     """
     validate_voicing(ref_voicing, est_voicing)
     return voicing_recall(ref_voicing, est_voicing), voicing_false_alarm(ref_voicing, est_voicing)
-
-
-def _of_pitch(
-    read: Callable[[FrameTally], metrics.Reading],
-    arrays: tuple[Array, Array, Array, Array],
-    cent_tolerance: float,
-) -> float:
-    if not arrays[0].size:
-        return 0.0
-    return float(read(FrameTally.of(_frames(*arrays), cent_tolerance))[0][0])
 
 
 def raw_pitch_accuracy(
@@ -514,8 +517,8 @@ def raw_pitch_accuracy(
     """
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    arrays = ref_voicing, ref_cent, est_voicing, est_cent
-    return _of_pitch(metrics.raw_pitch_accuracy, arrays, cent_tolerance)
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _DOOR.call("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def raw_chroma_accuracy(
@@ -532,8 +535,8 @@ def raw_chroma_accuracy(
     """
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    arrays = ref_voicing, ref_cent, est_voicing, est_cent
-    return _of_pitch(metrics.raw_chroma_accuracy, arrays, cent_tolerance)
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _DOOR.call("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def overall_accuracy(
@@ -555,8 +558,8 @@ def overall_accuracy(
     """
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    arrays = ref_voicing, ref_cent, est_voicing, est_cent
-    return _of_pitch(metrics.overall_accuracy, arrays, cent_tolerance)
+    sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
+    return _DOOR.call("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def evaluate(
@@ -595,14 +598,11 @@ def evaluate(
     >>> scores["Raw Pitch Accuracy"], scores["Raw Chroma Accuracy"], scores["Voicing False Alarm"]
     (0.5, 1.0, 0.0)
     """
-    known = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS, "cent_tolerance")
-    refuse_unknown("evaluate", kwargs, known)
-    to_arrays = {name: value for name, value in kwargs.items() if name in _OF_ARRAYS}
+    given = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward")
+    refuse_unknown("evaluate", kwargs, (*given, *_OF_ARRAYS, *_DOOR.parameters))
+    to_arrays = {name: kwargs.pop(name) for name in _OF_ARRAYS if name in kwargs}
     arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
     ref_voicing, ref_cent, est_voicing, est_cent = arrays
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    if not ref_voicing.size:
-        return OrderedDict((metric.key, 0.0) for metric in METRICS)
-    tally = FrameTally.of(_frames(*arrays), kwargs.get("cent_tolerance", 50))
-    return OrderedDict((metric.key, float(READINGS[metric.name](tally)[0][0])) for metric in METRICS)
+    return _DOOR.evaluate((ref_voicing, ref_cent), (est_voicing, est_cent), kwargs)
