@@ -209,7 +209,7 @@ class TestTables:
         assert lines[1].split() == ["class", "ada", "bob", "cyd", "n"]
         assert [line.split()[0] for line in lines[3:6]] == ["blues", "jazz", "rock"]
 
-    def test_wide_tables_have_systems_across_before_a_row_for_each_entry(
+    def test_wide_tables_have_systems_across_before_they_break_into_blocks(
         self, store: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "120")
@@ -220,7 +220,8 @@ class TestTables:
         assert narrow[1].split() == ["class", "ada", "bob", "n"]
         monkeypatch.setenv("COLUMNS", "60")
         narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
-        assert narrow[1].split() == ["system", "class", "value", "n"]
+        assert narrow[1].split() == ["system", "blues", "jazz"]
+        assert ["system", "rock", "n"] in [line.split() for line in narrow]
 
     def test_groups_and_counts_do_not_turn(self, store: Path) -> None:
         assert "the labels run across, or the systems" in refused("query", store, *RECALL, "--pivot", "group")

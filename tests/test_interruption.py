@@ -25,7 +25,7 @@ PATIENCE = 30.0
 # A command whose first block is scored, and whose other blocks are never done.
 RUN = """
 import sys
-from mirflow.flow import graph
+from mirflow.engine import lazy as graph
 from tests.test_interruption import score_one_then_wait
 graph.score_block = score_one_then_wait
 from mirflow.__main__ import main

@@ -15,6 +15,7 @@ from mirflow.cli import cli
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
 from mirflow.report.page import write_page
+from mirflow.store.format import nested_attrs
 
 from .report.page.reading import contents_of
 
@@ -63,13 +64,13 @@ def store(pipeline: Path) -> Path:
 
 def kept(store: Path) -> list[str]:
     with mirflow.open_store(store) as tree:
-        return told_cautions(tree["classification"].attrs)
+        return told_cautions(nested_attrs(tree["classification"].attrs))
 
 
 class TestTheStore:
     def test_keeps_each_text_with_its_system(self, store: Path) -> None:
         with mirflow.open_store(store) as tree:
-            found = tree["classification"].attrs["warnings"]
+            found = nested_attrs(tree["classification"].attrs)["warnings"]
         assert found == [{"text": LEFT_OUT, "system": "gt"}, {"text": NEVER, "system": "bad"}]
 
     def test_has_no_such_attribute_where_there_is_nothing(self, pipeline: Path, store: Path) -> None:

@@ -49,7 +49,7 @@ def group(store: Path) -> xr.Dataset:
 def assert_as_fresh(folder: Path) -> None:
     """The store equals one that a run from nothing makes."""
     fresh = folder / "fresh.zarr"
-    mirflow.run(folder / "pipeline.yaml", store=fresh, force=True)
+    mirflow.run(folder / "pipeline.yaml", store=fresh, force=True, prune=True)
     xr.testing.assert_identical(group(folder / "store.zarr"), group(fresh))
 
 

@@ -15,6 +15,7 @@ from mirflow.analysis.combine import CLASSES, differing_classes, kept_classes
 from mirflow.annotations.classes import Classes
 from mirflow.engine.runs import run
 from mirflow.errors import QueryError
+from mirflow.store.format import nested_attrs
 
 UNDER_ROCK = {"tree": {"rock": ["jazz", "blues"], "root": None}}
 APART = {"tree": {"root": ["jazz"], "rock": ["blues"]}}
@@ -83,7 +84,7 @@ class TestStoresAreJoined:
 
 def test_a_store_keeps_the_classes_and_says_that_there_are_none(tmp_path):
     kept = [
-        mirflow.open_store(scored(tmp_path, name, classes))["classification"].attrs[CLASSES]
+        nested_attrs(mirflow.open_store(scored(tmp_path, name, classes))["classification"].attrs)[CLASSES]
         for name, classes in (("e", {"names": ["rock"], "credit": {"jazz": {"blues": 0.25}}}), ("f", None))
     ]
     assert kept == [

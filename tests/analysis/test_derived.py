@@ -202,7 +202,7 @@ class TestBareNames:
         assert found.attrs["default"] == "f_measure@0.07"
         assert extremes(board, Question("f_measure"), 1).metric == "f_measure"
         assert compare(board, Question("f_measure@0.1"), replicates=100).metrics == ["f_measure@0.1"]
-        assert figures.distributions(self.beats(), "f_measure").get_xlabel() == "f_measure"
+        assert figures.distributions(self.beats(), "f_measure").get_xlabel() == "F_Measure"
 
     def test_without_the_default_one_has_to_be_named(self):
         board = from_dataset(self.beats(("f_measure@0.02", "f_measure@0.1")))
