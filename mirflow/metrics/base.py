@@ -7,11 +7,11 @@ import inspect
 import math
 import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
@@ -947,6 +947,23 @@ def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> N
         names = [one.name for one in metrics if one.itemwise]
         known = f"one of {', '.join(names)}" if len(names) > 1 else names[0]
         raise MetricError(f"{measure} does not judge {what} one by one; ask for {known}")
+
+
+_Result = TypeVar("_Result")
+
+
+class Shared:
+    """What a task's kernel computes of some pairs, each result once for all metrics that read it."""
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, Any] = {}
+
+    def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
+        """A result that several metrics share, computed when it is first asked for."""
+        if key not in self._known:
+            self._known[key] = compute()
+        found: _Result = self._known[key]
+        return found
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from ..annotations.validation import inspect
 from ..errors import MirflowWarning
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Cleaned
+from .base import Cleaned, Measure, Scorer
 from .cleaning import Problem, impossible_times, set_aside
 from .util import BOUNDED, Array, are_times, validate_events
 
@@ -116,6 +117,22 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
 def one_row(times: Array) -> Ragged:
     """A single sequence as a ragged row."""
     return Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
+
+
+def score_pair(score: Scorer, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    """Scores of one pair of event times: float64 (measures,).
+
+    Raises
+    ------
+    ValueError
+        If the pair cannot be scored.
+    """
+    only = np.zeros(1, dtype=np.int64)
+    scores = score(one_row(reference), one_row(estimate), only, only, measures, "union")
+    if scores.refused:
+        raise ValueError(scores.refused[0])
+    found: Float = scores.score[0]
+    return found
 
 
 MATCHINGS = {"optimal": match, "greedy": match_greedily, "nearest": match_nearest_first}

@@ -5,19 +5,46 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..errors import MetricError
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Measure, Metric, Parameter, Scores, Sparse, Task, refuse_unknown
+from .base import (
+    Convention,
+    Grid,
+    Measure,
+    PairDoor,
+    Parameter,
+    Scores,
+    Shared,
+    Sparse,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
+    refuse_unjudged,
+    refuse_unknown,
+)
 from .cleaning import usable
-from .events import CLOSE, MATCHINGS, MAX_TIME, clean, events_of, f_measure_of, matched, one_row, validate_pair
+from .events import (
+    CLOSE,
+    MATCHINGS,
+    MAX_TIME,
+    Events,
+    clean,
+    events_of,
+    f_measure_of,
+    matched,
+    score_pair,
+    validate_pair,
+)
 from .util import Array
 
 __all__ = [
@@ -27,52 +54,6 @@ __all__ = [
     "f_measure",
     "validate",
 ]
-
-_JUDGED = ("f_measure", "precision", "recall")
-
-
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The onsets of both sides, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind events.
-    measure : Measure
-        ``f_measure``, ``precision`` or ``recall``.
-
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not judge onsets one by one.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from mirflow.metrics.base import get_task
-    >>> def onsets(*times):
-    ...     return Annotation("events", {"time": np.array(times)})
-    >>> measure = get_task("onset").convention().select(["recall"])[0]
-    >>> evidence(onsets(0.5, 1.0), onsets(0.52, 0.8), measure)["verdict"].tolist()
-    ['hit', 'extra', 'missed']
-    """
-    if measure.metric.name not in _JUDGED:
-        raise MetricError(f"{measure} does not judge onsets one by one; ask for one of {', '.join(_JUDGED)}")
-    sides = (
-        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
-    references, estimates = sides
-    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
-
 
 COUNTED = ("matched", "reference", "estimate")
 """What is counted of each class."""
@@ -171,9 +152,119 @@ def to_sparse(counts: ClassCounts) -> Sparse:
 _BATCH = 2**16
 """Onsets of both sides that are handled at once, so that what is computed from them stays in the cache."""
 
-_OF_CLASSES = ("class_f_measure", "by_class")
-Way = tuple[float, str]
-"""Window in seconds and the name of the matching."""
+
+class Onsets(Shared):
+    """The onsets of some pairs, and what their matchings count.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+    reference_row, estimate_row : int64 (pairs,)
+    """
+
+    def __init__(self, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> None:
+        super().__init__()
+        self._pairs = references, estimates, reference_row, estimate_row
+        self.references, self.estimates = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+
+    @cached_property
+    def _batches(self) -> list[tuple[slice, Events, Events]]:
+        references, estimates, row, other = self._pairs
+        return [
+            (batch, events_of(references, row[batch]), events_of(estimates, other[batch]))
+            for batch in batches(self.references + self.estimates, _BATCH)
+        ]
+
+    def hits(self, measure: Measure) -> Int:
+        """The number of matched onsets of each pair: int64 (pairs,)."""
+        window, matching = float(measure["window"]), str(measure["matching"])
+
+        def count() -> Int:
+            match, hits = MATCHINGS[matching], np.zeros(len(self.references), dtype=np.int64)
+            for batch, one, other in self._batches:
+                hits[batch] = match(one.times, one.counts, other.times, other.counts, window).counts
+            return hits
+
+        return self.once(("hits", window, matching), count)
+
+    def classes(self, measure: Measure) -> ClassCounts:
+        """The onsets of each class of each pair."""
+        way = float(measure["window"]), str(measure["matching"])
+        return self.once(("classes", *way), lambda: count_classes(*self._pairs, *way))
+
+
+_MIREX = "section 3.2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_declared = partial(
+    metric,
+    parameters=(
+        Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0, mir_eval="window"),
+        Parameter(
+            "matching",
+            "optimal",
+            choices=("optimal", "greedy"),
+            help="the largest matching, or that of the toolbox of MIREX",
+        ),
+    ),
+)
+_of_hits = partial(
+    _declared, mir_eval="f_measure", itemwise=True, literature=f"Raffel et al., mir_eval, ISMIR 2014; {_MIREX}"
+)
+_of_classes = partial(
+    _declared,
+    default=False,
+    literature="MIREX audio drum detection 2005 and drum transcription 2017: F-measure averaged over classes",
+)
+
+
+@_of_hits("F-measure", Weight("mean of the numbers of onsets of both sides", "onsets"), key="F-measure")
+def _f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
+    """Harmonic mean of precision and recall."""
+    references, estimates = onsets.references, onsets.estimates
+    return f_measure_of(onsets.hits(measure), references, estimates), 0.5 * (references + estimates).astype(np.float64)
+
+
+@_of_hits("Precision", Weight("number of estimated onsets", "onsets"), key="Precision")
+def _precision(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
+    """Share of the estimated onsets that have a match within the window."""
+    return _share(onsets.hits(measure), onsets.estimates), onsets.estimates
+
+
+@_of_hits("Recall", Weight("number of reference onsets", "onsets"), key="Recall")
+def _recall(onsets: Onsets, measure: Measure) -> tuple[Float, Int]:
+    """Share of the reference onsets that have a match within the window."""
+    return _share(onsets.hits(measure), onsets.references), onsets.references
+
+
+def _share(hits: Int, whole: Int) -> Float:
+    share: Float = np.divide(hits, whole, out=np.zeros(len(hits)), where=whole > 0)
+    return share
+
+
+@_of_classes(
+    "F-measure averaged over classes",
+    Weight("number of labels that occur on either side", "classes"),
+    pooling="micro",
+)
+def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
+    """Mean, over the labels that occur on either side, of the F-measure of their onsets."""
+    return onsets.classes(measure).mean_f_measure(len(onsets.references))
+
+
+@_of_classes(
+    "Onsets by class",
+    Weight("none", "onsets"),
+    range=(0.0, float("inf")),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    dims=("class", "count"),
+)
+def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
+    """Numbers of matched, of reference and of estimated onsets of each label."""
+    return to_sparse(onsets.classes(measure))
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -216,142 +307,57 @@ def score(
     >>> scores.score.round(3).tolist(), scores.weight.tolist()
     ([[0.4, 0.5, 0.333]], [[2.5, 2.0, 3.0]])
     """
-    pairs = len(reference_row)
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    counts = references.counts[0][reference_row], estimates.counts[0][estimate_row]
-    hits = _count_hits(references, estimates, (reference_row, estimate_row), _ways(measures, by_class=False))
-    classes: dict[Way, ClassCounts] = {}
-    for way in _ways(measures, by_class=True):
-        classes[way] = count_classes(references, estimates, reference_row, estimate_row, *way)
-    found = np.zeros((2, pairs, len(scalars)))
-    for column, measure in enumerate(scalars):
-        way = _way(measure)
-        if measure.metric.name in _OF_CLASSES:
-            found[:, :, column] = classes[way].mean_f_measure(pairs)
-        else:
-            found[:, :, column] = _read(measure.metric.name, hits[way], *counts)
-    extras: dict[str, Sparse] = {}
-    for measure in measures:
-        if measure.metric.dims:
-            extras[measure.variable] = to_sparse(classes[_way(measure)])
-    return Scores(found[0], found[1], extras)
+    onsets = Onsets(references, estimates, reference_row, estimate_row)
+    return read_scores(measures, onsets, len(reference_row))
 
 
-def _way(measure: Measure) -> Way:
-    return float(measure["window"]), str(measure["matching"])
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+    """The onsets of both sides, with what became of them.
 
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind events.
+    measure : Measure
+        ``f_measure``, ``precision`` or ``recall``.
 
-def _ways(measures: Sequence[Measure], by_class: bool) -> list[Way]:
-    chosen = [measure for measure in measures if (measure.metric.name in _OF_CLASSES) == by_class]
-    return list(dict.fromkeys(_way(measure) for measure in chosen))
+    Returns
+    -------
+    dict of str to array
+        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
+        ``verdict``: ``hit``, ``missed`` or ``extra``.
 
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+    MetricError
+        If the measure does not judge onsets one by one.
 
-def _count_hits(references: Ragged, estimates: Ragged, rows: tuple[Int, Int], ways: Sequence[Way]) -> dict[Way, Int]:
-    """The number of matched onsets of each pair."""
-    hits = {way: np.zeros(len(rows[0]), dtype=np.int64) for way in ways}
-    if ways:
-        sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]
-        for batch in batches(sizes, _BATCH):
-            one, other = events_of(references, rows[0][batch]), events_of(estimates, rows[1][batch])
-            for window, matching in ways:
-                match = MATCHINGS[matching]
-                hits[window, matching][batch] = match(one.times, one.counts, other.times, other.counts, window).counts
-    return hits
-
-
-def _read(name: str, hits: Int, references: Int, estimates: Int) -> tuple[Float, Float]:
-    """Score and weight of each pair."""
-    if name == "f_measure":
-        return f_measure_of(hits, references, estimates), 0.5 * (references + estimates).astype(np.float64)
-    whole: Float = (estimates if name == "precision" else references).astype(np.float64)
-    share: Float = np.divide(hits, whole, out=np.zeros(len(hits)), where=whole > 0)
-    return share, whole
-
-
-_MIREX = "section 3.2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_LITERATURE = f"Raffel et al., mir_eval, ISMIR 2014; {_MIREX}"
-_DRUMS = "MIREX audio drum detection 2005 and drum transcription 2017: F-measure averaged over classes"
-
-_PARAMETERS = (
-    Parameter("window", 0.05, "s", help="largest distance of matched onsets", least=0.0),
-    Parameter(
-        "matching",
-        "optimal",
-        choices=("optimal", "greedy"),
-        help="the largest matching, or that of the toolbox of MIREX",
-    ),
-)
-
-METRICS = (
-    Metric(
-        "f_measure",
-        "F-measure",
-        "harmonic mean of precision and recall",
-        "mean of the numbers of onsets of both sides",
-        "onsets",
-        key="F-measure",
-        parameters=_PARAMETERS,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "precision",
-        "Precision",
-        "share of the estimated onsets that have a match within the window",
-        "number of estimated onsets",
-        "onsets",
-        key="Precision",
-        parameters=_PARAMETERS,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "recall",
-        "Recall",
-        "share of the reference onsets that have a match within the window",
-        "number of reference onsets",
-        "onsets",
-        key="Recall",
-        parameters=_PARAMETERS,
-        literature=_LITERATURE,
-    ),
-    Metric(
-        "class_f_measure",
-        "F-measure averaged over classes",
-        "mean, over the labels that occur on either side, of the F-measure of their onsets",
-        "number of labels that occur on either side",
-        "classes",
-        pooling="micro",
-        parameters=_PARAMETERS,
-        default=False,
-        literature=_DRUMS,
-    ),
-    Metric(
-        "by_class",
-        "Onsets by class",
-        "numbers of matched, of reference and of estimated onsets of each label",
-        "none",
-        "onsets",
-        range=(0.0, float("inf")),
-        orientation="none",
-        pooling="none",
-        perfect=None,
-        parameters=_PARAMETERS,
-        dims=("class", "count"),
-        default=False,
-        literature=_DRUMS,
-    ),
-)
-
-
-def _greedy(metric: Metric) -> Metric:
-    changed = tuple(replace(one, default="greedy") if one.name == "matching" else one for one in metric.parameters)
-    return replace(metric, parameters=changed, perfect_exceptions=CLOSE)
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from mirflow.metrics.base import get_task
+    >>> def onsets(*times):
+    ...     return Annotation("events", {"time": np.array(times)})
+    >>> measure = get_task("onset").convention().select(["recall"])[0]
+    >>> evidence(onsets(0.5, 1.0), onsets(0.52, 0.8), measure)["verdict"].tolist()
+    ['hit', 'extra', 'missed']
+    """
+    refuse_unjudged(measure, METRICS, "onsets")
+    sides = (
+        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    )
+    references, estimates = sides
+    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",
-    tuple(_greedy(metric) for metric in METRICS),
+    tuple(replace(one.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for one in METRICS),
     clean,
     score,
     explain=evidence,
@@ -364,7 +370,7 @@ TASK = Task(
     ("class_f_measure", "f_measure"),
 )
 
-_MEASURES = MIR_EVAL.select()
+_DOOR = PairDoor(METRICS, partial(score_pair, score))
 
 
 def validate(reference_onsets: Array, estimated_onsets: Array) -> None:
@@ -417,7 +423,8 @@ def f_measure(reference_onsets: Array, estimated_onsets: Array, window: float = 
     (0.6666666666666666, 0.5, 1.0)
     """
     validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
-    return _scores(reference_onsets, estimated_onsets, window)
+    f, precision, recall = _DOOR.call("f_measure", reference_onsets, estimated_onsets, window=window)
+    return f, precision, recall
 
 
 def evaluate(reference_onsets: Array, estimated_onsets: Array, **kwargs: Any) -> OrderedDict[str, float]:
@@ -446,15 +453,6 @@ def evaluate(reference_onsets: Array, estimated_onsets: Array, **kwargs: Any) ->
     >>> dict(evaluate(np.array([0.5, 1.0]), np.array([0.52]), window=0.03))
     {'F-measure': 0.6666666666666666, 'Precision': 1.0, 'Recall': 0.5}
     """
-    refuse_unknown("evaluate", kwargs, ("reference_onsets", "estimated_onsets", "window"))
+    refuse_unknown("evaluate", kwargs, ("reference_onsets", "estimated_onsets", *_DOOR.parameters))
     validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
-    found = _scores(reference_onsets, estimated_onsets, **kwargs)
-    return OrderedDict((one.metric.key, value) for one, value in zip(_MEASURES, found, strict=True))
-
-
-def _scores(reference: Array, estimate: Array, window: float = 0.05) -> tuple[float, float, float]:
-    only = np.zeros(1, dtype=np.int64)
-    measures = [Measure(one.metric, (window, *one.values[1:])) for one in _MEASURES]
-    scores = score(one_row(reference), one_row(estimate), only, only, measures)
-    f, precision, recall = scores.score[0].tolist()
-    return f, precision, recall
+    return _DOOR.evaluate(reference_onsets, estimated_onsets, kwargs)

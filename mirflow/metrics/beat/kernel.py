@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ...errors import MetricError
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import advance, retreat, search_rows, sum_by
 from ...ragged import Bool, Float, Int, offsets_of
+from ..base import Shared
 from ..events import MATCHINGS, Events, f_measure_of
 
 LEVELS = ("annotated", "off_beat", "double", "half_odd", "half_even")
@@ -95,10 +95,7 @@ def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict
     return found | {"double": place}
 
 
-_Result = TypeVar("_Result")
-
-
-class Batch:
+class Batch(Shared):
     """Pairs that have at least one beat on each side.
 
     Parameters
@@ -107,15 +104,8 @@ class Batch:
     """
 
     def __init__(self, reference: Events, estimate: Events) -> None:
+        super().__init__()
         self.reference, self.estimate = reference, estimate
-        self._known: dict[Hashable, Any] = {}
-
-    def once(self, key: Hashable, compute: Callable[[], _Result]) -> _Result:
-        """A result that several metrics share, computed when it is first asked for."""
-        if key not in self._known:
-            self._known[key] = compute()
-        found: _Result = self._known[key]
-        return found
 
     @cached_property
     def levels(self) -> dict[str, Events]:

@@ -4,30 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...errors import MirflowWarning
-from ...ragged import Float
-from ..base import Measure, PairDoor, refuse_unknown
-from ..events import one_row, validate_pair
+from ..base import PairDoor, refuse_unknown
+from ..events import score_pair, validate_pair
 from ..util import Array
 from .metrics import METRICS, score
 
-
-def score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Scores of one pair: float64 (measures,)."""
-    only = np.zeros(1, dtype=np.int64)
-    scores = score(one_row(reference), one_row(estimate), only, only, measures)
-    if scores.refused:
-        raise ValueError(scores.refused[0])
-    found: Float = scores.score[0]
-    return found
-
-
-_DOOR = PairDoor(METRICS, score_pair, fixed={"trim": -np.inf})
+_DOOR = PairDoor(METRICS, partial(score_pair, score), fixed={"trim": -np.inf})
 
 
 def warn_of_single_beats(reference: Array, estimate: Array) -> None:
