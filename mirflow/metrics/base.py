@@ -286,7 +286,9 @@ def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Calla
     def declare(read: Callable[..., Any]) -> Metric:
         line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
         read.__qualname__ += ".read"  # where it stands from now on, for pickle
-        about: Declaration = {"name": read.__name__.removeprefix("_"), "summary": line[:1].lower() + line[1:]}
+        about: Declaration = {"name": read.__name__.removeprefix("_"), "summary": line}
+        if not line[1:2].isupper():  # as in TP, which keeps its capitals
+            about["summary"] = line[:1].lower() + line[1:]
         about.update(declared)
         fields: Any = {**about, "weight": weight.words, "weight_unit": weight.unit, "counts": weight.counts}
         return Metric(title=title, read=read, **fields)
@@ -731,6 +733,21 @@ class Convention:
         if texts is None and self.default_measures:
             texts = self.default_measures
         return select(texts, self.metrics)
+
+    def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
+        """Scores of a pair of single rows on the default grid: float64 (measures,).
+
+        Raises
+        ------
+        ValueError
+            If the convention cannot score it.
+        """
+        only = np.zeros(1, dtype=np.int64)
+        scores = self.score(reference, estimate, only, only, measures, self.grids[0])
+        if scores.refused:
+            raise ValueError(scores.refused[0])
+        found: Float = scores.score[0]
+        return found
 
 
 @dataclass(frozen=True, slots=True)

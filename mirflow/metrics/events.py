@@ -14,7 +14,7 @@ from ..annotations.validation import inspect
 from ..errors import MirflowWarning
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Cleaned, Measure, Scorer
+from .base import Cleaned, Convention, Measure
 from .cleaning import Problem, impossible_times, set_aside
 from .util import BOUNDED, Array, are_times, validate_events
 
@@ -119,20 +119,9 @@ def one_row(times: Array) -> Ragged:
     return Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
 
 
-def score_pair(score: Scorer, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Scores of one pair of event times: float64 (measures,).
-
-    Raises
-    ------
-    ValueError
-        If the pair cannot be scored.
-    """
-    only = np.zeros(1, dtype=np.int64)
-    scores = score(one_row(reference), one_row(estimate), only, only, measures, "union")
-    if scores.refused:
-        raise ValueError(scores.refused[0])
-    found: Float = scores.score[0]
-    return found
+def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    """Scores of one pair of event times: float64 (measures,); see `Convention.score_pair`."""
+    return convention.score_pair(one_row(reference), one_row(estimate), measures)
 
 
 MATCHINGS = {"optimal": match, "greedy": match_greedily, "nearest": match_nearest_first}

@@ -370,7 +370,7 @@ TASK = Task(
     ("class_f_measure", "f_measure"),
 )
 
-_DOOR = PairDoor(METRICS, partial(score_pair, score))
+_DOOR = PairDoor(METRICS, partial(score_pair, MIR_EVAL))
 
 
 def validate(reference_onsets: Array, estimated_onsets: Array) -> None:

@@ -13,9 +13,9 @@ from ...errors import MirflowWarning
 from ..base import PairDoor, refuse_unknown
 from ..events import score_pair, validate_pair
 from ..util import Array
-from .metrics import METRICS, score
+from .metrics import METRICS, MIR_EVAL
 
-_DOOR = PairDoor(METRICS, partial(score_pair, score), fixed={"trim": -np.inf})
+_DOOR = PairDoor(METRICS, partial(score_pair, MIR_EVAL), fixed={"trim": -np.inf})
 
 
 def warn_of_single_beats(reference: Array, estimate: Array) -> None:

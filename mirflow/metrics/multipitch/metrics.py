@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +16,19 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
+from ..base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+)
 from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside, usable
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
@@ -128,27 +141,97 @@ class Counts:
         return cls(*(sum_by(pair, column.astype(np.float64), pairs) for column in columns))
 
 
-Reading = tuple[Float, Float]
-"""Scores, and their denominators in pitches."""
+Read = tuple[Float, Float]
+"""Score of each pair and its denominator in pitches, float64 (pairs,) each."""
+
+_BAY = "Bay, Ehmann and Downie, Evaluation of multiple-F0 estimation and tracking systems, ISMIR 2009"
+_POLINER = f"Poliner and Ellis, A discriminative model for polyphonic piano transcription, EURASIP JASP 2007; {_BAY}"
+
+_REFERENCES = Weight("number of pitches of the reference, over all frames", "pitches")
+_ESTIMATES = Weight("number of estimated pitches, over all frames", "pitches")
+_ALL = Weight("true positives, false positives and false negatives, over all frames", "pitches")
+
+_metric = partial(
+    metric,
+    parameters=(
+        Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0, mir_eval="window"),
+    ),
+    literature=_BAY,
+)
+_error = partial(_metric, weight=_REFERENCES, orientation="lower", perfect=0.0, literature=_POLINER)
 
 
-def _over(part: Float, whole: Float) -> Reading:
+def _over(part: Float, whole: Float) -> Read:
     return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0), whole
 
 
-READINGS: MappingProxyType[str, Callable[[Counts], Reading]] = MappingProxyType(
-    {
-        "precision": lambda counts: _over(counts.hits, counts.estimate),
-        "recall": lambda counts: _over(counts.hits, counts.reference),
-        "accuracy": lambda counts: _over(counts.hits, counts.estimate + counts.reference - counts.hits),
-        "substitution_error": lambda counts: _over(counts.fewer - counts.hits, counts.reference),
-        "miss_error": lambda counts: _over(counts.reference - counts.fewer, counts.reference),
-        "false_alarm_error": lambda counts: _over(counts.estimate - counts.fewer, counts.reference),
-        "total_error": lambda counts: _over(counts.more - counts.hits, counts.reference),
-    }
+@_metric("Precision", _ESTIMATES, key="Precision")
+def precision(counts: Counts, measure: Measure) -> Read:
+    """Share of the estimated pitches that are right, over all frames."""
+    return _over(counts.hits, counts.estimate)
+
+
+@_metric("Recall", _REFERENCES, key="Recall")
+def recall(counts: Counts, measure: Measure) -> Read:
+    """Share of the pitches of the reference that were found, over all frames."""
+    return _over(counts.hits, counts.reference)
+
+
+@_metric(
+    "Accuracy",
+    _ALL,
+    key="Accuracy",
+    aliases=("multi_f0_accuracy", "Acc"),
+    literature="equation 2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
+    f"Dixon, On the computer recognition of solo piano music, 2000; {_BAY}",
 )
-"""How each measure is read off the counts; those of chroma are read off counts of chroma."""
-CHROMA = "chroma_"
+def accuracy(counts: Counts, measure: Measure) -> Read:
+    """TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX."""
+    return _over(counts.hits, counts.estimate + counts.reference - counts.hits)
+
+
+@_error("Substitution Error", key="Substitution Error", aliases=("e_sub",))
+def substitution_error(counts: Counts, measure: Measure) -> Read:
+    """Pitches that stand for another one in their frame, over the number of pitches of the reference."""
+    return _over(counts.fewer - counts.hits, counts.reference)
+
+
+@_error("Miss Error", key="Miss Error", aliases=("e_miss",))
+def miss_error(counts: Counts, measure: Measure) -> Read:
+    """Pitches that a frame has too few, over the number of pitches of the reference."""
+    return _over(counts.reference - counts.fewer, counts.reference)
+
+
+@_error("False Alarm Error", key="False Alarm Error", aliases=("e_fa",), range=(0.0, float("inf")))
+def false_alarm_error(counts: Counts, measure: Measure) -> Read:
+    """Pitches that a frame has too many, over the number of pitches of the reference."""
+    return _over(counts.estimate - counts.fewer, counts.reference)
+
+
+@_error("Total Error", key="Total Error", aliases=("e_tot",), range=(0.0, float("inf")))
+def total_error(counts: Counts, measure: Measure) -> Read:
+    """Substitutions, misses and false alarms, over the number of pitches of the reference."""
+    return _over(counts.more - counts.hits, counts.reference)
+
+
+CHROMA = "chroma"
+"""What a metric needs that is read off counts of pitches whose octaves are left aside."""
+
+
+def _chroma(metric: Metric) -> Metric:
+    return replace(
+        metric,
+        name=f"chroma_{metric.name}",
+        title=f"Chroma {metric.title}",
+        summary=f"{metric.summary}; octaves aside",
+        key=f"Chroma {metric.key}",
+        aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
+        needs=CHROMA,
+    )
+
+
+_PLAIN = metrics_in(globals())
+METRICS = (*_PLAIN, *map(_chroma, _PLAIN))
 
 _BATCH = 2**15
 """Frames that are handled at once, so that what is computed from them stays in the cache."""
@@ -233,12 +316,11 @@ def score(
 def _score(ours: Pitches, theirs: Pitches, pair: Int, pairs: int, measures: Sequence[Measure]) -> Float:
     """Scores and weights, float64 (2, pairs, measures)."""
     found = np.zeros((2, pairs, len(measures)))
-    of_measure = [(float(one["window"]), one.metric.name.startswith(CHROMA)) for one in measures]
+    of_measure = [(float(one["window"]), one.metric.needs == CHROMA) for one in measures]
     hits = count_true_positives(ours, theirs, list(dict.fromkeys(of_measure)))
     counts = {way: Counts.of(number, ours.counts, theirs.counts, pair, pairs) for way, number in hits.items()}
     for column, (measure, way) in enumerate(zip(measures, of_measure, strict=True)):
-        name = measure.metric.name.removeprefix(CHROMA)
-        found[0, :, column], found[1, :, column] = READINGS[name](counts[way])
+        found[:, :, column] = measure.read(counts[way])
     return found
 
 
@@ -283,7 +365,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     only = np.zeros(1, dtype=np.int64)
     ours = pitches_of(sides[0])
     theirs = beside(pitches_of(sides[1]), frame_of_estimate(sides[0], sides[1], only, only))
-    way = float(measure["window"]), measure.metric.name.startswith(CHROMA)
+    way = float(measure["window"]), measure.metric.needs == CHROMA
     none = np.zeros((0, 3), dtype=np.int64)
     frame, one, other = np.vstack([none, *(np.column_stack(found) for _, found in matched(ours, theirs, [way]))]).T
     missed, extra = _others(ours, frame, one), _others(theirs, frame, other)
@@ -311,91 +393,6 @@ def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
     left = ~np.isin(frames * size + place, frame * size + taken)
     return frames[left], place[left]
 
-
-_BAY = "Bay, Ehmann and Downie, Evaluation of multiple-F0 estimation and tracking systems, ISMIR 2009"
-_POLINER = "Poliner and Ellis, A discriminative model for polyphonic piano transcription, EURASIP JASP 2007"
-_WINDOW = (Parameter("window", 0.5, "semitone", help="largest distance of matched pitches", least=0.0),)
-_OF_REFERENCE = "number of pitches of the reference, over all frames"
-_UNBOUNDED = (0.0, float("inf"))
-
-
-def _error(
-    name: str, title: str, summary: str, alias: str, range: tuple[float, float], literature: str = _POLINER
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        f"{summary}, over the number of pitches of the reference",
-        _OF_REFERENCE,
-        "pitches",
-        key=title,
-        aliases=(alias,),
-        range=range,
-        orientation="lower",
-        perfect=0.0,
-        parameters=_WINDOW,
-        literature=f"{literature}; {_BAY}",
-    )
-
-
-_PLAIN = (
-    Metric(
-        "precision",
-        "Precision",
-        "share of the estimated pitches that are right, over all frames",
-        "number of estimated pitches, over all frames",
-        "pitches",
-        key="Precision",
-        parameters=_WINDOW,
-        literature=_BAY,
-    ),
-    Metric(
-        "recall",
-        "Recall",
-        "share of the pitches of the reference that were found, over all frames",
-        _OF_REFERENCE,
-        "pitches",
-        key="Recall",
-        parameters=_WINDOW,
-        literature=_BAY,
-    ),
-    Metric(
-        "accuracy",
-        "Accuracy",
-        "TP / (TP + FP + FN), summed over all frames: the accuracy of multiple F0 estimation of MIREX",
-        "true positives, false positives and false negatives, over all frames",
-        "pitches",
-        key="Accuracy",
-        aliases=("multi_f0_accuracy", "Acc"),
-        parameters=_WINDOW,
-        literature="equation 2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
-        f"Dixon, On the computer recognition of solo piano music, 2000; {_BAY}",
-    ),
-    _error(
-        "substitution_error",
-        "Substitution Error",
-        "pitches that stand for another one in their frame",
-        "e_sub",
-        (0.0, 1.0),
-    ),
-    _error("miss_error", "Miss Error", "pitches that a frame has too few", "e_miss", (0.0, 1.0)),
-    _error("false_alarm_error", "False Alarm Error", "pitches that a frame has too many", "e_fa", _UNBOUNDED),
-    _error("total_error", "Total Error", "substitutions, misses and false alarms", "e_tot", _UNBOUNDED),
-)
-
-
-def _chroma(metric: Metric) -> Metric:
-    return replace(
-        metric,
-        name=f"{CHROMA}{metric.name}",
-        title=f"Chroma {metric.title}",
-        summary=f"{metric.summary}; octaves aside",
-        key=f"Chroma {metric.key}",
-        aliases=tuple(f"{alias}_chroma" for alias in metric.aliases),
-    )
-
-
-METRICS = (*_PLAIN, *(_chroma(metric) for metric in _PLAIN))
 
 MIR_EVAL = Convention(
     "mir_eval",

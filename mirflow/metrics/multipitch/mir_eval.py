@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Float, Int, Ragged
-from ..base import Measure, refuse_unknown
+from ..base import PairDoor, refuse_unknown
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
-from .metrics import MAX_FREQ, MAX_TIME, MIN_FREQ, MIR_EVAL, READINGS, Counts, score
+from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, Counts
 
-_MEASURES = MIR_EVAL.select()
 _NO_REFERENCE, _NO_ESTIMATE = "Reference frequencies are all empty.", "Estimate frequencies are all empty."
 Frequencies = Sequence[Array]
 """The frequencies of each frame."""
@@ -236,9 +235,8 @@ def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tupl
 
 
 def _read(true_positives: Array, n_ref: Array, n_est: Array, *names: str) -> list[float]:
-    pair = np.zeros(len(n_ref), dtype=np.int64)
-    counts = Counts.of(true_positives, n_ref, n_est, pair, 1)
-    return [float(READINGS[name](counts)[0][0]) for name in names]
+    counts = Counts.of(true_positives, n_ref, n_est, np.zeros(len(n_ref), dtype=np.int64), 1)
+    return [float(measure.read(counts)[0][0]) for measure in MIR_EVAL.select(names)]
 
 
 def metrics(
@@ -277,14 +275,14 @@ def metrics(
     >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
     (0.5, 0.5, 0.3333333333333333)
     """
-    refuse_unknown("metrics", kwargs, ("ref_time", "ref_freqs", "est_time", "est_freqs", "window"))
+    refuse_unknown("metrics", kwargs, (*_SIDES, *_DOOR.parameters))
     validate(ref_time, ref_freqs, est_time, est_freqs)
-    return _metrics(ref_time, ref_freqs, est_time, est_freqs, **kwargs)
+    return tuple(_evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs).values())
 
 
-def _metrics(
-    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, window: float = 0.5
-) -> tuple[float, ...]:
+def _evaluate(
+    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, given: Mapping[str, Any]
+) -> OrderedDict[str, float]:
     if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
         _warn("Estimate times not equal to reference times. Resampling to common time base.")
     reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
@@ -294,11 +292,11 @@ def _metrics(
         _warn(_NO_ESTIMATE)
     if not reference.counts[1].any():
         _warn(_NO_REFERENCE)
-    measures = [Measure(one.metric, (window,)) for one in _MEASURES]
-    found = score(reference, estimate, only, only, measures)
-    for message in found.refused.values():
-        raise ValueError(message)
-    return tuple(found.score[0].tolist())
+    return _DOOR.evaluate(reference, estimate, given)
+
+
+_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
+_SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
 
 
 def _row(time: Array, frequencies: Frequencies) -> Ragged:
@@ -339,7 +337,6 @@ def evaluate(
     >>> scores["Accuracy"], scores["Chroma Accuracy"]
     (0.3333333333333333, 1.0)
     """
-    refuse_unknown("evaluate", kwargs, ("ref_time", "ref_freqs", "est_time", "est_freqs", "window"))
+    refuse_unknown("evaluate", kwargs, (*_SIDES, *_DOOR.parameters))
     validate(ref_time, ref_freqs, est_time, est_freqs)
-    found = _metrics(ref_time, ref_freqs, est_time, est_freqs, **kwargs)
-    return OrderedDict((one.metric.key, value) for one, value in zip(_MEASURES, found, strict=True))
+    return _evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs)
