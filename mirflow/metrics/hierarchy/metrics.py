@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 
@@ -12,7 +13,7 @@ from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
+from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Weight, metric
 from ..cleaning import set_aside_nested
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
 
@@ -49,6 +50,98 @@ def clean(rows: Ragged) -> Cleaned:
     nothing = np.zeros(len(rows.columns["start"]), dtype=np.bool_)
     return set_aside_nested(rows, problems, findings["zero_length"].items if "zero_length" in findings else nothing)
 
+
+_WINDOW = Parameter(
+    "window", 15.0, "s", help="how far around a frame others are compared", above=0.0, mir_eval="window"
+)
+_FRAME_SIZE = Parameter(
+    "frame_size", 0.1, "s", help="length of the frames; at most the window", above=0.0, mir_eval="frame_size"
+)
+_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
+_MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
+_MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
+_BY_SEGMENTS = "frames are ranked by the deepest segment they share"
+LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
+"""What metrics need: frames ranked by labels, or only neighbouring ranks compared."""
+
+Sums = tuple[RankSums, RankSums]
+"""What is agreed on of the estimate, and of the reference."""
+
+
+def _precision(found: Sums, measure: Measure) -> tuple[float, float]:
+    """Mean over frames of the share of the estimate's pairs of frames that the reference orders alike."""
+    return found[0].score, found[0].frames * float(measure["frame_size"])
+
+
+def _recall(found: Sums, measure: Measure) -> tuple[float, float]:
+    """Mean over frames of the share of the reference's pairs of frames that the estimate orders alike."""
+    return found[1].score, found[1].frames * float(measure["frame_size"])
+
+
+def _measure(found: Sums, measure: Measure) -> tuple[float, float]:
+    """Harmonic mean of precision and recall."""
+    precision, recall = found
+    squared = float(measure["beta"]) ** 2
+    frames = (squared * recall.frames + precision.frames) / (1 + squared)
+    both = squared * precision.score + recall.score
+    harmonic = (1 + squared) * precision.score * recall.score / both if both else 0.0
+    return harmonic, frames * float(measure["frame_size"])
+
+
+def _metrics(
+    name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], literature: str, needs: str = ""
+) -> Iterator[Metric]:
+    """Precision, recall and F-measure of one kind; name and title have a place for which of them it is."""
+    weight = "seconds of frames around which the {} has two frames of " + ranks + " rank"
+    both = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
+    for read, words in (
+        (_precision, weight.format("estimate")),
+        (_recall, weight.format("reference")),
+        (_measure, both),
+    ):
+        which = read.__name__.removeprefix("_")
+        one = metric(
+            title.format(which),
+            Weight(words, "s"),
+            name=name.format(which),
+            key=title.format(which.title()).replace(",", ""),
+            pooling="micro",
+            perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
+            parameters=(*frames, _BETA) if read is _measure else frames,
+            literature=literature,
+            needs=needs,
+        )(read)
+        yield replace(one, summary=f"{one.summary}; {how}")
+
+
+METRICS = (
+    *_metrics(
+        "t_{}_reduced",
+        "T-{}, reduced",
+        f"{_BY_SEGMENTS}, and only neighbouring ranks are compared",
+        "neighbouring",
+        (_WINDOW, _FRAME_SIZE),
+        _MCFEE_2015,
+        NEIGHBOURS,
+    ),
+    *_metrics(
+        "t_{}_full",
+        "T-{}, full",
+        f"{_BY_SEGMENTS}, and all ranks are compared",
+        "different",
+        (_WINDOW, _FRAME_SIZE),
+        _MCFEE_2015,
+    ),
+    *_metrics(
+        "l_{}",
+        "L-{}",
+        "frames are ranked by the deepest level on which their labels are equal",
+        "different",
+        (_FRAME_SIZE,),
+        _MCFEE_2017,
+        LABELLED,
+    ),
+)
 
 MOST_SEGMENTS = 2**14
 """Of both sides, all levels together: every boundary is compared with every other, which then takes seconds."""
@@ -130,29 +223,17 @@ def score(
             estimate = fit(right[other], float(reference.end.max()))
             found = agreements(reference, estimate, dict.fromkeys(rankings))
             for column, (measure, ranking) in enumerate(zip(measures, rankings, strict=True)):
-                values[:, pair, column] = _read(measure, ranking, *found[ranking])
+                values[:, pair, column] = measure.read(found[ranking])
     return Scores(values[0], values[1], refused=refused)
 
 
 def ranking_of(measure: Measure) -> Ranking:
     """How a measure ranks frames; what its record does not name it does not depend on."""
     given = measure.parameters
-    labelled = measure.metric.name.startswith("l_")
-    transitive = not measure.metric.name.endswith("_reduced")
-    return Ranking(labelled, transitive, float(given.get("window", np.inf)), float(given["frame_size"]))
-
-
-def _read(measure: Measure, ranking: Ranking, precision: RankSums, recall: RankSums) -> tuple[float, float]:
-    """Score and weight of one measure."""
-    which = measure.metric.name.split("_")[1]
-    if which != "measure":
-        one = precision if which == "precision" else recall
-        return one.score, one.frames * ranking.frame_size
-    squared = float(measure["beta"]) ** 2
-    frames = (squared * recall.frames + precision.frames) / (1 + squared)
-    both = squared * precision.score + recall.score
-    harmonic = (1 + squared) * precision.score * recall.score / both if both else 0.0
-    return harmonic, frames * ranking.frame_size
+    needs = measure.metric.needs
+    return Ranking(
+        needs == LABELLED, needs != NEIGHBOURS, float(given.get("window", np.inf)), float(given["frame_size"])
+    )
 
 
 def _fault(reference: Hierarchy) -> str:
@@ -167,75 +248,6 @@ def _fault(reference: Hierarchy) -> str:
             return f"level {level} ends at {end} s, level 1 at {ends[0]} s"
     return ""
 
-
-_WINDOW = Parameter("window", 15.0, "s", help="how far around a frame others are compared", above=0.0)
-_FRAME_SIZE = Parameter("frame_size", 0.1, "s", help="length of the frames; at most the window", above=0.0)
-_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0)
-_MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
-_MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
-
-_PRECISION = "mean over frames of the share of the estimate's pairs of frames that the reference orders alike"
-_RECALL = "mean over frames of the share of the reference's pairs of frames that the estimate orders alike"
-_MEASURE = "harmonic mean of precision and recall"
-_ORDERS = "seconds of frames around which the {} has two frames of {} rank"
-
-
-def _metrics(
-    name: str, title: str, keys: tuple[str, str, str], how: str, ranks: str, frames: tuple[Parameter, ...], source: str
-) -> tuple[Metric, ...]:
-    """Precision, recall and F-measure of one kind; `name` has a place for which of them it is."""
-    estimate, reference = _ORDERS.format("estimate", ranks), _ORDERS.format("reference", ranks)
-    both = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
-    kinds = (
-        ("precision", _PRECISION, estimate, frames),
-        ("recall", _RECALL, reference, frames),
-        ("measure", _MEASURE, both, (*frames, _BETA)),
-    )
-    return tuple(
-        Metric(
-            name.format(which),
-            title.format(which),
-            f"{summary}; {how}",
-            weight,
-            key=key,
-            pooling="micro",
-            perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
-            parameters=parameters,
-            literature=source,
-        )
-        for key, (which, summary, weight, parameters) in zip(keys, kinds, strict=True)
-    )
-
-
-METRICS = (
-    *_metrics(
-        "t_{}_reduced",
-        "T-{}, reduced",
-        ("T-Precision reduced", "T-Recall reduced", "T-Measure reduced"),
-        "frames are ranked by the deepest segment they share, and only neighbouring ranks are compared",
-        "neighbouring",
-        (_WINDOW, _FRAME_SIZE),
-        _MCFEE_2015,
-    ),
-    *_metrics(
-        "t_{}_full",
-        "T-{}, full",
-        ("T-Precision full", "T-Recall full", "T-Measure full"),
-        "frames are ranked by the deepest segment they share, and all ranks are compared",
-        "different",
-        (_WINDOW, _FRAME_SIZE),
-        _MCFEE_2015,
-    ),
-    *_metrics(
-        "l_{}",
-        "L-{}",
-        ("L-Precision", "L-Recall", "L-Measure"),
-        "frames are ranked by the deepest level on which their labels are equal",
-        "different",
-        (_FRAME_SIZE,),
-        _MCFEE_2017,
-    ),
-)
 
 MIR_EVAL = Convention(
     "mir_eval",
