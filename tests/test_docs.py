@@ -291,5 +291,37 @@ def test_pages_link_to_what_a_checkout_shows() -> None:
         page.name: re.findall(r"\]\((reference/[^)#]+)", page.read_text()) for page in (ROOT / "docs").glob("*.md")
     }
     assert {name: links for name, links in linked.items() if links} == {}
-    for page in ("README.md", "docs/index.md", "docs/tutorial.md", "docs/report.md"):
-        assert re.search(r"!\[[^\]]+\]\((docs/)?_static/report\.png\)", (ROOT / page).read_text())
+    for page in ("docs/index.md", "docs/tutorial.md", "docs/report.md"):
+        assert re.search(r"!\[[^\]]+\]\(_static/report\.png\)", (ROOT / page).read_text())
+    assert re.search(r"!\[[^\]]+\]\(docs/_static/timeline\.png\)", (ROOT / "README.md").read_text())
+
+
+MARKDOWN = sorted(
+    path.relative_to(ROOT).as_posix()
+    for folder, deep in ((ROOT, "*.md"), (DOCS, "**/*.md"), (ROOT / "stores", "*.md"))
+    for path in folder.glob(deep)
+    if "_build" not in path.parts
+)
+
+
+@pytest.mark.parametrize("page", MARKDOWN)
+def test_lines_have_at_most_120_characters_where_no_output_is_longer(page: str) -> None:
+    text = (ROOT / page).read_text()
+    outputs = set(_printed_lines(ROOT / page))
+    long = [line for line in text.splitlines() if len(line) > 120 and line not in outputs]
+    assert long == []
+
+
+def _printed_lines(page: Path) -> list[str]:
+    """What commands of a page print, or files that they write hold."""
+    shown = [text for block in blocks(page) if block.is_console for _, text in commands(block.body)]
+    shown += [block.body for block in blocks(page) if block.language == "latex"]
+    return [line for text in shown for line in text.splitlines()]
+
+
+def test_entries_of_the_changelog_have_one_or_two_lines() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Unreleased"]
+    assert re.findall(r"^### (.*)$", text, re.MULTILINE) == ["Added", "Changed", "Fixed"]
+    entries = re.findall(r"^- .*\n(?:  .*\n)*", text, re.MULTILINE)
+    assert [entry for entry in entries if entry.count("\n") > 2] == []
