@@ -11,6 +11,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import mirflow
+from mirflow.analysis.scoreboard import from_content, read_store
 from mirflow.cells import Cells, Status
 from mirflow.cli import cli
 from mirflow.engine import chunks
@@ -423,6 +424,38 @@ def test_the_command_asks_for_prune_and_says_what_leaves(folder: Path) -> None:
     done = CliRunner().invoke(cli, [*command, "--prune"])
     assert done.exit_code == 0
     assert done.stderr.splitlines()[0].endswith("which the pipeline no longer names: chord: systems 'ada'")
+
+
+def test_a_run_prints_its_tables_without_reading_the_store_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["run", str(folder / "pipeline.yaml")]
+    with monkeypatch.context() as patched:
+        for name in ("read_scores", "read_group", "open_store"):
+            patched.setattr(f"mirflow.store.read.{name}", lambda *given: pytest.fail("the store is read"))
+        shown = CliRunner().invoke(cli, command)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("chord: task chord, convention mir_eval")
+
+
+def test_the_scores_of_a_run_in_memory_are_those_of_its_store(folder: Path) -> None:
+    write_pipeline(folder, metrics=["majmin", "confusion@majmin"])
+    report = run(folder)
+    (stored,), (held,) = read_store(report.store).values(), map(from_content, (e.content for e in report.evaluations))
+    every = range(len(stored.systems))
+    for one, other in zip(held.load(every), stored.load(every), strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (held.systems, held.tracks, held.metrics) == (stored.systems, stored.tracks, stored.metrics)
+    np.testing.assert_array_equal(held.messages(), stored.messages())
+    np.testing.assert_array_equal(held.digests(), stored.digests())
+    for dim, coords in stored.coords.items():
+        for name, values in coords.items():
+            np.testing.assert_array_equal(held.coords[dim][name], values)
+    assert held.siblings.keys() == stored.siblings.keys() != set()
+    for name, sibling in stored.siblings.items():
+        assert held.siblings[name].labels() == sibling.labels()
+        for system in every:
+            np.testing.assert_array_equal(
+                held.siblings[name].read(system, slice(1, None)), sibling.read(system, slice(1, None))
+            )
 
 
 def test_nothing_to_do_is_one_line(folder: Path) -> None:

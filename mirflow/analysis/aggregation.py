@@ -11,8 +11,9 @@ import numpy as np
 from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Bool, Float, Int
+from ..store.format import WARNINGS
 from .aggregates import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES, table_aggregates
-from .combine import REFERENCES_DIFFER, WARNINGS, told_cautions
+from .combine import REFERENCES_DIFFER, told_cautions
 from .dims import check_over, derive
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
 from .scoreboard import Array, Grouping, Scoreboard, Status8, filled_groups, group_values

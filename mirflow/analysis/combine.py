@@ -10,31 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotations.classes import Classes
 from ..cells import Status
 from ..errors import MirflowWarning, QueryError, counted
-from .dims import OWN_DIMS
+from ..store.format import CLASSES, OWN_DIMS, WARNINGS
 from .scoreboard import Array
 
 if TYPE_CHECKING:
     import xarray as xr
-
-    from ..pipeline.plan import Caution
-
-WARNINGS = "warnings"
-"""The attribute of an evaluation that keeps them, each with its ``text`` and its ``system``; of an answer those that
-concern its systems, a line each."""
-
-
-def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
-    """The attribute that keeps them; none where there is nothing, as in stores that know of none.
-
-    Parameters
-    ----------
-    cautions : iterable of Caution
-    """
-    kept = [{"text": one.text, "system": one.system} for one in cautions]
-    return {WARNINGS: kept} if kept else {}
 
 
 def told_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
@@ -84,28 +66,8 @@ def joined_cautions(given: Mapping[str, Mapping[str, Any]]) -> dict[str, list[di
     return {WARNINGS: kept} if kept else {}
 
 
-CLASSES = "classes"
-"""The attribute of an evaluation that keeps them: ``names``, and ``credits`` as lists of the reference's class, the
-estimate's class and what the error is worth; both empty where the pipeline names none."""
 _DECIDED = ("tagging",)
 """Tasks in which each name is a decision on every track, so that scores depend on which there are."""
-
-
-def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps them.
-
-    Parameters
-    ----------
-    classes : Classes or None
-        None: the evaluation takes whatever occurs.
-
-    Examples
-    --------
-    >>> kept_classes(Classes(("jazz", "blues"), (("jazz", "blues", 0.5),)))
-    {'classes': {'names': ['jazz', 'blues'], 'credits': [['jazz', 'blues', 0.5]]}}
-    """
-    names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
-    return {CLASSES: {"names": names, "credits": credits}}
 
 
 def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
@@ -121,6 +83,8 @@ def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
 
     Examples
     --------
+    >>> from mirflow.annotations.classes import Classes
+    >>> from mirflow.store.format import kept_classes
     >>> def attrs(credit):
     ...     return {"task": "classification", **kept_classes(Classes(("jazz", "pop"), (("jazz", "pop", credit),)))}
     >>> differing_classes({"a": attrs(0.5), "b": attrs(0.25)})

@@ -12,6 +12,7 @@ import numpy as np
 from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
+from ..store.format import IMPORTED, PRINTED_STEP
 from .scoreboard import Loaded, Scoreboard, from_dataset, read_store
 from .selection import Names, bare_name, find_labels, find_metrics, find_single
 
@@ -31,10 +32,6 @@ __all__ = [
 
 Comparable: TypeAlias = "str | Path | xr.Dataset | xr.DataTree"
 
-IMPORTED = "imported"
-"""Attribute of a group whose scores come from a table: what the mapping calls itself."""
-PRINTED_STEP = "printed_step"
-"""Attribute of a group: for each metric the smallest difference that the printed digits of a table show."""
 MAPPING_SUFFIXES = (".yaml", ".yml")
 
 
@@ -151,16 +148,7 @@ def board_of(scores: PublishedScores, origin: str) -> Scoreboard:
         "metric": {name: np.array(values) for name, values in scores.metric_coords.items()},
     }
     names = (list(scores.systems), list(scores.tracks), list(scores.measures))
-    return Scoreboard(
-        *names, coords, attrs_of(scores, origin), load, {}, lambda: np.array(scores.message, dtype=np.str_)
-    )
-
-
-def attrs_of(scores: PublishedScores, origin: str) -> dict[str, Any]:
-    """What a group that holds the scores of a table says of itself."""
-    told = {name: value for name, value in (("task", scores.task), ("convention", scores.convention)) if value}
-    parameters = {name: dict(values) for name, values in scores.parameters.items() if values}
-    return {**told, "parameters": parameters, IMPORTED: origin, PRINTED_STEP: dict(scores.printed_step)}
+    return Scoreboard(*names, coords, scores.attrs(origin), load, {}, lambda: np.array(scores.message, dtype=np.str_))
 
 
 def _steps(board: Scoreboard) -> Mapping[str, float]:

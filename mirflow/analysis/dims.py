@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import QueryError, UnknownNameError
 from ..metrics.base import Measure, describe
 from ..ragged import Float
+from ..store.format import OWN_DIMS
 from .aggregates import table_aggregates
 from .scoreboard import ANNOTATOR, Array, Loaded, Scoreboard, Sibling, Systems
 from .selection import Question, as_names, explain_dims, find_measures, split_names
@@ -127,8 +128,6 @@ def reduce_over(values: Float, labels: Mapping[str, Sequence[str]], over: Mappin
 
 TRACKS = 256
 """How many tracks are read at a time: dense values are large."""
-OWN_DIMS = "own_dims"
-"""The attribute of a variable that keeps the metric's own names of its dims, where it had to rename them."""
 
 
 def own_dims(sibling: Sibling) -> dict[str, str]:

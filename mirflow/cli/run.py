@@ -110,12 +110,13 @@ def _ask(said: str) -> bool:
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
-    """The figures, what was computed, and why cells have no score, which is said under ``--quiet`` too."""
+    """The scores, what was computed, and why cells have no score, which is said under ``--quiet`` too."""
     from ..analysis.missing import find_problems
-    from ..analysis.scoreboard import read_store
+    from ..analysis.scoreboard import from_content
     from ..report.summaries import problem_lines
 
-    boards = read_store(report.store)
+    contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
+    boards = {content.name: from_content(content) for content in contents}
     idle = not report.published and not any(map(_has_computed, report.evaluations))
     shown = _print_results(report.store, boards, primary) if not quiet and (primary or not idle) else {}
     for evaluation in report.evaluations:

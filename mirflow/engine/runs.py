@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..analysis.combine import kept_cautions, kept_classes
-from ..analysis.differences import IMPORTED
 from ..cells import EMPTY, FAILED, SCORED, WARNING, Cells, Status, concatenate_cells
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
 from ..metrics.base import Sparse, describe, get_task
@@ -24,7 +22,7 @@ from ..pipeline.plan import EvaluationPlan, Previous, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress
 from ..ragged import Bool, Int
-from ..store.format import GroupContent, column, plain_attrs, usable_text
+from ..store.format import IMPORTED, GroupContent, column, kept_cautions, kept_classes, plain_attrs, usable_text
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter
@@ -370,9 +368,13 @@ class EvaluationReport:
         What was warned of as it concerns the meaning of the scores; the store keeps it.
     warned : int
         Cells that were scored although reference and estimate hardly belong together: their messages say why.
+    content : GroupContent
+        What the store has of it.
     """
 
-    plan: EvaluationPlan = field(repr=False)  # thousands of files: too much for the last line of a notebook's cell
+    # Thousands of files and cells: too much for the last line of a notebook's cell.
+    plan: EvaluationPlan = field(repr=False)
+    content: GroupContent = field(repr=False)
     counts: Mapping[str, int]
     status: Mapping[Status, int]
     messages: tuple[str, ...]
@@ -588,7 +590,7 @@ def _publish(
         writer.journal.clear()
     reports = [
         EvaluationReport(
-            *(job.plan, job.counts, status_counts(content), tuple(failures(content))),
+            *(job.plan, content, job.counts, status_counts(content), tuple(failures(content))),
             *incomplete_counts(content),
             tuple(caution.text for caution in job.plan.cautions),
             warned_count(content),

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..analysis.differences import IMPORTED, attrs_of
 from ..cells import Cells, Status
 from ..errors import StoreError
-from ..store.format import GroupContent
+from ..store.format import IMPORTED, GroupContent
 from ..store.write import StoreWriter
 from .scores import Published, PublishedScores, read_published
 
@@ -123,6 +122,6 @@ def _content(scores: PublishedScores, published: Published) -> GroupContent:
         np.zeros(systems * tracks, dtype=np.int64),
         np.full(systems * tracks, np.nan),
     )
-    attrs = {**attrs_of(scores, published.name), "mapping": published.text, "root": published.root}
+    attrs = {**scores.attrs(published.name), "mapping": published.text, "root": published.root}
     coords = {name: list(values) for name, values in scores.metric_coords.items()}
     return GroupContent(scores.name, scores.systems, scores.tracks, cells, coords, {}, dict(scores.track_coords), attrs)

@@ -23,6 +23,7 @@ from ..ragged import Float
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
+from ..store.format import IMPORTED, PRINTED_STEP
 from .mapping import (
     Names,
     Row,
@@ -252,6 +253,12 @@ class PublishedScores:
     track_coords: Mapping[str, Sequence[Entry]]
     parameters: Mapping[str, Mapping[str, Any]]
     printed_step: Mapping[str, float]
+
+    def attrs(self, origin: str) -> dict[str, Any]:
+        """What a group that holds them says of itself; `origin` is what the mapping calls itself."""
+        named = {name: value for name, value in (("task", self.task), ("convention", self.convention)) if value}
+        parameters = {name: dict(values) for name, values in self.parameters.items() if values}
+        return {**named, "parameters": parameters, IMPORTED: origin, PRINTED_STEP: dict(self.printed_step)}
 
 
 @dataclass(frozen=True)

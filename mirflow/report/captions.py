@@ -9,11 +9,12 @@ import numpy as np
 
 from ..analysis.aggregates import CLASS_AGGREGATES
 from ..analysis.aggregation import show_span
-from ..analysis.combine import REFERENCES_DIFFER, WARNINGS
+from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.base import get_task, tasks
 from ..ragged import Float, Int
+from ..store.format import WARNINGS
 
 if TYPE_CHECKING:
     from ..analysis.aggregation import Answer

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..annotations.classes import Classes
 from ..cells import CELL_ATTRS, Cells
 from ..errors import StoreError
 from ..metrics.base import Sparse
@@ -19,8 +20,52 @@ from ..ragged import Int
 if TYPE_CHECKING:
     import zarr
 
+    from ..pipeline.plan import Caution
+
 Entry = str | float | int | bool | None
 Coords = Mapping[str, Sequence[Entry]]
+
+IMPORTED = "imported"
+"""Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
+PRINTED_STEP = "printed_step"
+"""Attribute of a group: for each metric the smallest difference that the printed digits of a table show."""
+WARNINGS = "warnings"
+"""The attribute of an evaluation that keeps what was warned of, each with its ``text`` and its ``system``; of an answer
+those that concern its systems, a line each."""
+
+
+def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
+    """The attribute that keeps cautions; none where there is nothing, as in stores that know of none.
+
+    Parameters
+    ----------
+    cautions : iterable of Caution
+    """
+    kept = [{"text": one.text, "system": one.system} for one in cautions]
+    return {WARNINGS: kept} if kept else {}
+
+
+CLASSES = "classes"
+"""The attribute of an evaluation that keeps its classes: ``names``, and ``credits`` as lists of the reference's class,
+the estimate's class and what the error is worth; both empty where the pipeline names none."""
+
+
+def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
+    """The attribute that keeps classes.
+
+    Parameters
+    ----------
+    classes : Classes or None
+        None: the evaluation takes whatever occurs.
+
+    Examples
+    --------
+    >>> kept_classes(Classes(("jazz", "blues"), (("jazz", "blues", 0.5),)))
+    {'classes': {'names': ['jazz', 'blues'], 'credits': [['jazz', 'blues', 0.5]]}}
+    """
+    names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
+    return {CLASSES: {"names": names, "credits": credits}}
+
 
 WRITTEN = "chunks_written"
 """Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
@@ -162,7 +207,8 @@ def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _MAX_TRACKS, _MAX_VALUES = 256, 2**19
-_NAMED = "own_dims"
+OWN_DIMS = "own_dims"
+"""The attribute of a variable that keeps the metric's own names of its dims, where a store had to rename them."""
 
 
 def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape: tuple[int, int]) -> None:
@@ -188,7 +234,7 @@ def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape
     per_chunk = max(1, min(_MAX_TRACKS, shape[1], _MAX_VALUES // max(1, int(np.prod(inner)))))
     attrs: dict[str, Any] = dict(sparse.attrs)
     if dims != tuple(sparse.dims):
-        attrs[_NAMED] = list(sparse.dims)
+        attrs[OWN_DIMS] = list(sparse.dims)
     array = create_array(
         group,
         name,
@@ -267,7 +313,7 @@ def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
     array, dims = array_of(group, name), dims_of(group, name)[2:]
     attrs: dict[str, Any] = dict(array.attrs)
     attrs.pop(WRITTEN, None)
-    named = tuple(attrs.pop(_NAMED, dims))
+    named = tuple(attrs.pop(OWN_DIMS, dims))
     tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
     indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
     for system in range(array.shape[0]):
@@ -303,19 +349,19 @@ def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any
         If the content contradicts itself: names given twice, arrays of the wrong shape.
     """
     check(content)
-    names = set(DIMS) | set(CELL_ATTRS) | set(content.cells.extras)
-    coords = list(_coords(content, names))
+    coords = list(coordinates(content))
     group_attrs = {**content.attrs, **attrs, "coordinates": " ".join(name for name, *_ in coords)}
     group = root.create_group(content.name, attributes=group_attrs)
     for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
         put(group, dim, strings(values), (dim,), {"long_name": dim})
     for name, array, dim, original in coords:
         put(group, name, array, (dim,), {"long_name": original})
-    place, last = _places(content)
-    _write_cells(group, content, content.cells, place, last)
+    for name, array in dense_cells(content).items():
+        put(group, name, array, ("track",) if name == "duration" else DIMS[: array.ndim], CELL_ATTRS[name])
+    place = cell_places(content)
+    rows, last = np.full(len(place), -1, dtype=np.int64), _last(place)
+    rows[last] = place[last]
     for name in sorted(content.cells.extras):
-        rows = np.full(len(content.cells), -1, dtype=np.int64)
-        rows[last] = place[last]
         write_sibling(group, name, content.cells.extras[name], rows, (len(content.systems), len(content.tracks)))
 
 
@@ -341,8 +387,9 @@ def check(content: GroupContent) -> None:
                 raise StoreError(f"group {name!r}: coordinate {key!r} has {len(given)} values, not {size}")
 
 
-def _coords(content: GroupContent, taken: set[str]) -> Iterator[tuple[str, Array, str, str]]:
+def coordinates(content: GroupContent) -> Iterator[tuple[str, Array, str, str]]:
     """Name, values, dim and original name of every further coordinate; a name that is taken gets its dim in front."""
+    taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
     sides: tuple[tuple[str, Coords], ...] = (
         ("metric", content.metric_coords),
         ("track", content.track_coords),
@@ -359,48 +406,57 @@ def _coords(content: GroupContent, taken: set[str]) -> Iterator[tuple[str, Array
             yield name, column(values), dim, original
 
 
-def _places(content: GroupContent) -> tuple[Array, Array]:
-    """The flat (system, track) place of each cell, -1 where the group does not hold it, and the cells that count."""
+def cell_places(content: GroupContent) -> Int:
+    """The flat (system, track) place of each cell; -1 for cells that the group does not hold."""
     system = {name: i for i, name in enumerate(content.systems)}
     track = {name: i for i, name in enumerate(content.tracks)}
     cells, count = content.cells, len(content.cells)
     rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=count)
     cols = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=count)
-    place = np.where((rows < 0) | (cols < 0), -1, rows * len(content.tracks) + cols)
+    return np.where((rows < 0) | (cols < 0), -1, rows * len(content.tracks) + cols)
+
+
+def _last(place: Int) -> Int:
+    """The cells that count, in the order of their places: of a place that is given twice the later one."""
     places, first_from_end = np.unique(place[::-1], return_index=True)
-    last = count - 1 - first_from_end[places >= 0]
-    return place, last
+    return len(place) - 1 - first_from_end[places >= 0]
 
 
-def _write_cells(group: zarr.Group, content: GroupContent, cells: Cells, place: Array, last: Array) -> None:
-    shape = (len(content.systems), len(content.tracks))
+def dense_cells(content: GroupContent) -> dict[str, Array]:
+    """The cells of an evaluation as arrays over (system, track), as a store has them.
+
+    Returns
+    -------
+    dict of str to array
+        ``score`` and ``weight`` (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and
+        ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell that has no result is ``not_computed``.
+    """
+    place, shape, cells = cell_places(content), (len(content.systems), len(content.tracks)), content.cells
+    last = _last(place)
     at = place[last]
 
-    def grid(values: Array, fill: float, tail: tuple[int, ...] = ()) -> Array:
-        full = np.full((shape[0] * shape[1], *tail), fill, dtype=values.dtype)
+    def grid(values: Array, fill: float) -> Array:
+        full = np.full((shape[0] * shape[1], *values.shape[1:]), fill, dtype=values.dtype)
         full[at] = values[last]
-        return full.reshape(*shape, *tail)
+        return full.reshape(*shape, *values.shape[1:])
 
     def text(values: tuple[str, ...]) -> Array:
         full = np.full(shape[0] * shape[1], "", dtype=np.dtypes.StringDType())
         full[at] = strings(values[i] for i in last.tolist())
         return full.reshape(shape)
 
-    measures = (len(content.measures),)
-    put(group, "score", grid(np.asarray(cells.score, np.float64), np.nan, measures), DIMS, CELL_ATTRS["score"])
-    put(group, "weight", grid(np.asarray(cells.weight, np.float64), 0.0, measures), DIMS, CELL_ATTRS["weight"])
-    columns = {
+    duration = np.full(shape[1], np.nan)
+    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[last])
+    return {
+        "score": grid(np.asarray(cells.score, np.float64), np.nan),
+        "weight": grid(np.asarray(cells.weight, np.float64), 0.0),
         "status": grid(np.asarray(cells.status, np.int8), 0),
         "repairs": grid(np.asarray(cells.repairs, np.int32), 0),
         "message": text(cells.message),
         "digest": text(cells.digest),
         "stamp": grid(np.asarray(cells.stamp, np.int64), 0),
+        "duration": duration,
     }
-    for name, values in columns.items():
-        put(group, name, values, DIMS[:2], CELL_ATTRS[name])
-    duration = np.full(shape[1], np.nan)
-    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[last])
-    put(group, "duration", duration, ("track",), CELL_ATTRS["duration"])
 
 
 def put(group: zarr.Group, name: str, values: Array, dims: tuple[str, ...], attrs: Mapping[str, Any]) -> None:

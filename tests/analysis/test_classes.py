@@ -11,11 +11,11 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.analysis.combine import CLASSES, differing_classes, kept_classes
+from mirflow.analysis.combine import differing_classes
 from mirflow.annotations.classes import Classes
 from mirflow.engine.runs import run
 from mirflow.errors import QueryError
-from mirflow.store.format import nested_attrs
+from mirflow.store.format import CLASSES, kept_classes, nested_attrs
 
 UNDER_ROCK = {"tree": {"rock": ["jazz", "blues"], "root": None}}
 APART = {"tree": {"root": ["jazz"], "rock": ["blues"]}}
