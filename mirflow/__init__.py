@@ -12,8 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from .accessor import extend as _extend
-from .accessor import register_accessors as _register_accessors
+from .registration import extend as _extend
+from .registration import register_accessors as _register_accessors
 
 if TYPE_CHECKING:
     from . import analysis as analysis

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
@@ -28,97 +25,10 @@ from .analysis.worst import extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .errors import MirflowError, QueryError, counted
+from .registration import extension
 
 if TYPE_CHECKING:
-    from importlib.machinery import ModuleSpec
-    from types import ModuleType
-
     import xarray as xr
-
-_CLASSES: dict[str, tuple[str, str]] = {}
-
-
-def extend(name: str, module: str, cls: str) -> None:
-    """Give the accessors an attribute: an instance of a class, made of the dataset or tree.
-
-    Parameters
-    ----------
-    name : str
-        The attribute.
-    module, cls : str
-        Where the class is.
-    """
-    _CLASSES[name] = (module, cls)
-
-
-def extension(name: str, scores: Any) -> Any:
-    """The instance for a dataset or a tree.
-
-    Raises
-    ------
-    AttributeError
-        If nothing was added under this name.
-    """
-    if name not in _CLASSES:
-        raise AttributeError(f"the accessor has no attribute {name!r}")
-    module, cls = _CLASSES[name]
-    return getattr(import_module(module), cls)(scores)
-
-
-def register_accessors() -> None:
-    """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
-
-    Importing xarray takes forty times as long as importing mirflow, so that nobody pays it who does not use it. Its
-    entry points are no way to hear of it: those for backends are loaded only when an engine has to be guessed, and
-    never for a dataset that is made in memory.
-    """
-    if "xarray" in sys.modules:
-        _register()
-    else:
-        sys.meta_path.insert(0, _AfterXarray())
-
-
-class _AfterXarray:
-    """Finds xarray as the other finders do, registers the accessors once it has been executed, and is gone then."""
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The specification of xarray; None of everything else, which is left to the others."""
-        if name != "xarray":
-            return None
-        others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
-        spec = next((found for found in others if found is not None), None)
-        if spec is not None:
-            loader: Any = spec.loader
-            execute = loader.exec_module
-
-            def execute_and_register(module: ModuleType) -> None:
-                execute(module)
-                with suppress(ValueError):  # imported a second time
-                    sys.meta_path.remove(self)
-                _register()
-
-            loader.exec_module = execute_and_register
-        return spec
-
-
-def _register() -> None:
-    import xarray as xr
-
-    untyped: Any = xr  # these two functions of xarray have no annotations
-    untyped.register_dataset_accessor("mirflow")(_accessor("DatasetAccessor"))
-    untyped.register_datatree_accessor("mirflow")(_accessor("DataTreeAccessor"))
-
-
-def _accessor(cls: str) -> Callable[[Any], Any]:
-    """What makes an accessor, with its class imported when the first one is asked for."""
-
-    def make(scores: Any) -> Any:
-        return getattr(import_module("mirflow.accessor"), cls)(scores)
-
-    make.__doc__ = f"Questions to scores; see :class:`mirflow.accessor.{cls}`."
-    return make
 
 
 class IntervalOptions(TypedDict, total=False):
@@ -454,8 +364,8 @@ def open_store(path: Stores) -> xr.DataTree:
         If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
         :func:`mirflow.analysis.combine.join_trees`.
     """
+    from .store.labelled import usable_tree
     from .store.read import open_store as open_tree
-    from .store.read import usable_tree
 
     if isinstance(path, str | Path):
         return usable_tree(open_tree(path))

@@ -258,7 +258,7 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
     Sound becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
     """
     if annotation.kind == "audio":
-        from .audio import audio_dataset
+        from .labelled_audio import audio_dataset
 
         return audio_dataset(annotation)
     import xarray as xr
@@ -293,7 +293,7 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
     if name == "audio":
-        from .audio import audio_annotation
+        from .labelled_audio import audio_annotation
 
         return audio_annotation(dataset)
     kind = KINDS[name]
