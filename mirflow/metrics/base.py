@@ -210,6 +210,30 @@ class Metric:
             self, parameters=tuple(replace(one, default=values.get(one.name, one.default)) for one in self.parameters)
         )
 
+    def measure(self, **values: Value) -> Measure:
+        """It with the given values of those of the parameters that it has, and its defaults of the others.
+
+        Raises
+        ------
+        UnknownNameError
+            For a value that is not among the choices, with a suggestion.
+        MetricError
+            For a value out of bounds.
+
+        Examples
+        --------
+        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s", least=0.0),))
+        >>> str(hits.measure(window=0.1, trim=True))
+        'hits@0.1'
+        """
+        return Measure(
+            self,
+            tuple(
+                _checked(one, type(one.default)(values[one.name]), self.name) if one.name in values else one.default
+                for one in self.parameters
+            ),
+        )
+
     def few(self, references: Int, estimates: Int) -> Float:
         """The weight where there are too few items to measure it: float64 (pairs,)."""
         return COUNTS[self.counts](references, estimates).astype(np.float64)
@@ -377,19 +401,20 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
     if isinstance(value, float) and not math.isfinite(value):
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
-    if isinstance(value, int | float):
-        _check_bounds(parameter, value, where)
-    if parameter.choices and value not in parameter.choices:
-        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
-    return value
+    return _checked(parameter, value, where)
 
 
-def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
+def _checked(parameter: Parameter, value: Value, where: str) -> Value:
+    """A value that is within a parameter's bounds and among its choices."""
     unit = f" {parameter.unit}" if parameter.unit else ""
-    if parameter.above is not None and not value > parameter.above:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
-    if parameter.least is not None and not value >= parameter.least:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+    if isinstance(value, int | float):
+        if parameter.above is not None and not value > parameter.above:
+            raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
+        if parameter.least is not None and not value >= parameter.least:
+            raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+    if parameter.choices and value not in parameter.choices:
+        raise UnknownNameError(f"value of {parameter.name!r} in {where}", str(value), map(str, parameter.choices))
+    return value
 
 
 def _own_name(metric: Metric) -> tuple[str, ...]:
@@ -905,7 +930,8 @@ class PairDoor:
         def function(reference: Any, estimate: Any, **parameters: Value) -> float:
             refuse_unknown(metric.name, parameters, known)
             check(reference, estimate)
-            return self.call(metric.name, reference, estimate, **parameters)[0]
+            measure = metric.measure(**parameters)
+            return self.call(metric.name, reference, estimate, **{name: measure[name] for name in known})[0]
 
         function.__name__ = function.__qualname__ = metric.name
         summary = metric.summary[:1].upper() + metric.summary[1:]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -21,11 +23,25 @@ from ..theory.keys import (
     RELATIVE,
     SAME,
     UNNAMED,
-    Key,
     parse_key,
     relation_table,
 )
-from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid, refuse_unknown
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    PairDoor,
+    Parameter,
+    Scores,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
+    refuse_grid,
+    refuse_unknown,
+)
 from .cleaning import set_aside, usable
 
 __all__ = [
@@ -37,6 +53,109 @@ __all__ = [
     "validate_key",
     "weighted_score",
 ]
+
+
+def _keys(rows: Ragged, row: Int) -> Int:
+    """Codes of the keys of some rows that are not empty."""
+    of_label = np.array([_code(label) for label in rows.labels], dtype=np.int64)
+    codes: Int = of_label[rows.columns["label"][rows.offsets[row]]]
+    return codes
+
+
+@dataclass(frozen=True, slots=True)
+class KeyPairs:
+    """How the keys of both sides of some pairs are related.
+
+    Parameters
+    ----------
+    relation : int64 (pairs,)
+        Places in :data:`mirflow.theory.keys.RELATIONS`; other without an estimate.
+    known : bool (pairs,)
+        Those with a reference.
+    """
+
+    relation: Int
+    known: Bool
+
+    @classmethod
+    def of(cls, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> KeyPairs:
+        """Of cleaned rows."""
+        known = references.counts[0][reference_row] > 0
+        relation = np.full(len(reference_row), OTHER, dtype=np.int64)
+        both = known & (estimates.counts[0][estimate_row] > 0)
+        relation[both] = relation_table()[_keys(references, reference_row[both]), _keys(estimates, estimate_row[both])]
+        return cls(relation, known)
+
+    def weigh(self, points: Mapping[int, float]) -> tuple[Float, Bool]:
+        """The points of each pair by its relation, and the pairs that count."""
+        of_relation = np.array([points.get(relation, 0.0) for relation in range(OTHER + 1)])
+        return np.where(self.known, of_relation[self.relation], 0.0), self.known
+
+
+_DESCENDING = Parameter(
+    "allow_descending_fifths",
+    False,
+    help="whether a fifth below the reference is a fifth, too",
+    mir_eval="allow_descending_fifths",
+)
+_declared = partial(
+    metric,
+    weight=Weight("number of tracks with a key", "tracks"),
+    pooling="micro",
+    literature="equation 3 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
+    "Raffel et al., mir_eval, ISMIR 2014",
+)
+_of_class = partial(_declared, default=False)
+
+
+def _points(name: str, default: float) -> Parameter:
+    return Parameter(name, default, least=0.0, help=f"points for class {name}")
+
+
+@_declared(
+    "Weighted score",
+    key="Weighted Score",
+    aliases=("hierarchical_accuracy", "WeightedKeyScore"),
+    parameters=(_DESCENDING, _points("fifth", 0.5), _points("relative", 0.3), _points("parallel", 0.2)),
+)
+def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 point for the right key, fewer for one that is nearly right."""
+    fifth, relative, parallel = (float(measure[name]) for name in ("fifth", "relative", "parallel"))
+    down = fifth if measure["allow_descending_fifths"] else 0.0
+    return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
+
+
+@_of_class("Same key", aliases=("correct", "accuracy"))
+def _same(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate is the key of the reference, in whatever spelling."""
+    return keys.weigh({SAME: 1.0})
+
+
+@_of_class("Fifth", orientation="none", perfect=0.0, parameters=(_DESCENDING,))
+def _fifth(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate lies a perfect fifth from the reference, in the same mode."""
+    return keys.weigh({FIFTH_UP: 1.0, FIFTH_DOWN: float(measure["allow_descending_fifths"])})
+
+
+@_of_class("Relative", orientation="none", perfect=0.0)
+def _relative(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate is the relative major or minor of the reference."""
+    return keys.weigh({RELATIVE: 1.0})
+
+
+@_of_class("Parallel", orientation="none", perfect=0.0)
+def _parallel(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate has the tonic of the reference in another mode."""
+    return keys.weigh({PARALLEL: 1.0})
+
+
+@_of_class("Other", orientation="lower", perfect=0.0, parameters=(_DESCENDING,))
+def _other(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
+    """1 if the estimate is wrong and not near."""
+    return keys.weigh({OTHER: 1.0, FIFTH_DOWN: float(not measure["allow_descending_fifths"])})
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -83,77 +202,9 @@ def score(
     [[0.5, 1.0]]
     """
     refuse_grid(grid, "keys")
-    known = references.counts[0][reference_row] > 0
-    relation = _relations(references, estimates, reference_row, estimate_row, known)
-    scores = np.zeros((len(reference_row), len(measures)))
-    for column, measure in enumerate(measures):
-        scores[known, column] = READINGS[measure.metric.name](relation, measure)[known]
-    weights = np.repeat(known[:, np.newaxis].astype(np.float64), len(measures), axis=1)
-    return Scores(scores, weights)
+    keys = KeyPairs.of(references, estimates, reference_row, estimate_row)
+    return read_scores(measures, keys, len(reference_row))
 
-
-def _relations(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, known: Bool) -> Int:
-    """The relation of each pair; that of a pair without an estimate is other: int64 (pairs,)."""
-    relation = np.full(len(reference_row), OTHER, dtype=np.int64)
-    both = known & (estimates.counts[0][estimate_row] > 0)
-    relation[both] = relation_table()[_keys(references, reference_row[both]), _keys(estimates, estimate_row[both])]
-    return relation
-
-
-def _keys(rows: Ragged, row: Int) -> Int:
-    """Codes of the keys of some rows that are not empty."""
-    of_label = np.array([(parse_key(label) or UNNAMED).code for label in rows.labels], dtype=np.int64)
-    codes: Int = of_label[rows.columns["label"][rows.offsets[row]]]
-    return codes
-
-
-def weigh(relation: Int, *, descending: bool, fifth: float, relative: float, parallel: float) -> Float:
-    """The points of relations: 1 for the same key, the given ones for near ones.
-
-    Examples
-    --------
-    >>> weigh(np.array([SAME, FIFTH_DOWN]), descending=True, fifth=0.5, relative=0.3, parallel=0.2).tolist()
-    [1.0, 0.5]
-    """
-    points = np.zeros(OTHER + 1)
-    points[[SAME, FIFTH_UP, RELATIVE, PARALLEL]] = 1.0, fifth, relative, parallel
-    points[FIFTH_DOWN] = fifth if descending else 0.0
-    return np.asarray(points[relation])
-
-
-def _weighted(relation: Int, measure: Measure) -> Float:
-    return weigh(
-        relation,
-        descending=bool(measure["allow_descending_fifths"]),
-        fifth=float(measure["fifth"]),
-        relative=float(measure["relative"]),
-        parallel=float(measure["parallel"]),
-    )
-
-
-def _is(code: int) -> Callable[[Int, Measure], Float]:
-    return lambda relation, measure: (relation == code).astype(np.float64)
-
-
-def _fifth(relation: Int, measure: Measure) -> Float:
-    near = [FIFTH_UP, FIFTH_DOWN] if measure["allow_descending_fifths"] else [FIFTH_UP]
-    return np.isin(relation, near).astype(np.float64)
-
-
-def _other(relation: Int, measure: Measure) -> Float:
-    far = [OTHER] if measure["allow_descending_fifths"] else [OTHER, FIFTH_DOWN]
-    return np.isin(relation, far).astype(np.float64)
-
-
-READINGS: dict[str, Callable[[Int, Measure], Float]] = {
-    "weighted_score": _weighted,
-    "same": _is(SAME),
-    "fifth": _fifth,
-    "relative": _is(RELATIVE),
-    "parallel": _is(PARALLEL),
-    "other": _other,
-}
-"""How each measure is read off the relations."""
 
 _TONICS = "c c# db d d# eb e f f# gb g g# ab a a# bb b"
 KEY_TO_SEMITONE: dict[str, int | None] = {
@@ -163,8 +214,17 @@ KEY_TO_SEMITONE: dict[str, int | None] = {
 """The tonics of mir_eval's syntax in lower case, as semitones above C; ``x`` is a key that cannot be named."""
 _MODES = ("major", "minor", "other")
 
-POINTS = MappingProxyType({"fifth": 0.5, "relative": 0.3, "parallel": 0.2})
-"""What MIREX gives for a key that is nearly right."""
+
+def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> Float:
+    relation = relation_table()[_code(reference), _code(estimate)]
+    return read_scores(measures, KeyPairs(np.atleast_1d(relation), np.ones(1, dtype=np.bool_)), 1).score.reshape(-1)
+
+
+def _code(label: str) -> int:
+    return (parse_key(label) or UNNAMED).code
+
+
+_DOOR = PairDoor(METRICS, _score_pair)
 
 
 def validate_key(key: str) -> None:
@@ -261,14 +321,8 @@ def weighted_score(reference_key: str, estimated_key: str, allow_descending_fift
     (0.0, 0.5)
     """
     validate(reference_key, estimated_key)
-    relation = relation_table()[_named(reference_key).code, _named(estimated_key).code]
-    return float(weigh(relation, descending=allow_descending_fifths, **POINTS))
-
-
-def _named(label: str) -> Key:
-    key = parse_key(label)
-    assert key is not None  # mir_eval's syntax is part of ours
-    return key
+    given = {"allow_descending_fifths": allow_descending_fifths}
+    return _DOOR.call("weighted_score", reference_key, estimated_key, **given)[0]
 
 
 def evaluate(
@@ -383,7 +437,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         if not len(rows.columns["label"]):
             raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
         labels.append(rows.labels[int(rows.columns["label"][0])])
-        codes.append((parse_key(labels[-1]) or UNNAMED).code)
+        codes.append(_code(labels[-1]))
     relation = RELATIONS[relation_table()[codes[0], codes[1]]]
     return {
         "reference": np.array(labels[:1], dtype=str),
@@ -392,80 +446,25 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     }
 
 
-_DOWNIE = (
-    "equation 3 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010; "
-    "Raffel et al., mir_eval, ISMIR 2014"
-)
-_TRACKS = "number of tracks with a key"
-_NEAR = {
-    "fifth": ("Fifth", "1 if the estimate lies a perfect fifth from the reference, in the same mode"),
-    "relative": ("Relative", "1 if the estimate is the relative major or minor of the reference"),
-    "parallel": ("Parallel", "1 if the estimate has the tonic of the reference in another mode"),
-    "other": ("Other", "1 if the estimate is wrong and not near"),
-}
-
-
-def _descending(allowed: bool) -> Parameter:
-    return Parameter("allow_descending_fifths", allowed, help="whether a fifth below the reference is a fifth, too")
-
-
-def _metrics(descending: bool, *, shares: bool) -> tuple[Metric, ...]:
-    """The metrics of a convention; the shares of the classes are computed unasked where `shares` says so."""
-    points = tuple(Parameter(name, value, least=0.0, help=f"points for class {name}") for name, value in POINTS.items())
-    weighted = Metric(
-        "weighted_score",
-        "Weighted score",
-        "1 point for the right key, fewer for one that is nearly right",
-        _TRACKS,
-        "tracks",
-        key="Weighted Score",
-        aliases=("hierarchical_accuracy", "WeightedKeyScore"),
-        pooling="micro",
-        parameters=(_descending(descending), *points),
-        literature=_DOWNIE,
-    )
-    return (weighted, _same(shares), *(_near(name, descending, default=shares) for name in _NEAR))
-
-
-def _same(default: bool) -> Metric:
-    return Metric(
-        "same",
-        "Same key",
-        "1 if the estimate is the key of the reference, in whatever spelling",
-        _TRACKS,
-        "tracks",
-        aliases=("correct", "accuracy"),
-        pooling="micro",
-        default=default,
-        literature=_DOWNIE,
-    )
-
-
-def _near(name: str, descending: bool, *, default: bool) -> Metric:
-    title, summary = _NEAR[name]
-    return Metric(
-        name,
-        title,
-        summary,
-        _TRACKS,
-        "tracks",
-        orientation="lower" if name == "other" else "none",
-        pooling="micro",
-        perfect=0.0,
-        parameters=(_descending(descending),) if name in ("fifth", "other") else (),
-        default=default,
-        literature=_DOWNIE,
-    )
-
-
-def _convention(name: str, summary: str, descending: bool, *, shares: bool) -> Convention:
-    return Convention(name, summary, _metrics(descending, shares=shares), clean, score, explain=evidence)
+def _mirex(name: str, summary: str, descending: bool) -> Convention:
+    """With the shares of all classes."""
+    metrics = (replace(one.with_defaults(allow_descending_fifths=descending), default=True) for one in METRICS)
+    return Convention(name, summary, tuple(metrics), clean, score, explain=evidence)
 
 
 _CONVENTIONS = (
-    _convention("mir_eval", "mir_eval 0.8.2: of the fifths only the ascending one is near", False, shares=False),
-    _convention("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False, shares=True),
-    _convention("mirex2017", "MIREX since 2017: fifths in both directions are near", True, shares=True),
+    Convention(
+        "mir_eval",
+        "mir_eval 0.8.2: of the fifths only the ascending one is near",
+        METRICS,
+        clean,
+        score,
+        explain=evidence,
+    ),
+    _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False),
+    _mirex("mirex2017", "MIREX since 2017: fifths in both directions are near", True),
 )
 
 TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))
+
+globals().update(_DOOR.functions(validate, "Keys in mir_eval's syntax."))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +15,23 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..errors import MetricError, MirflowWarning
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid, refuse_unknown
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    PairDoor,
+    Parameter,
+    Scores,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
+    refuse_grid,
+    refuse_unjudged,
+    refuse_unknown,
+)
 from .cleaning import Problem, set_aside, usable
 from .util import Array
 
@@ -196,7 +213,135 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
     return nearest
 
 
-Reading = Callable[[Tempi, Tempi, Measure], Float]
+@dataclass(frozen=True, slots=True)
+class TempoPairs:
+    """The tempi of both sides of some pairs."""
+
+    reference: Tempi
+    estimate: Tempi
+
+    @property
+    def tracks(self) -> Bool:
+        """The pairs whose reference has a tempo above 0."""
+        return np.asarray((self.reference.tempo > 0).any(axis=1))
+
+    def hits(self, measure: Measure) -> Bool:
+        """Which tempi of the reference the estimate has: bool (pairs, 2)."""
+        return find_hits(self.reference.tempo, self.estimate.heard, _tolerance(measure))
+
+    def near(self, measure: Measure, factors: tuple[float, ...] = (1.0,)) -> Bool:
+        """Whether the main tempo lies near that of the reference or one of its multiples."""
+        return is_near(self.reference.main, self.estimate.main, _tolerance(measure), factors)
+
+    def error(self, factors: tuple[float, ...] = (1.0,)) -> Float:
+        """Octaves from the main tempo of the reference up to that of the estimate."""
+        return octave_error(self.reference.main, self.estimate.main, factors)
+
+
+def _tolerance(measure: Measure) -> float:
+    tol = float(measure["tol"])
+    if not 0 <= tol <= 1:
+        raise MetricError(f"{measure}: invalid tolerance {tol}: must lie in the range [0, 1]")
+    return tol
+
+
+_TRACKS = Weight("number of tracks with a tempo", "tracks")
+_TOL = Parameter("tol", 0.08, least=0.0, help="largest deviation, as a share of the reference", mir_eval="tol")
+_declared = partial(metric, weight=_TRACKS, pooling="micro")
+_of_two = partial(
+    _declared,
+    mir_eval="detection",
+    itemwise=True,
+    parameters=(_TOL,),
+    literature="McKinney, Moelants, Davies and Klapuri, Evaluation of audio beat tracking and music tempo extraction "
+    "algorithms, JNMR 2007; equation 8 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010",
+)
+_accuracy = partial(
+    _declared,
+    parameters=(replace(_TOL, default=0.04),),
+    default=False,
+    literature="Gouyon et al., An experimental comparison of audio tempo induction algorithms, IEEE TASLP 2006",
+)
+_error = partial(
+    _declared,
+    range=(float("-inf"), float("inf")),
+    orientation="none",
+    unit="octaves",
+    perfect=0.0,
+    default=False,
+    literature="Schreiber, Urbano and Mueller, Music tempo estimation: are we done yet?, TISMIR 2020",
+)
+_absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower")
+
+
+@_of_two(
+    "P-score",
+    key="P-score",
+    perfect_exceptions="the other tempo's salience where one of the reference's two tempi is 0",
+)
+def _p_score(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Share of the reference's salience that belongs to tempi the estimate has."""
+    hits, share = tempi.hits(measure), tempi.reference.first_share
+    return share * hits[:, 0] + (1.0 - share) * hits[:, 1], tempi.tracks
+
+
+@_of_two("One correct", key="One-correct")
+def _one_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate has at least one of the reference's tempi."""
+    return np.asarray(tempi.hits(measure).any(axis=1)), tempi.tracks
+
+
+@_of_two(
+    "Both correct",
+    weight=Weight("number of tracks with two tempi", "tracks"),
+    key="Both-correct",
+    perfect_exceptions="0 where the reference has one tempo",
+)
+def _both_correct(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate has both tempi of the reference."""
+    two = (tempi.reference.tempo > 0).all(axis=1)
+    return np.asarray(tempi.hits(measure).all(axis=1)), np.asarray(two)
+
+
+@_accuracy("Accuracy 1", aliases=("Accuracy1",))
+def _accuracy1(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate lies within the tolerance of the reference, of two tempi the more salient one on both sides."""
+    return tempi.near(measure), tempi.tracks
+
+
+@_accuracy("Accuracy 2", aliases=("Accuracy2",))
+def _accuracy2(tempi: TempoPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate lies within the tolerance of the reference times 1, 2, 1/2, 3 or 1/3, of two tempi the more
+    salient one on both sides.
+    """
+    return tempi.near(measure, FACTORS), tempi.tracks
+
+
+@_error("Octave error", aliases=("OE1", "OE"))
+def _oe1(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Octaves from the reference up to the estimate."""
+    return tempi.error(), tempi.tracks
+
+
+@_error("Octave error 2", aliases=("OE2",))
+def _oe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Octaves up to the estimate times 1, 2, 1/2, 3 or 1/3, whichever is nearest."""
+    return tempi.error(FACTORS), tempi.tracks
+
+
+@_absolute_error("Absolute octave error", aliases=("AOE1", "AOE"))
+def _aoe1(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Octaves between the reference and the estimate."""
+    return np.abs(tempi.error()), tempi.tracks
+
+
+@_absolute_error("Absolute octave error 2", aliases=("AOE2",))
+def _aoe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
+    """Octaves between the reference and the estimate times 1, 2, 1/2, 3 or 1/3, whichever is nearest."""
+    return np.abs(tempi.error(FACTORS)), tempi.tracks
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -246,75 +391,30 @@ def score(
     [[0.25, 0.0, 1.0]]
     """
     refuse_grid(grid, "tempi")
-    reference, estimate = lay_out(references).take(reference_row), lay_out(estimates).take(estimate_row)
-    heard = reference.given > 0
-    silent = heard & ~(reference.tempo > 0).any(axis=1)
-    scores = np.zeros((len(reference_row), len(measures)))
-    weights = np.zeros_like(scores)
-    for column, measure in enumerate(measures):
-        scores[:, column] = READINGS[measure.metric.name](reference, estimate, measure)
-        weights[:, column] = _measurable(reference, measure.metric.name)
-    scores[silent] = np.nan
-    return Scores(
-        scores, weights, refused={pair: _refusal(reference, pair) for pair in np.flatnonzero(silent).tolist()}
-    )
+    tempi = TempoPairs(lay_out(references).take(reference_row), lay_out(estimates).take(estimate_row))
+    own = tempi.reference
+    silent = (own.given > 0) & ~tempi.tracks
+    scores = read_scores(measures, tempi, len(reference_row))
+    scores.score[silent] = np.nan
+    refused = {
+        pair: f"reference tempi={own.tempo[pair, : own.given[pair]]} must have one value greater than zero"
+        for pair in np.flatnonzero(silent).tolist()
+    }
+    return replace(scores, refused=refused)
 
 
-def _refusal(reference: Tempi, pair: int) -> str:
-    tempi = reference.tempo[pair, : int(reference.given[pair])]
-    return f"reference tempi={tempi} must have one value greater than zero"
+def _tempi(values: Array, first_share: float = 1.0) -> Tempi:
+    """Those of one track; of two the first one is the main one unless its share says otherwise."""
+    tempo = np.zeros((1, 2))
+    tempo[0, : np.size(values)] = values
+    return Tempi(tempo, np.array([first_share], dtype=np.float64), np.array([np.size(values)]))
 
 
-def _measurable(reference: Tempi, name: str) -> Bool:
-    positive = reference.tempo > 0
-    return np.asarray(positive.all(axis=1) if name == "both_correct" else positive.any(axis=1))
+def _score_pair(reference: Tempi, estimate: Tempi, measures: Sequence[Measure]) -> Float:
+    return read_scores(measures, TempoPairs(reference, estimate), 1).score.reshape(-1)
 
 
-def _tolerance(measure: Measure) -> float:
-    tol = float(measure["tol"])
-    if not 0 <= tol <= 1:
-        raise MetricError(f"{measure}: invalid tolerance {tol}: must lie in the range [0, 1]")
-    return tol
-
-
-def _hits(reference: Tempi, estimate: Tempi, measure: Measure) -> Bool:
-    return find_hits(reference.tempo, estimate.heard, _tolerance(measure))
-
-
-def weigh(hits: Bool, first_share: Float) -> Float:
-    """The share of the salience that was hit: float64 (n,)."""
-    return first_share * hits[:, 0] + (1.0 - first_share) * hits[:, 1]
-
-
-def _accuracy(factors: tuple[float, ...]) -> Reading:
-    def read(reference: Tempi, estimate: Tempi, measure: Measure) -> Float:
-        near = is_near(reference.main, estimate.main, _tolerance(measure), factors)
-        return near.astype(np.float64)
-
-    return read
-
-
-def _error(factors: tuple[float, ...], absolute: bool) -> Reading:
-    def read(reference: Tempi, estimate: Tempi, measure: Measure) -> Float:
-        error = octave_error(reference.main, estimate.main, factors)
-        return np.abs(error) if absolute else error
-
-    return read
-
-
-_SAME = FACTORS[:1]
-READINGS: dict[str, Reading] = {
-    "p_score": lambda one, other, measure: weigh(_hits(one, other, measure), one.first_share),
-    "one_correct": lambda one, other, measure: np.asarray(_hits(one, other, measure).any(axis=1), dtype=np.float64),
-    "both_correct": lambda one, other, measure: np.asarray(_hits(one, other, measure).all(axis=1), dtype=np.float64),
-    "accuracy1": _accuracy(_SAME),
-    "accuracy2": _accuracy(FACTORS),
-    "oe1": _error(_SAME, absolute=False),
-    "oe2": _error(FACTORS, absolute=False),
-    "aoe1": _error(_SAME, absolute=True),
-    "aoe2": _error(FACTORS, absolute=True),
-}
-"""How each measure is read off the tempi of both sides."""
+_DOOR = PairDoor(METRICS, _score_pair)
 
 
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
@@ -408,12 +508,9 @@ def detection(
         raise ValueError(f"invalid tolerance {tol}: must lie in the range [0, 1]")
     if tol == 0.0:
         warnings.warn("A tolerance of 0.0 may not lead to the results you expect.", MirflowWarning, stacklevel=2)
-    reference, estimate = (
-        np.asarray(tempi, dtype=np.float64).reshape(1, 2) for tempi in (reference_tempi, estimated_tempi)
-    )
-    hits = find_hits(reference, estimate, tol)
-    share = np.array([reference_weight], dtype=np.float64)
-    return float(weigh(hits, share)[0]), bool(hits.any()), bool(hits.all())
+    reference, estimate = _tempi(reference_tempi, reference_weight), _tempi(estimated_tempi)
+    p_score, one_correct, both_correct = _DOOR.call("detection", reference, estimate, tol=tol)
+    return p_score, bool(one_correct), bool(both_correct)
 
 
 def evaluate(
@@ -444,9 +541,9 @@ def evaluate(
     >>> evaluate(np.array([60.0, 120.0]), 0.75, np.array([60.0, 180.0]))["P-score"]
     0.75
     """
-    refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", "tol"))
+    refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", *_DOOR.parameters))
     found = detection(reference_tempi, reference_weight, estimated_tempi, **kwargs)
-    return OrderedDict(zip(("P-score", "One-correct", "Both-correct"), found, strict=True))
+    return OrderedDict(zip((one.key for one in _DOOR.keyed), found, strict=True))
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -485,9 +582,6 @@ def clean(rows: Ragged) -> Cleaned:
     return set_aside(rows, problems)
 
 
-_JUDGED = ("p_score", "one_correct", "both_correct")
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """The tempi of the reference, with the verdict on each.
 
@@ -520,8 +614,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(tempi(60.0, 120.0), tempi(119.0), measure)["verdict"].tolist()
     ['wrong', 'right']
     """
-    if measure.metric.name not in _JUDGED:
-        raise MetricError(f"{measure} does not judge tempi one by one; ask for one of {', '.join(_JUDGED)}")
+    refuse_unjudged(measure, METRICS, "tempi")
     sides = [
         lay_out(usable(annotation, clean(to_ragged([annotation])), side))
         for annotation, side in ((reference, "reference"), (estimate, "estimate"))
@@ -539,108 +632,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     }
 
 
-_MCKINNEY = (
-    "McKinney, Moelants, Davies and Klapuri, Evaluation of audio beat tracking and music tempo extraction algorithms, "
-    "JNMR 2007; equation 8 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-)
-_GOUYON = "Gouyon et al., An experimental comparison of audio tempo induction algorithms, IEEE TASLP 2006"
-_SCHREIBER = "Schreiber, Urbano and Mueller, Music tempo estimation: are we done yet?, TISMIR 2020"
-_TRACKS = "number of tracks with a tempo"
-
-
-def _tol(default: float) -> tuple[Parameter, ...]:
-    return (Parameter("tol", default, least=0.0, help="largest deviation, as a share of the reference"),)
-
-
-def _of_two(
-    name: str,
-    title: str,
-    summary: str,
-    key: str,
-    weight: str = _TRACKS,
-    perfect: str = "",
-    aliases: tuple[str, ...] = (),
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        weight,
-        "tracks",
-        key=key,
-        aliases=aliases,
-        pooling="micro",
-        perfect_exceptions=perfect,
-        parameters=_tol(0.08),
-        literature=_MCKINNEY,
-    )
-
-
-def _accuracy_metric(name: str, title: str, summary: str, alias: str) -> Metric:
-    return Metric(
-        name,
-        title,
-        f"1 if the estimate lies within the tolerance of {summary}, of two tempi the more salient one on both sides",
-        _TRACKS,
-        "tracks",
-        aliases=(alias,),
-        pooling="micro",
-        parameters=_tol(0.04),
-        default=False,
-        literature=_GOUYON,
-    )
-
-
-def _error_metric(name: str, title: str, summary: str, aliases: tuple[str, ...], absolute: bool) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        _TRACKS,
-        "tracks",
-        aliases=aliases,
-        range=(0.0 if absolute else float("-inf"), float("inf")),
-        orientation="lower" if absolute else "none",
-        unit="octaves",
-        pooling="micro",
-        perfect=0.0,
-        default=False,
-        literature=_SCHREIBER,
-    )
-
-
-_LEVELS = "times 1, 2, 1/2, 3 or 1/3, whichever is nearest"
-METRICS = (
-    _of_two(
-        "p_score",
-        "P-score",
-        "share of the reference's salience that belongs to tempi the estimate has",
-        "P-score",
-        perfect="the other tempo's salience where one of the reference's two tempi is 0",
-    ),
-    _of_two("one_correct", "One correct", "1 if the estimate has at least one of the reference's tempi", "One-correct"),
-    _of_two(
-        "both_correct",
-        "Both correct",
-        "1 if the estimate has both tempi of the reference",
-        "Both-correct",
-        weight="number of tracks with two tempi",
-        perfect="0 where the reference has one tempo",
-    ),
-    _accuracy_metric("accuracy1", "Accuracy 1", "the reference", "Accuracy1"),
-    _accuracy_metric("accuracy2", "Accuracy 2", "the reference times 1, 2, 1/2, 3 or 1/3", "Accuracy2"),
-    _error_metric(
-        "oe1", "Octave error", "octaves from the reference up to the estimate", ("OE1", "OE"), absolute=False
-    ),
-    _error_metric("oe2", "Octave error 2", f"octaves up to the estimate {_LEVELS}", ("OE2",), absolute=False),
-    _error_metric(
-        "aoe1", "Absolute octave error", "octaves between the reference and the estimate", ("AOE1", "AOE"), True
-    ),
-    _error_metric(
-        "aoe2", "Absolute octave error 2", f"octaves between the reference and the estimate {_LEVELS}", ("AOE2",), True
-    ),
-)
-
 MIR_EVAL = Convention(
     "mir_eval",
     "mir_eval 0.8.2, and the accuracies and octave errors of single tempi",
@@ -651,3 +642,16 @@ MIR_EVAL = Convention(
 )
 
 TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("p_score",))
+
+
+def _validate_singles(reference: Array, estimate: Array) -> None:
+    for tempi in (reference, estimate):
+        if np.size(tempi) not in (1, 2) or not np.isfinite(tempi).all() or np.min(tempi) < 0:
+            raise ValueError(f"tempi={tempi} must be one or two non-negative numbers")
+
+
+globals().update(
+    PairDoor(METRICS, lambda one, other, measures: _score_pair(_tempi(one), _tempi(other), measures)).functions(
+        _validate_singles, "One tempo, or two with the more salient one first, in beats per minute."
+    )
+)
