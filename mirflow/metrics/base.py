@@ -191,7 +191,7 @@ class Metric:
     literature: str = ""
     version: int = 1
     nominal: bool = False
-    read: Callable[..., Any] | None = field(default=None, repr=False)
+    read: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
     needs: str = ""
     counts: str = ""
     mir_eval: str = ""

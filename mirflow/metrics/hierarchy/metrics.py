@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from types import MappingProxyType
 
@@ -13,7 +12,7 @@ from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Weight, metric
+from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
 from ..cleaning import set_aside_nested
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
 
@@ -60,6 +59,8 @@ _FRAME_SIZE = Parameter(
 _BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
 _MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
 _MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
+_PRECISION = "mean over frames of the share of the estimate's pairs of frames that the reference orders alike"
+_RECALL = "mean over frames of the share of the reference's pairs of frames that the estimate orders alike"
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
 """What metrics need: frames ranked by labels, or only neighbouring ranks compared."""
@@ -69,17 +70,14 @@ Sums = tuple[RankSums, RankSums]
 
 
 def _precision(found: Sums, measure: Measure) -> tuple[float, float]:
-    """Mean over frames of the share of the estimate's pairs of frames that the reference orders alike."""
     return found[0].score, found[0].frames * float(measure["frame_size"])
 
 
 def _recall(found: Sums, measure: Measure) -> tuple[float, float]:
-    """Mean over frames of the share of the reference's pairs of frames that the estimate orders alike."""
     return found[1].score, found[1].frames * float(measure["frame_size"])
 
 
 def _measure(found: Sums, measure: Measure) -> tuple[float, float]:
-    """Harmonic mean of precision and recall."""
     precision, recall = found
     squared = float(measure["beta"]) ** 2
     frames = (squared * recall.frames + precision.frames) / (1 + squared)
@@ -94,24 +92,24 @@ def _metrics(
     """Precision, recall and F-measure of one kind; name and title have a place for which of them it is."""
     weight = "seconds of frames around which the {} has two frames of " + ranks + " rank"
     both = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
-    for read, words in (
-        (_precision, weight.format("estimate")),
-        (_recall, weight.format("reference")),
-        (_measure, both),
+    for which, read, summary, words, parameters in (
+        ("precision", _precision, _PRECISION, weight.format("estimate"), frames),
+        ("recall", _recall, _RECALL, weight.format("reference"), frames),
+        ("measure", _measure, "harmonic mean of precision and recall", both, (*frames, _BETA)),
     ):
-        which = read.__name__.removeprefix("_")
-        one = metric(
+        yield Metric(
+            name.format(which),
             title.format(which),
-            Weight(words, "s"),
-            name=name.format(which),
+            f"{summary}; {how}",
+            words,
             key=title.format(which.title()).replace(",", ""),
             pooling="micro",
             perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
-            parameters=(*frames, _BETA) if read is _measure else frames,
+            parameters=parameters,
             literature=literature,
+            read=read,
             needs=needs,
-        )(read)
-        yield replace(one, summary=f"{one.summary}; {how}")
+        )
 
 
 METRICS = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -131,48 +132,48 @@ def score(
     numbers = number_notes(references, estimates)
     left, right = PatternSide(references, numbers[0]), PatternSide(estimates, numbers[1])
     values = np.zeros((2, len(reference_row), len(measures)))
-    for pair, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
-        reference, estimate = left[row], right[other]
-        reader = _read_nothing if reference.is_empty or estimate.is_empty else _reader
-        read = reader(reference, estimate)
+    for number, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
+        pair = _Pair(left[row], right[other])
         for column, measure in enumerate(measures):
-            values[:, pair, column] = read(measure)
+            values[:, number, column] = measure.read(pair)
     return Scores(values[0], values[1])
 
 
-def _reader(reference: Patterns, estimate: Patterns) -> Callable[[Measure], Fraction]:
-    pair = PatternComparison(reference, estimate)
-    found: dict[tuple[Kind, tuple[Value, ...]], tuple[Fraction, Fraction]] = {}
+Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
+"""Precision and recall, each with its weight."""
 
-    def read(measure: Measure) -> Fraction:
-        kind, which = KINDS[measure.metric.name]
+
+class _Pair:
+    """What is read off one pair: each kind of precision and recall once."""
+
+    def __init__(self, reference: Patterns, estimate: Patterns) -> None:
+        self.reference, self.estimate = reference, estimate
+        self.comparison = None if reference.is_empty or estimate.is_empty else PatternComparison(reference, estimate)
+        self.found: dict[tuple[Kind, tuple[Value, ...]], tuple[Fraction, Fraction]] = {}
+
+    def both(self, kind: Kind, measure: Measure) -> tuple[Fraction, Fraction]:
+        """Precision and recall; 0 where one side has no notes, though the other's patterns still weigh."""
+        if self.comparison is None:
+            if kind is _occurrence:
+                return (0.0, 0.0), (0.0, 0.0)
+            considered = self.estimate.occurrences[: _first(measure)]
+            return (0.0, float(len(considered))), (0.0, float(len(self.reference.occurrences)))
         key = kind, measure.values
-        if key not in found:
-            found[key] = kind(pair, measure)
-        return _pick(which, *found[key])
-
-    return read
+        if key not in self.found:
+            self.found[key] = kind(self.comparison, measure)
+        return self.found[key]
 
 
-def _read_nothing(reference: Patterns, estimate: Patterns) -> Callable[[Measure], Fraction]:
-    """Scores of 0 where one side has no notes; the other's patterns still weigh."""
-    references, estimates = float(len(reference.occurrences)), range(len(estimate.occurrences))
-
-    def read(measure: Measure) -> Fraction:
-        kind, which = KINDS[measure.metric.name]
-        if kind is _occurrence:
-            return 0.0, 0.0
-        considered = estimates[: _first(measure)]
-        return _pick(which, (0.0, float(len(considered))), (0.0, references))
-
-    return read
+def _precision(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+    return pair.both(kind, measure)[0]
 
 
-def _pick(which: str, precision: Fraction, recall: Fraction) -> Fraction:
-    if which == "precision":
-        return precision
-    if which == "recall":
-        return recall
+def _recall(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+    return pair.both(kind, measure)[1]
+
+
+def _f_measure(kind: Kind, pair: _Pair, measure: Measure) -> Fraction:
+    precision, recall = pair.both(kind, measure)
     score = harmonic(np.array([precision[0]]), np.array([recall[0]]))
     return float(score[0]), (precision[1] + recall[1]) / 2
 
@@ -219,25 +220,14 @@ def _occurrence(pair: PatternComparison, measure: Measure) -> tuple[Fraction, Fr
     return (float(precision), pairs), (float(recall), pairs)
 
 
-Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
-"""Precision and recall, each with its weight."""
-
-KINDS: dict[str, tuple[Kind, str]] = {
-    **{which: (_standard, which) for which in ("f_measure", "precision", "recall")},
-    **{f"establishment_{which}": (_establishment, which) for which in ("f_measure", "precision", "recall")},
-    **{f"occurrence_{which}": (_occurrence, which) for which in ("f_measure", "precision", "recall")},
-    **{f"three_layer_{which}": (_three_layer, which) for which in ("f_measure", "precision", "recall")},
-    "first_n_three_layer_precision": (_three_layer, "precision"),
-    "first_n_target_proportion_recall": (_establishment, "recall"),
-}
-"""How each metric is computed, and which of the three numbers it is."""
-
-_TOLERANCE = Parameter("tol", 1e-5, "", help="two shifts differ by less, in quarter notes or MIDI numbers", least=0.0)
+_TOLERANCE = Parameter(
+    "tol", 1e-5, "", help="two shifts differ by less, in quarter notes or MIDI numbers", least=0.0, mir_eval="tol"
+)
 _THRESHOLD = Parameter(
     "thres", 0.75, "", help="how alike two occurrences must be for their patterns to count", least=0.0
 )
 _FIRST = Parameter(
-    "n", 5, "patterns", help="how many of the estimated patterns are considered, in their order", least=1
+    "n", 5, "patterns", help="how many of the estimated patterns are considered, in their order", least=1, mir_eval="n"
 )
 
 _COLLINS = "Collins, MIREX task Discovery of Repeated Themes & Sections, 2013 and 2014"
@@ -249,6 +239,7 @@ _TWICE = "below 1 where an occurrence has a note twice"
 
 
 def _metrics(
+    kind: Kind,
     prefix: str,
     title: str,
     keys: tuple[str, str, str],
@@ -261,13 +252,12 @@ def _metrics(
     most: tuple[float, float, float] = (1.0, 1.0, 1.0),
 ) -> tuple[Metric, ...]:
     """F-measure, precision and recall of one kind."""
-    names = ("f_measure", "precision", "recall")
-    titles = ("F-measure", "precision", "recall")
+    reads = {"f_measure": _f_measure, "precision": _precision, "recall": _recall}
     whole = ("harmonic mean of the two others", *summaries)
     return tuple(
         Metric(
             f"{prefix}{name}",
-            f"{title} {which}",
+            f"{title} {name.replace('f_m', 'F-m')}",
             summary,
             weight,
             unit,
@@ -277,13 +267,16 @@ def _metrics(
             perfect_exceptions=exceptions,
             parameters=parameters,
             literature=source,
+            read=partial(read, kind),
+            mir_eval=f"{prefix or 'standard_'}FPR",
         )
-        for name, which, summary, weight, key, largest in zip(names, titles, whole, weights, keys, most, strict=True)
+        for (name, read), summary, weight, key, largest in zip(reads.items(), whole, weights, keys, most, strict=True)
     )
 
 
 METRICS = (
     *_metrics(
+        _standard,
         "",
         "Standard",
         ("F", "P", "R"),
@@ -299,6 +292,7 @@ METRICS = (
         most=(2.0, float("inf"), 1.0),
     ),
     *_metrics(
+        _establishment,
         "establishment_",
         "Establishment",
         ("F_est", "P_est", "R_est"),
@@ -309,6 +303,7 @@ METRICS = (
         _COLLINS,
     ),
     *_metrics(
+        _occurrence,
         "occurrence_",
         "Occurrence",
         ("F_occ.75", "P_occ.75", "R_occ.75"),
@@ -323,6 +318,7 @@ METRICS = (
         "below 1, or 0, where an occurrence has a note twice; 0 for a threshold above 1",
     ),
     *_metrics(
+        _three_layer,
         "three_layer_",
         "Three-layer",
         ("F_3", "P_3", "R_3"),
@@ -343,6 +339,8 @@ METRICS = (
         perfect_exceptions=_TWICE,
         parameters=(_FIRST,),
         literature=_COLLINS,
+        read=partial(_precision, _three_layer),
+        mir_eval="first_n_three_layer_P",
     ),
     Metric(
         "first_n_target_proportion_recall",
@@ -355,6 +353,8 @@ METRICS = (
         perfect_exceptions=f"below 1 where there are more than n patterns; {_TWICE}",
         parameters=(_FIRST,),
         literature=_COLLINS,
+        read=partial(_recall, _establishment),
+        mir_eval="first_n_target_proportion_R",
     ),
 )
 

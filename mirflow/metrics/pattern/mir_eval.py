@@ -11,9 +11,9 @@ import numpy as np
 
 from ...errors import MirflowWarning
 from ...ragged import Ragged
-from ..base import Measure, refuse_unknown
+from ..base import Measure, PairDoor, refuse_unknown
 from ..util import BOUNDED, are_times
-from .metrics import DEFAULT_MEASURES, MIR_EVAL
+from .metrics import METRICS, MIR_EVAL
 
 Patterns = Sequence[Sequence[Sequence[Any]]]
 """Patterns of occurrences of notes, each note an onset (quarter notes) and a pitch (MIDI)."""
@@ -76,24 +76,17 @@ def _to_row(patterns: Patterns) -> Ragged:
     return Ragged({"onset": flat[:, 0], "pitch": flat[:, 1]}, tuple(counts))
 
 
-def _score(
-    reference: Patterns, estimate: Patterns, names: Sequence[str], stacklevel: int = 4, **given: Any
-) -> list[float]:
-    """Scores of the metrics that identities name, with some of their parameters changed."""
+_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
+
+
+def _refuse_similarity(given: dict[str, Any]) -> None:
     if given.pop("similarity_metric", _CARDINALITY) != _CARDINALITY:
         raise ValueError(f"The similarity metric can only be: {_CARDINALITY!r}.")
-    rows = _validate(reference, estimate, stacklevel)
-    measures = []
-    for measure in MIR_EVAL.select(names):
-        values = {**measure.parameters, **{name: v for name, v in given.items() if name in measure.parameters}}
-        measures.append(Measure(measure.metric, tuple(values.values())))
-    only = np.zeros(1, dtype=np.int64)
-    return [float(score) for score in MIR_EVAL.score(*rows, only, only, measures, "union").score[0]]
 
 
-def _three(reference: Patterns, estimate: Patterns, prefix: str, **given: Any) -> tuple[float, float, float]:
-    names = [f"{prefix}{which}" for which in ("f_measure", "precision", "recall")]
-    f_measure, precision, recall = _score(reference, estimate, names, 5, **given)
+def _three(function: str, reference: Patterns, estimate: Patterns, **given: Any) -> tuple[float, float, float]:
+    _refuse_similarity(given)
+    f_measure, precision, recall = _DOOR.call(function, *_validate(reference, estimate, 4), **given)
     return f_measure, precision, recall
 
 
@@ -132,7 +125,7 @@ def standard_FPR(
     >>> standard_FPR([[[(0, 60), (1, 62)]]], [[[(4, 55), (5, 57)]], [[(0, 60), (2, 62)]]])
     (0.6666666666666666, 0.5, 1.0)
     """
-    return _three(reference_patterns, estimated_patterns, "", tol=tol)
+    return _three("standard_FPR", reference_patterns, estimated_patterns, tol=tol)
 
 
 def establishment_FPR(
@@ -170,7 +163,7 @@ def establishment_FPR(
     >>> establishment_FPR([[[(0, 60), (1, 62)]]], [[[(0, 60), (1, 62)]], [[(0, 60), (2, 62)]]])
     (0.8571428571428571, 0.75, 1.0)
     """
-    return _three(reference_patterns, estimated_patterns, "establishment_", similarity_metric=similarity_metric)
+    return _three("establishment_FPR", reference_patterns, estimated_patterns, similarity_metric=similarity_metric)
 
 
 def occurrence_FPR(
@@ -213,9 +206,8 @@ def occurrence_FPR(
     >>> occurrence_FPR([[[(0, 60)], [(4, 60)]]], [[[(0, 60)]]])
     (0.6666666666666666, 1.0, 0.5)
     """
-    return _three(
-        reference_patterns, estimated_patterns, "occurrence_", thres=thres, similarity_metric=similarity_metric
-    )
+    given = {"thres": thres, "similarity_metric": similarity_metric}
+    return _three("occurrence_FPR", reference_patterns, estimated_patterns, **given)
 
 
 def three_layer_FPR(reference_patterns: Patterns, estimated_patterns: Patterns) -> tuple[float, float, float]:
@@ -249,7 +241,7 @@ def three_layer_FPR(reference_patterns: Patterns, estimated_patterns: Patterns) 
     >>> three_layer_FPR([[[(0, 60)], [(4, 60)]]], [[[(0, 60)]]])
     (0.6666666666666666, 0.6666666666666666, 0.6666666666666666)
     """
-    return _three(reference_patterns, estimated_patterns, "three_layer_")
+    return _three("three_layer_FPR", reference_patterns, estimated_patterns)
 
 
 def first_n_three_layer_P(reference_patterns: Patterns, estimated_patterns: Patterns, n: int = 5) -> float:
@@ -285,7 +277,7 @@ def first_n_three_layer_P(reference_patterns: Patterns, estimated_patterns: Patt
     >>> first_n_three_layer_P([[[(0, 60)]]], [[[(0, 60)]], [[(1, 60)]]], n=1)
     1.0
     """
-    return _score(reference_patterns, estimated_patterns, ["first_n_three_layer_precision"], n=n)[0]
+    return _DOOR.call("first_n_three_layer_P", *_validate(reference_patterns, estimated_patterns, 3), n=n)[0]
 
 
 def first_n_target_proportion_R(reference_patterns: Patterns, estimated_patterns: Patterns, n: int = 5) -> float:
@@ -321,7 +313,7 @@ def first_n_target_proportion_R(reference_patterns: Patterns, estimated_patterns
     >>> first_n_target_proportion_R([[[(0, 60)]], [[(1, 60)]]], [[[(0, 60)]], [[(1, 60)]]], n=1)
     0.5
     """
-    return _score(reference_patterns, estimated_patterns, ["first_n_target_proportion_recall"], n=n)[0]
+    return _DOOR.call("first_n_target_proportion_R", *_validate(reference_patterns, estimated_patterns, 3), n=n)[0]
 
 
 def evaluate(ref_patterns: Patterns, est_patterns: Patterns, **kwargs: Any) -> OrderedDict[str, float]:
@@ -358,5 +350,11 @@ def evaluate(ref_patterns: Patterns, est_patterns: Patterns, **kwargs: Any) -> O
     >>> scores["F_est"], scores["R_occ.75"]
     (1.0, 0.5)
     """
-    refuse_unknown("evaluate", kwargs, ("tol", "similarity_metric", "n"))
-    return OrderedDict(zip(_KEYS, _score(ref_patterns, est_patterns, DEFAULT_MEASURES, **kwargs), strict=True))
+    refuse_unknown("evaluate", kwargs, (*_DOOR.parameters, "similarity_metric"))
+    _refuse_similarity(kwargs)
+    rows = _validate(ref_patterns, est_patterns, 3)
+    measures = [
+        Measure(one.metric, tuple(kwargs.get(p.mir_eval, one[p.name]) for p in one.metric.parameters))
+        for one in MIR_EVAL.select()
+    ]
+    return OrderedDict(zip(_KEYS, MIR_EVAL.score_pair(*rows, measures).tolist(), strict=True))
