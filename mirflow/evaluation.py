@@ -170,7 +170,7 @@ def _works(
     task: str,
     rules: Convention,
     grid: Grid,
-    measures: Sequence[Measure],
+    measures: tuple[Measure, ...],
     references: Mapping[str, Source],
     estimates: Mapping[str, Source],
     classes: Classes | None,
@@ -181,10 +181,10 @@ def _works(
     for track in dict.fromkeys([*references, *estimates]):
         own = (Reference(references[track]),) if track in references else ()
         tracks.append(TrackWork(track, own, ("estimate",), (estimates.get(track),), (0,)))
-    names, size = tuple(map(str, measures)), block_size(task)
+    size = block_size(task)
     met = with_met_names(tracks, task, classes, single=single)
     return [
-        BlockWork("evaluate", task, rules.name, grid, names, "", tuple(met[start : start + size]), classes=classes)
+        BlockWork("evaluate", task, rules.name, grid, measures, "", tuple(met[start : start + size]), classes=classes)
         for start in range(0, len(met), size)
     ]
 
@@ -364,7 +364,6 @@ def evaluate_paths(
     measures = rules.select(metrics)
     rules.demand_classes(measures)
     chosen = rules.grid(grid)
-    names = tuple(map(str, measures))
     tracks = list(_tracks(left, right, reading, annotators))
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
@@ -373,7 +372,7 @@ def evaluate_paths(
     size = block_size(task)
     blocks = [tuple(tracks[start : start + size]) for start in range(0, len(tracks), size)]
     cells = concatenate_cells(
-        score_block(BlockWork("evaluate", task, rules.name, chosen, names, "", block, classes=classes))
+        score_block(BlockWork("evaluate", task, rules.name, chosen, measures, "", block, classes=classes))
         for block in blocks
     )
     return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})

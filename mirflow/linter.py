@@ -382,7 +382,7 @@ def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[i
 
 def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[Finding]:
     """A reference against itself must get the perfect score, or the record must know why not."""
-    measures = [measure for measure in rules.select() if not measure.metric.dims and measure.metric.perfect is not None]
+    measures = [one for one in rules.select() if not one.metric.dims and one.metric.perfect is not None]
     track = TrackWork(
         "itself",
         (Reference(HeldSource(annotation, "reference")),),
@@ -390,7 +390,7 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
         (HeldSource(annotation, "estimate"),),
         (0,),
     )
-    work = BlockWork("check", task, rules.name, rules.grids[0], tuple(map(str, measures)), "", (track,))
+    work = BlockWork("check", task, rules.name, rules.grids[0], tuple(measures), "", (track,))
     cells = score_block(work)
     if Status(int(cells.status[0])) in EMPTY:
         yield Finding("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)

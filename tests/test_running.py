@@ -27,6 +27,7 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
+from mirflow.metrics.base import parse
 from mirflow.readers.sources import FileSource
 from mirflow.store.write import StoreWriter
 from tests.datasets import write_dataset, write_lab, write_pipeline
@@ -72,6 +73,22 @@ def test_the_store_holds_what_the_pair_function_gives(folder: Path) -> None:
     expected = chord.evaluate(*reference, *estimate)
     found = ds.score.sel(system="bob", track="t03")
     np.testing.assert_array_equal(found.values, [expected[name] for name in found.metric.values])
+
+
+def test_a_run_scores_by_the_measures_of_its_plan_without_reading_their_text(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_pipeline(folder, metrics="[majmin, root]")
+    parsed: list[str] = []
+
+    def counted(text: str, metrics: Any) -> Any:
+        parsed.append(text)
+        return parse(text, metrics)
+
+    for module in ("metrics.base", "pipeline.model"):
+        monkeypatch.setattr(f"mirflow.{module}.parse", counted)
+    run(folder)
+    assert parsed == ["majmin", "root"]
 
 
 def test_a_second_run_reuses_everything_and_writes_nothing(folder: Path) -> None:

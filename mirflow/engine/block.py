@@ -68,7 +68,7 @@ class BlockWork:
     task: str
     convention: str
     grid: Grid
-    measures: tuple[str, ...]
+    measures: tuple[Measure, ...]
     combine: Combine
     tracks: tuple[TrackWork, ...]
     by_annotator: bool = False
@@ -92,7 +92,7 @@ def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
             plan.task,
             plan.convention,
             plan.grid,
-            tuple(str(measure) for measure in plan.measures),
+            plan.measures,
             plan.combine,
             tuple(_track_works(plan, block.system, block.track)),
             by_annotator,
@@ -445,7 +445,6 @@ def score_block(work: BlockWork) -> Cells:
 def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
     convention = get_task(work.task).convention(work.convention, work.classes)
-    measures = convention.select(work.measures)
     references, estimates = BlockSide(), BlockSide()
     for track in work.tracks:
         for one in track.references:
@@ -456,8 +455,8 @@ def _score_block(work: BlockWork) -> Cells:
     clean_references = references.clean(kind, convention)
     clean_estimates = estimates.clean(kind, convention)
     pairs = pair_up(work, references, estimates)
-    scores = _score(convention, clean_references.rows, clean_estimates.rows, pairs, measures, work.grid)
-    return _to_cells(work, measures, references, estimates, clean_references, clean_estimates, pairs, scores)
+    scores = _score(convention, clean_references.rows, clean_estimates.rows, pairs, work.measures, work.grid)
+    return _to_cells(work, references, estimates, clean_references, clean_estimates, pairs, scores)
 
 
 def _score(
@@ -521,7 +520,6 @@ def _join(parts: Sequence[Sparse]) -> Sparse:
 
 def _to_cells(
     work: BlockWork,
-    measures: Sequence[Measure],
     references: BlockSide,
     estimates: BlockSide,
     clean_references: Cleaned,
@@ -550,8 +548,8 @@ def _to_cells(
     count = len(status)
     names = work.cells
     scores = _without_value(scores, np.isin(status, list(SCORED))[pairs.cell])
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    scores = replace(scores, extras=name_extras(scores.extras, measures))
+    scalars = [measure for measure in work.measures if not measure.metric.dims]
+    scores = replace(scores, extras=name_extras(scores.extras, work.measures))
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     unscored = ~np.isin(status, list(SCORED))
     score[unscored] = np.nan

@@ -309,7 +309,6 @@ def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Calla
 
     def declare(read: Callable[..., Any]) -> Metric:
         line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
-        read.__qualname__ += ".read"  # where it stands from now on, for pickle
         about: Declaration = {"name": read.__name__.removeprefix("_"), "summary": line}
         if not line[1:2].isupper():  # as in TP, which keeps its capitals
             about["summary"] = line[:1].lower() + line[1:]
@@ -322,7 +321,11 @@ def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Calla
 
 def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
     """The metrics that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
-    return tuple(value for value in namespace.values() if isinstance(value, Metric))
+    found = {name: value for name, value in namespace.items() if isinstance(value, Metric)}
+    for name, one in found.items():
+        if one.read is not None and one.read.__qualname__ == name:
+            one.read.__qualname__ = f"{name}.read"  # the record has its name: pickle finds the function there
+    return tuple(found.values())
 
 
 _SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -477,18 +477,17 @@ def _classes(evaluation: Evaluation, root: str, troubles: list[Trouble]) -> Clas
 
 def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:
     unused = set(evaluation.parameters)
-    texts = evaluation.metrics
-    if texts is None:
-        texts = [str(measure) for measure in convention.select()]
-    if not texts:
+    asked: list[Sequence[Measure]] = []
+    if evaluation.metrics is None:
+        asked = [[measure] for measure in convention.select()]
+    elif not evaluation.metrics:
         troubles.append((("metrics",), "names no metric; leave it out for the default ones"))
-    for position, text in enumerate(texts):
-        place: Place = ("metrics",) if evaluation.metrics is None else ("metrics", position)
+    for position, text in enumerate(evaluation.metrics or ()):
         try:
-            measures = [parse(one, convention.metrics) for one in expand(text)]
+            asked.append([parse(one, convention.metrics) for one in expand(text)])
         except (MetricError, UnknownNameError) as error:
-            troubles.append((place, str(error)))
-            continue
+            troubles.append((("metrics", position), str(error)))
+    for measures in asked:
         names = [p.name for p in measures[0].metric.parameters if p.name in evaluation.parameters]
         unused -= set(names)
         try:
@@ -504,13 +503,15 @@ def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Tro
 
 def _with_parameters(measure: Measure, parameters: Mapping[str, Value], convention: Convention) -> Measure:
     """A measure with parameters set that it does not itself set otherwise."""
+    if not parameters:
+        return measure
     given = {
         parameter.name: value
         for parameter, value in zip(measure.metric.parameters, measure.values, strict=True)
         if value != parameter.default
     }
     values = {**parameters, **given}
-    return parse(f"{measure.metric.name}({_listed(values)})", convention.metrics) if values else measure
+    return parse(f"{measure.metric.name}({_listed(values)})", convention.metrics)
 
 
 def _listed(values: Mapping[str, Value]) -> str:

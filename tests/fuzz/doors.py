@@ -102,9 +102,8 @@ def _run(task: str, convention: str | None, reference: Path, estimate: Path, opt
         return FileSource(str(path), reading, name=name)
 
     own, other = source(reference, "reference"), source(estimate, "estimate")
-    measures = tuple(str(measure) for measure in rules.select(None))
     tracks = (TrackWork("a", (Reference(own),), ("s",), (other,), (0,)),)
-    cells = score_block(BlockWork("e", task, rules.name, rules.grid(None), measures, "", tracks))
+    cells = score_block(BlockWork("e", task, rules.name, rules.grid(None), rules.select(), "", tracks))
     status, message = Status(int(cells.status[0])), cells.message[0]
     if status == Status.failed or len(message) > 20_000:
         raise Defect(message[:2000])

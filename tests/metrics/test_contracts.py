@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 
 import numpy as np
@@ -167,6 +168,12 @@ def test_a_headline_ranks_systems_and_is_scored_by_default(task: str, name: str)
     assert {measure.metric.name for measure in rules.select()} & set(names)
 
 
+@each_convention
+def test_measures_travel_to_other_processes_as_themselves(task: str, name: str) -> None:
+    measures = tuple(Measure(one, tuple(p.default for p in one.parameters)) for one in convention(task, name).metrics)
+    assert pickle.loads(pickle.dumps(measures)) == measures
+
+
 def test_headlines_are_of_conventions_that_there_are() -> None:
     for task in map(get_task, tasks()):
         assert task.headline
@@ -209,7 +216,7 @@ def scored_pair(task: str, name: str, identities: list[str], reference: Annotati
     sides = HeldSource(reference, "reference"), HeldSource(estimate, "estimate")
     track = TrackWork("track", (Reference(sides[0]),), ("system",), (sides[1],), (0,))
     rules = convention(task, name)
-    return score_block(BlockWork("contract", task, name, rules.grids[0], tuple(identities), "", (track,)))
+    return score_block(BlockWork("contract", task, name, rules.grids[0], rules.select(identities), "", (track,)))
 
 
 # Separation takes half a second a pair.
