@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 
@@ -12,7 +13,20 @@ from ...annotations.annotation import Annotation, to_ragged
 from ...kernels.ragged_ops import sum_by
 from ...kernels.ranking import repeated
 from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid
+from ..base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Parameter,
+    Scores,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
+    refuse_grid,
+)
 from ..cleaning import Problem, set_aside, usable
 from .kernel import Hits, JudgedRankings, judge, judgements
 
@@ -116,8 +130,23 @@ def _odd(rows: Ragged) -> Bool:
     return odd
 
 
-Reading = tuple[Float, Float]
-"""Scores and weights, float64 (pairs,) each."""
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_COVERS = "MIREX audio cover song identification, 2006-2021; Downie et al., ISMIR 2008"
+_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008"
+_QUERIES = Weight("1 for a query that has relevant items", "queries")
+_RELEVANT = Weight("number of relevant items", "items")
+_metric = partial(metric, pooling="micro")
+
+_LEVEL = Parameter("level", 0.0, least=0.0, help="grade from which an item is relevant; 0: any positive grade")
+
+
+def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
+    whole = "" if least else "; 0: the whole list"
+    return Parameter("k", default, "ranks", help=f"how many ranks are looked at{whole}", least=least)
 
 
 def _hits(judged: JudgedRankings, measure: Measure) -> Hits:
@@ -155,13 +184,15 @@ def _first(hits: Hits, absent: float) -> Float:
     return first
 
 
-def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Reading:
-    hits, k = _hits(judged, measure), int(measure["k"])
-    first = _first(hits, np.inf)
-    return np.where(first <= (k or np.inf), 1.0 / first, 0.0), _answerable(hits)
-
-
-def _average_precision(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric(
+    "Average precision",
+    _RELEVANT,
+    aliases=("map", "mean_average_precision"),
+    parameters=(_depth_parameter(0), _LEVEL),
+    literature=f"{_COVERS}; {_MANNING}, section 8.4",
+)
+def average_precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Mean over the relevant items of the precision down to the rank of each, 0 for one that is not found."""
     hits = _hits(judged, measure)
     inside = _within(hits.rank, int(measure["k"]))
     total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
@@ -169,25 +200,69 @@ def _average_precision(judged: JudgedRankings, measure: Measure) -> Reading:
     return _ratio(total, relevant), relevant
 
 
-def _precision(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric(
+    "Reciprocal rank",
+    _QUERIES,
+    aliases=("mrr", "recip_rank", "mean_reciprocal_rank"),
+    parameters=(_depth_parameter(0), _LEVEL),
+    literature=f"equation 7 of {_DOWNIE}; Voorhees, TREC-8 question answering track, 1999",
+)
+def reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
+    """1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR."""
+    hits, k = _hits(judged, measure), int(measure["k"])
+    first = _first(hits, np.inf)
+    return np.where(first <= (k or np.inf), 1.0 / first, 0.0), _answerable(hits)
+
+
+@_metric(
+    "Precision at k",
+    Weight("k, or the length of the list where k is 0", "ranks"),
+    aliases=("p", "set_p"),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    literature=f"equation 4 of {_DOWNIE}; {_MANNING}, section 8.4",
+)
+def precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Share of the first k ranks that hold a relevant item; a shorter list has empty ranks."""
     hits, k = _hits(judged, measure), int(measure["k"])
     depth = _depth_of(judged, k)
     return _ratio(_count(hits, k), depth), depth * _answerable(hits)
 
 
-def _recall(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric(
+    "Recall at k",
+    _RELEVANT,
+    aliases=("set_recall",),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    literature=f"equation 5 of {_DOWNIE}; {_MANNING}, section 8.4",
+)
+def recall(judged: JudgedRankings, measure: Measure) -> Read:
+    """Share of the relevant items that stand in the first k ranks."""
     hits = _hits(judged, measure)
     relevant = hits.relevant.astype(np.float64)
     return _ratio(_count(hits, int(measure["k"])), relevant), relevant
 
 
-def _f_measure(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric(
+    "F-measure at k",
+    Weight("mean of k (or the length of the list) and the number of relevant items", "items"),
+    aliases=("f1", "set_f"),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    default=False,
+    literature=f"equation 6 of {_DOWNIE}",
+)
+def f_measure(judged: JudgedRankings, measure: Measure) -> Read:
+    """Harmonic mean of precision and recall at k."""
     hits, k = _hits(judged, measure), int(measure["k"])
     mean = (_depth_of(judged, k) + hits.relevant) / 2
     return _ratio(_count(hits, k), mean), mean * _answerable(hits)
 
 
-def _r_precision(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature=f"{_MANNING}, section 8.4")
+def r_precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Precision at the rank that is the number of relevant items."""
     hits = _hits(judged, measure)
     inside = hits.rank <= hits.relevant[hits.pair]
     found = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
@@ -195,23 +270,17 @@ def _r_precision(judged: JudgedRankings, measure: Measure) -> Reading:
     return _ratio(found, relevant), relevant
 
 
-def _hit_rate(judged: JudgedRankings, measure: Measure) -> Reading:
-    hits = _hits(judged, measure)
-    return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
-
-
-def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Reading:
-    hits = _hits(judged, measure)
-    return _count(hits, int(measure["k"])), _answerable(hits)
-
-
-def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Reading:
-    hits = _hits(judged, measure)
-    # 0 is the parameter's way to say that there is no such rank.
-    return _first(hits, float(measure["not_found"]) or np.nan), _answerable(hits)
-
-
-def _ndcg(judged: JudgedRankings, measure: Measure) -> Reading:
+@_metric(
+    "nDCG at k",
+    Weight("discounted gain of the ideal ranking", "gain"),
+    parameters=(
+        _depth_parameter(10),
+        Parameter("gain", "linear", choices=("linear", "exp2"), help="the grade, or 2 ** grade - 1"),
+    ),
+    literature="Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; exp2: Burges et al., ICML 2005",
+)
+def ndcg(judged: JudgedRankings, measure: Measure) -> Read:
+    """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
     k, exponential = int(measure["k"]), measure["gain"] == "exp2"
     owner, place = judged.wanted_place
     with np.errstate(over="ignore", invalid="ignore"):  # a gain beyond all numbers is refused by its weight
@@ -219,28 +288,63 @@ def _ndcg(judged: JudgedRankings, measure: Measure) -> Reading:
         return _ratio(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
 
 
+@_metric(
+    "Hit rate at k",
+    _QUERIES,
+    aliases=("success", "top_k"),
+    parameters=(_depth_parameter(10, least=1), _LEVEL),
+    literature="MIREX query by singing/humming, 2006-2021 (top-10 hit rate)",
+)
+def hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
+    """1 if a relevant item stands in the first k ranks."""
+    hits = _hits(judged, measure)
+    return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
+
+
+@_metric(
+    "Covers in the first k",
+    _QUERIES,
+    aliases=("covers_in_top",),
+    range=(0.0, float("inf")),
+    unit="items",
+    perfect=None,
+    parameters=(_depth_parameter(10, least=1), _LEVEL),
+    literature=_COVERS,
+)
+def covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
+    """Number of relevant items in the first k ranks."""
+    hits = _hits(judged, measure)
+    return _count(hits, int(measure["k"])), _answerable(hits)
+
+
+@_metric(
+    "Rank of the first cover",
+    _QUERIES,
+    aliases=("mr1", "rank_of_first_cover"),
+    range=(1.0, float("inf")),
+    orientation="lower",
+    unit="ranks",
+    parameters=(
+        Parameter("not_found", 0.0, "ranks", least=0.0, help="rank where the list has none; 0: no score"),
+        _LEVEL,
+    ),
+    literature=_COVERS,
+)
+def rank_of_first(judged: JudgedRankings, measure: Measure) -> Read:
+    """Rank of the first relevant item."""
+    hits = _hits(judged, measure)
+    # 0 is the parameter's way to say that there is no such rank.
+    return _first(hits, float(measure["not_found"]) or np.nan), _answerable(hits)
+
+
+METRICS = metrics_in(globals())
+
+
 def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponential: bool) -> Float:
     """The discounted cumulative gain of each pair."""
     inside = _within(rank, k)
     gain = np.exp2(grade[inside]) - 1 if exponential else grade[inside]
     return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), pairs)
-
-
-READINGS: MappingProxyType[str, Callable[[JudgedRankings, Measure], Reading]] = MappingProxyType(
-    {
-        "average_precision": _average_precision,
-        "reciprocal_rank": _reciprocal_rank,
-        "precision": _precision,
-        "recall": _recall,
-        "f_measure": _f_measure,
-        "r_precision": _r_precision,
-        "ndcg": _ndcg,
-        "hit_rate": _hit_rate,
-        "covers_in_first": _covers_in_first,
-        "rank_of_first": _rank_of_first,
-    }
-)
-"""How each metric is read off judged rankings."""
 
 
 def score(
@@ -291,14 +395,11 @@ def score(
     """
     refuse_grid(grid, "rankings")
     judged = judge(references, estimates, reference_row, estimate_row)
-    scores = np.zeros((len(judged), len(measures)))
-    weights = np.zeros_like(scores)
-    for column, measure in enumerate(measures):
-        scores[:, column], weights[:, column] = READINGS[measure.metric.name](judged, measure)
-    vast = np.isinf(weights)
-    scores[vast], weights[vast] = np.nan, 0.0
+    found = read_scores(measures, judged, len(judged))
+    vast = np.isinf(found.weight)
+    found.score[vast], found.weight[vast] = np.nan, 0.0
     partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades are beyond all numbers")
-    return Scores(scores, weights, partly=partly)
+    return replace(found, partly=partly)
 
 
 def evidence(
@@ -352,147 +453,6 @@ def evidence(
         "verdict": np.where(np.isnan(rank[wanted]), "missed", "found"),
     }
 
-
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_COVERS = "MIREX audio cover song identification, 2006-2021; Downie et al., ISMIR 2008"
-_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008"
-_QUERIES, _RELEVANT = "1 for a query that has relevant items", "number of relevant items"
-
-_LEVEL = Parameter("level", 0.0, least=0.0, help="grade from which an item is relevant; 0: any positive grade")
-
-
-def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
-    whole = "" if least else "; 0: the whole list"
-    return Parameter("k", default, "ranks", help=f"how many ranks are looked at{whole}", least=least)
-
-
-METRICS = (
-    Metric(
-        "average_precision",
-        "Average precision",
-        "mean over the relevant items of the precision down to the rank of each, 0 for one that is not found",
-        _RELEVANT,
-        "items",
-        aliases=("map", "mean_average_precision"),
-        pooling="micro",
-        parameters=(_depth_parameter(0), _LEVEL),
-        literature=f"{_COVERS}; {_MANNING}, section 8.4",
-    ),
-    Metric(
-        "reciprocal_rank",
-        "Reciprocal rank",
-        "1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR",
-        _QUERIES,
-        "queries",
-        aliases=("mrr", "recip_rank", "mean_reciprocal_rank"),
-        pooling="micro",
-        parameters=(_depth_parameter(0), _LEVEL),
-        literature=f"equation 7 of {_DOWNIE}; Voorhees, TREC-8 question answering track, 1999",
-    ),
-    Metric(
-        "precision",
-        "Precision at k",
-        "share of the first k ranks that hold a relevant item; a shorter list has empty ranks",
-        "k, or the length of the list where k is 0",
-        "ranks",
-        aliases=("p", "set_p"),
-        pooling="micro",
-        perfect=None,
-        parameters=(_depth_parameter(10), _LEVEL),
-        literature=f"equation 4 of {_DOWNIE}; {_MANNING}, section 8.4",
-    ),
-    Metric(
-        "recall",
-        "Recall at k",
-        "share of the relevant items that stand in the first k ranks",
-        _RELEVANT,
-        "items",
-        aliases=("set_recall",),
-        pooling="micro",
-        perfect=None,
-        parameters=(_depth_parameter(10), _LEVEL),
-        literature=f"equation 5 of {_DOWNIE}; {_MANNING}, section 8.4",
-    ),
-    Metric(
-        "f_measure",
-        "F-measure at k",
-        "harmonic mean of precision and recall at k",
-        "mean of k (or the length of the list) and the number of relevant items",
-        "items",
-        aliases=("f1", "set_f"),
-        pooling="micro",
-        perfect=None,
-        parameters=(_depth_parameter(10), _LEVEL),
-        default=False,
-        literature=f"equation 6 of {_DOWNIE}",
-    ),
-    Metric(
-        "r_precision",
-        "R-precision",
-        "precision at the rank that is the number of relevant items",
-        _RELEVANT,
-        "items",
-        aliases=("rprec",),
-        pooling="micro",
-        parameters=(_LEVEL,),
-        literature=f"{_MANNING}, section 8.4",
-    ),
-    Metric(
-        "ndcg",
-        "nDCG at k",
-        "gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking",
-        "discounted gain of the ideal ranking",
-        "gain",
-        pooling="micro",
-        parameters=(
-            _depth_parameter(10),
-            Parameter("gain", "linear", choices=("linear", "exp2"), help="the grade, or 2 ** grade - 1"),
-        ),
-        literature="Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; exp2: Burges et al., ICML 2005",
-    ),
-    Metric(
-        "hit_rate",
-        "Hit rate at k",
-        "1 if a relevant item stands in the first k ranks",
-        _QUERIES,
-        "queries",
-        aliases=("success", "top_k"),
-        pooling="micro",
-        parameters=(_depth_parameter(10, least=1), _LEVEL),
-        literature="MIREX query by singing/humming, 2006-2021 (top-10 hit rate)",
-    ),
-    Metric(
-        "covers_in_first",
-        "Covers in the first k",
-        "number of relevant items in the first k ranks",
-        _QUERIES,
-        "queries",
-        aliases=("covers_in_top",),
-        range=(0.0, float("inf")),
-        unit="items",
-        pooling="micro",
-        perfect=None,
-        parameters=(_depth_parameter(10, least=1), _LEVEL),
-        literature=_COVERS,
-    ),
-    Metric(
-        "rank_of_first",
-        "Rank of the first cover",
-        "rank of the first relevant item",
-        _QUERIES,
-        "queries",
-        aliases=("mr1", "rank_of_first_cover"),
-        range=(1.0, float("inf")),
-        orientation="lower",
-        unit="ranks",
-        pooling="micro",
-        parameters=(
-            Parameter("not_found", 0.0, "ranks", least=0.0, help="rank where the list has none; 0: no score"),
-            _LEVEL,
-        ),
-        literature=_COVERS,
-    ),
-)
 
 MIREX = Convention(
     "mirex",

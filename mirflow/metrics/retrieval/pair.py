@@ -17,7 +17,7 @@ Items = Iterable[str] | Mapping[str, float]
 """Names of items: relevant ones, perhaps with their grades; or a ranking, in the order of rank or with its scores."""
 
 _RECORDS = {metric.name: metric for metric in METRICS}
-_PARAMETERS = ("k", "level", "gain", "not_found")
+_PARAMETERS = tuple(dict.fromkeys(one.name for metric in METRICS for one in metric.parameters))
 
 
 def validate(relevant: Items, ranking: Items) -> None:
@@ -249,8 +249,8 @@ def _single(name: str, relevant: Items, ranking: Items, *values: float | str) ->
 
 
 def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
+    bounded = MIREX.select([str(measure) for measure in measures])  # refuses values that are out of bounds
     only = np.zeros(1, dtype=np.int64)
-    bounded = [MIREX.select([str(measure)])[0] for measure in measures]  # refuses values that are out of bounds
     found = score(_side(relevant, "relevant"), _side(ranking, "ranking"), only, only, bounded)
     for message in found.partly.values():
         raise ValueError(f"relevant: {message}")
