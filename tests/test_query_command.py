@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import xarray as xr
 from click.testing import CliRunner, Result
 
 from mirflow.analysis.queries import aggregate
@@ -34,6 +35,40 @@ def invoke(*arguments: object, code: int = 0) -> Result:
 
 def rows(*arguments: object) -> list[dict[str, object]]:
     return json.loads(invoke("query", *arguments, "--format", "json").stdout)
+
+
+class TestAgreement:
+    def test_systems_agree_on_which_tracks_are_hard_as_in_python(self, store):
+        (row,) = rows(store, "--agreement", "system")
+        with xr.open_datatree(store, engine="zarr", chunks=None) as tree:
+            found = tree.mirflow.agreement("majmin", between="system")
+            expected = found.tau.sel(system="ada", other="bob").item()
+        assert (row["system"], row["other"], row["metric"], row["n"]) == ("ada", "bob", "majmin", 4)
+        assert row["tau"] == expected == pytest.approx(-1)
+
+    def test_people_see_a_matrix_that_says_what_it_is(self, store):
+        shown = invoke("query", store, "--agreement", "system").stdout
+        assert [line.split() for line in shown.splitlines()[1:5] if "─" not in line] == [
+            ["system", "ada", "bob"],
+            ["ada", "1.0000", "-1.0000"],
+            ["bob", "-1.0000", "1.0000"],
+        ]
+        assert "agreement of systems by majmin" in shown
+        assert "Kendall's tau-b of the rankings of the tracks: 1 the same order, -1 the reverse one" in shown
+        assert "n: 4 tracks" in shown
+
+    def test_metrics_and_annotators(self, tmp_path):
+        scores = np.random.default_rng(0).random((3, 4, 3))
+        ds = make_group(scores, standard=["mean"] * 3, orientation=["higher", "higher", "none"])
+        path = write_store(tmp_path / "two.zarr", {"chord": ds})
+        (row,) = rows(path, "--agreement", "metric")
+        assert (row["metric"], row["other"], row["n"]) == ("majmin", "root", 3)
+        assert "annotator" in invoke("query", path, "--agreement", "annotator", code=2).stderr
+
+    def test_what_it_would_not_look_at_is_refused(self, store):
+        for words in (["--by", "genre"], ["--worst", 3], ["--ci"], ["--primary"], ["--sort", "best"]):
+            found = invoke("query", store, "--agreement", "system", *words, code=2)
+            assert f"--agreement compares rankings and takes no {words[0]}" in found.stderr
 
 
 class TestChoosing:

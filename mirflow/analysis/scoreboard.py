@@ -356,6 +356,61 @@ def _track_coordinate(board: Scoreboard, name: str) -> npt.NDArray[Any]:
     return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
 
 
+@dataclass(frozen=True)
+class _SomeTracks:
+    """Some tracks of a result with extra dims."""
+
+    whole: Sibling
+    places: Int
+
+    @property
+    def dims(self) -> tuple[str, ...]:
+        return self.whole.dims
+
+    @property
+    def attrs(self) -> Mapping[str, Any]:
+        return self.whole.attrs
+
+    def labels(self) -> tuple[tuple[str, ...], ...]:
+        return self.whole.labels()
+
+    def read(self, system: int, tracks: slice) -> Array:
+        chosen = self.places[tracks]
+        if not len(chosen):
+            return self.whole.read(system, slice(0, 0))
+        low, high = int(chosen.min()), int(chosen.max())
+        return self.whole.read(system, slice(low, high + 1))[chosen - low]
+
+
+def take_tracks(board: Scoreboard, places: Int) -> Scoreboard:
+    """An evaluation of some of its tracks.
+
+    Parameters
+    ----------
+    board : Scoreboard
+    places : int64 (tracks,)
+        Positions of the tracks.
+    """
+
+    def load(systems: Systems) -> Loaded:
+        score, weight, status, duration = board.load(systems)
+        return score[:, places], weight[:, places], status[:, places], duration[places]
+
+    def texts(read: Callable[[], Array]) -> Array:
+        found = read()
+        return np.broadcast_to(found, (len(board.systems), len(board.tracks)))[:, places] if found.ndim else found
+
+    return replace(
+        board,
+        tracks=[board.tracks[place] for place in places.tolist()],
+        coords={**board.coords, "track": {name: values[places] for name, values in board.coords["track"].items()}},
+        load=load,
+        siblings={name: _SomeTracks(one, places) for name, one in board.siblings.items()},
+        messages=partial(texts, board.messages),
+        digests=partial(texts, board.digests),
+    )
+
+
 ANNOTATOR = "annotator"
 SCORE, WEIGHT = "score_by_annotator", "weight_by_annotator"
 """Variables over (system, track, annotator, metric)."""
@@ -400,22 +455,9 @@ def by_annotator(board: Scoreboard, tracks: list[int]) -> Scoreboard:
         score[~np.isin(status, [int(one) for one in SCORED])] = np.nan
         return score, weight, status, duration[place]
 
-    coords = {name: values[place] for name, values in board.coords["track"].items()}
-    coords[ANNOTATOR] = np.array(annotators, dtype=str)[own]
-    names = [board.tracks[one] for one in place.tolist()]
-
-    def texts(read: Callable[[], Array]) -> Array:
-        return np.broadcast_to(read(), (len(board.systems), len(board.tracks)))[:, place]
-
-    return replace(
-        board,
-        tracks=names,
-        coords={**board.coords, "track": coords},
-        load=load,
-        siblings={},
-        messages=partial(texts, board.messages),
-        digests=partial(texts, board.digests),
-    )
+    part = take_tracks(board, place)
+    coords = {**part.coords["track"], ANNOTATOR: np.array(annotators, dtype=str)[own]}
+    return replace(part, coords={**part.coords, "track": coords}, load=load, siblings={})
 
 
 def _exists(board: Scoreboard, system: int) -> Bool:

@@ -19,7 +19,7 @@ from ..errors import MetricError, QueryError, UnknownNameError
 from ..metrics.base import Convention, Measure, get_task, parse, refuse_unknown, tasks
 from ..ragged import Bool
 from .aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from .scoreboard import ANNOTATOR, Scoreboard, by_annotator
+from .scoreboard import ANNOTATOR, Scoreboard, by_annotator, take_tracks
 
 Column = npt.NDArray[Any]
 _Comparison = Callable[[Any, Any], Any]
@@ -595,6 +595,20 @@ def choose_tracks(board: Scoreboard, question: Question) -> tuple[Scoreboard, li
         "param": show_parameters(question.param),
     }
     return replace(board, attrs={**board.attrs, **{name: text for name, text in said.items() if text}}), tracks
+
+
+def restrict(board: Scoreboard, expression: str) -> Scoreboard:
+    """An evaluation of the tracks for which an expression holds; its attribute ``where`` says so.
+
+    Raises
+    ------
+    QueryError
+        For an expression that is none.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    part = take_tracks(board, np.flatnonzero(_holds(board, expression)))
+    return replace(part, attrs={**board.attrs, "where": expression})
 
 
 def _holds(board: Scoreboard, expression: str) -> Bool:

@@ -68,6 +68,11 @@ aggregate_option = click.option(
 )
 
 
+where_option = click.option(
+    "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
+)
+
+
 def choosing_options(command: Command) -> Command:
     """What a question is about: metrics, systems, tracks, annotators, parameters, policies."""
     options = [
@@ -79,9 +84,7 @@ def choosing_options(command: Command) -> Command:
         click.option(
             "--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several."
         ),
-        click.option(
-            "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
-        ),
+        where_option,
         click.option("--annotator", multiple=True, help="Only scores against this annotator. Repeat for several."),
         param_option,
         click.option(
@@ -149,6 +152,11 @@ def showing_options(command: Command) -> Command:
         ),
         click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
         click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
+        click.option(
+            "--agreement",
+            type=click.Choice(("metric", "annotator", "system")),
+            help="How much alike metrics or annotators rank the systems, or systems the tracks: Kendall's tau.",
+        ),
         click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),
         click.option(
             "--ci",

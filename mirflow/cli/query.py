@@ -49,6 +49,9 @@ def query_command(
     boards = choose(open_boards(stores, labels), question.metric, options["group"])
     tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
     for name, board in {} if options["primary"] else boards.items():
+        if options["agreement"]:
+            tables.append(_agreement(board, question, name, style, options["agreement"]))
+            continue
         if options["worst"] or options["best"]:
             tables += _extremes(board, question, name, style, options)
             continue
@@ -75,10 +78,11 @@ def _question(options: Mapping[str, Any], style: str) -> Question:
 
     plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
     listed = bool(options["worst"] or options["best"])
+    stored = listed or options["system"] or options["primary"] or options["agreement"]
     words: dict[str, Any] = {name: options[name] or None for name in plain}
     words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
     # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
-    if words["sort"] is None and for_people(style) and not (listed or words["system"] or options["primary"]):
+    if words["sort"] is None and for_people(style) and not stored:
         words["sort"] = BEST
     return Question(
         **words,
@@ -97,6 +101,10 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
     for name in ("aggregate", "by", "across", "ci", "significance", "pivot"):
         if listed and name in given:
             raise click.UsageError(f"--{listed[0]} lists single tracks and takes no --{name}")
+    alone = ("by", "across", "sort", "ci", "significance", "cluster", "pivot", "percent", "primary", *listed)
+    for name in alone if "agreement" in given else ():
+        if name in given:
+            raise click.UsageError(f"--agreement compares rankings and takes no --{name}")
     for name in ("metric", "param", "over", "across", "sort", "pivot", *listed):
         if "primary" in given and name in given:
             raise click.UsageError(f"--primary shows the headline metric of each evaluation and takes no --{name}")
@@ -174,6 +182,19 @@ def _primary(
     for name, lacking in bare.items():
         click.echo(f"{name}: left out, without {lacking}", err=True)
     return [table for answer in found for table in tables_of(answer, style)]
+
+
+def _agreement(board: Scoreboard, question: Question, name: str, style: str, between: str) -> Table:
+    """How much alike metrics, annotators or systems rank; without a name all metrics that rank, else the headline."""
+    from ..analysis.inference import agreement
+    from ..analysis.queries import headline_metric
+    from ..report.comparisons_tables import agreement_long_table, agreement_table
+
+    if question.metric is None:
+        ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
+        question = replace(question, metric=ranking if between == "metric" else headline_metric(board), exact=True)
+    found = agreement(board, question, between=between, group=name)
+    return agreement_table(found) if for_people(style) else agreement_long_table(found)
 
 
 def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:

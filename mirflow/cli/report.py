@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from ..analysis.aggregates import MISSING, UNDEFINED
-from .common_options import aggregate_option, label_option, label_stores, over_option, store_argument, stores_argument
+from .common_options import (
+    aggregate_option,
+    label_option,
+    label_stores,
+    over_option,
+    store_argument,
+    stores_argument,
+    where_option,
+)
 from .output import check_figure
 
 KINDS = {
@@ -42,11 +50,11 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@click.option("--metric", "-m", "metrics", multiple=True, help="One. Default: the headline of the evaluation.")
+@click.option("--metric", "-m", "metrics", multiple=True, help="One; of scatter one or two. Default: the headline.")
 @aggregate_option
 @click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
 @click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
-@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@where_option
 @click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
 @click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
 @click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
@@ -87,7 +95,7 @@ def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...],
     distributions        every track, a row for each system
     critical-difference  systems on an axis, with bars over those that are not told apart
     heatmap              tracks x systems
-    scatter              two systems against each other, track by track
+    scatter              two systems, or two metrics, against each other, track by track
     tolerance            a metric over a parameter that was swept
     groups               bars of groups of tracks, with confidence intervals
     confusion            what a system hears for what
@@ -99,10 +107,11 @@ def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...],
 
     check_figure(output)
     draw = getattr(figures, KINDS[kind])
-    if len(metrics) > 1:
-        hint = "; scatter shows two systems by one metric (-s A -s B)" if kind == "scatter" else ""
-        raise click.UsageError(f"a figure shows one metric, not {len(metrics)} ({', '.join(metrics)}){hint}")
-    options["metric"] = next(iter(metrics), None)
+    most = 2 if kind == "scatter" else 1
+    if len(metrics) > most:
+        shown = "two metrics at most" if most > 1 else "one metric"
+        raise click.UsageError(f"{kind} shows {shown}, not {len(metrics)} ({', '.join(metrics)})")
+    options["metric"] = metrics if len(metrics) > 1 else next(iter(metrics), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)
     if kind == "timeline" and "where" in given:
@@ -158,6 +167,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
 )
 @click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
+@where_option
 @click.option(
     "--without-references",
     is_flag=True,
@@ -171,6 +181,7 @@ def report_command(
     timelines: str,
     roots: tuple[Path, ...],
     title: str | None,
+    where: str | None,
     without_references: bool,
     labels: tuple[str, ...],
 ) -> None:
@@ -192,6 +203,7 @@ def report_command(
         root=roots or None,
         title=title,
         references=not without_references,
+        where=where,
         progress=progress_for(),
     )
     for note in page.notes:

@@ -1,4 +1,4 @@
-"""Comparisons of systems and differences of evaluations as tables."""
+"""Comparisons of systems, agreement of rankings and differences of evaluations as tables."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..analysis.aggregates import MISSING, say_undefined
 from ..analysis.aggregation import VALUELESS
 from ..analysis.differences import Difference
 from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
+from ..analysis.inference.metric_agreement import BETWEEN, MetricAgreement
 from ..ragged import Int
 from .captions import caution_notes, comparison_captions, few_notes, letters_note, ranks_captions
 from .layout import NARROWED, ORIGIN, SAID, resampled, show_figure, show_interval, title_of, together
@@ -235,6 +236,52 @@ def friedman_long_table(found: Friedman) -> Table:
         *(*pair_columns, *alone, "dof", "n", "level", *how),
     )
     return Table(columns, tuple(rows))
+
+
+def agreement_table(found: MetricAgreement) -> Table:
+    """For people: tau of every two metrics, annotators or systems.
+
+    Parameters
+    ----------
+    found : MetricAgreement
+    """
+    rows: tuple[tuple[Entry, ...], ...] = tuple(
+        (name, *(show_figure(value, False) for value in row))
+        for name, row in zip(found.names, found.tau.tolist(), strict=True)
+    )
+    ranked, between = BETWEEN[found.between], found.between
+    pairs = found.n[np.triu_indices(len(found.names), 1)]
+    counts = sorted({int(pairs.min()), int(pairs.max())}) if pairs.size else []
+    of = "" if between == "metric" else f" by {found.metrics[0]}"
+    of += f", {found.aggregates[0]}" if between == "annotator" else ""
+    undefined = found.attrs["undefined"]
+    notes = (
+        f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
+        *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
+        f"missing ({found.attrs['missing']}): {MISSING[found.attrs['missing']]}; "
+        f"undefined ({undefined}): {say_undefined(undefined, found.attrs.get(VALUELESS, ''))}",
+        *caution_notes(found.attrs),
+    )
+    title = f"{title_of(found.attrs)}; agreement of {between}s{of}"
+    return Table((between, *found.names), rows, title, notes, keys=1)
+
+
+def agreement_long_table(found: MetricAgreement) -> Table:
+    """For programs: a row for every two metrics, annotators or systems.
+
+    Parameters
+    ----------
+    found : MetricAgreement
+    """
+    told = [name for name in (*ORIGIN, *NARROWED) if name in found.attrs]
+    about = () if found.between == "metric" else ("metric", "aggregate")
+    of = (*(found.attrs[name] for name in told), *((found.metrics[0], found.aggregates[0]) if about else ()))
+    how = ("missing", "undefined")
+    rows: list[tuple[Entry, ...]] = []
+    for one, other in zip(*np.triu_indices(len(found.names), 1), strict=True):
+        values = (float(found.tau[one, other]), float(found.p[one, other]), int(found.n[one, other]))
+        rows.append((*of, found.names[one], found.names[other], *values, *(found.attrs[name] for name in how)))
+    return Table((*told, *about, found.between, "other", "tau", "p", "n", *how), tuple(rows))
 
 
 _NAMED = 3

@@ -1,17 +1,33 @@
-"""Two systems against each other, track by track."""
+"""Two systems by one metric, or two metrics, against each other, track by track."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
+from ...analysis.aggregation import ask, select
 from ...analysis.inference.sample import settle
-from ...analysis.selection import as_names
+from ...analysis.selection import Names, as_names
 from ...errors import FigureError
 from ...ragged import Bool, Float
-from .canvas import BLUE, GREY, RED, Sheet, label, sheet
-from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, infinite, plural, scores_of
+from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, label, looks, sheet
+from .track_scores import (
+    FigureOptions,
+    Shown,
+    Stored,
+    axis_name,
+    best_first,
+    board_of,
+    describe,
+    frame_of,
+    infinite,
+    lower_is_better,
+    one_metric,
+    plural,
+    question_of,
+    scores_of,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,7 +37,7 @@ _MANY = 3000
 
 def scatter(
     scores: Stored,
-    metric: str | None = None,
+    metric: Names = None,
     aggregate: str | None = None,
     *,
     tie: float = 0.0,
@@ -29,18 +45,21 @@ def scatter(
 ) -> Axes:
     """The scores of one system over those of another; above the diagonal those of the second are larger.
 
+    Of two metrics the scores of the second over those of the first, with a point for each system and track.
+
     Parameters
     ----------
     scores : path, xr.DataTree, xr.Dataset or Scoreboard
-    metric : str or None
-        None: the headline metric of the evaluation.
+    metric : str, sequence of two str, or None
+        None: the headline metric of the evaluation. Two: across and up.
     aggregate : str or None
         The figure of each system beside its name; None: the metric's standard one.
     tie : float
         Differences up to this one are ties.
     **options
         As for :func:`mirflow.report.figures.distributions`. ``system`` names two, across and up; without it the two
-        that there are, or the two best ones, are taken. Tracks that both have are shown.
+        that there are, or the two best ones, are taken. Tracks that both have are shown. Of two metrics ``system``
+        names any number; without it the seven best by the first metric are taken.
 
     Returns
     -------
@@ -49,10 +68,15 @@ def scatter(
     Raises
     ------
     FigureError
-        If there are not two systems, or no track that both have.
+        If there are not two systems, or two metrics, or no track that both have.
     QueryError, UnknownNameError
         As for any question.
     """
+    if metric is not None and not isinstance(metric, str):
+        asked = as_names(metric) or []
+        if len(asked) > 1:
+            return _two_metrics(scores, asked, aggregate, tie, options)
+        metric = next(iter(asked), None)
     names = as_names(options.get("system")) or _two_best(scores, metric, aggregate, options)
     if len(names) != 2:
         raise FigureError(f"two systems make this figure, not {len(names)}: say system=[one, other]")
@@ -71,6 +95,46 @@ def scatter(
         notes += [f"ties: differences up to {tie:g}"] if tie else []
         here, there = (label(name, 24) for name in shown.systems)
         page.head(f"{label(shown.name, 60)}: {there} against {here}", describe(shown.answer, notes=notes))
+    return page.ax
+
+
+def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie: float, options: FigureOptions) -> Axes:
+    """A point for each system and track: the second metric over the first."""
+    if len(metrics) != 2:
+        raise FigureError(f"two metrics make this figure, not {len(metrics)} ({', '.join(metrics)})")
+    if tie:
+        raise FigureError("ties are those of two systems by one metric; two metrics have none")
+    group, board = board_of(scores, metrics, options.get("group"))
+    chosen = [one_metric(board, name) for name in metrics]
+    if chosen[0] == chosen[1]:
+        raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
+    question = question_of(options, chosen, aggregate)
+    score, included = select(board, question).scores()
+    answer = ask(board, question, group)
+    shown = np.where(included, score, np.nan)
+    finite = np.asarray(np.isfinite(shown).all(axis=2))
+    most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
+    best = best_first(answer.value[:, 0, 0], lower_is_better(answer))[:most]
+    if not finite[best].any():
+        raise FigureError(f"no track has a finite score of both {chosen[0]!r} and {chosen[1]!r}")
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.95) as page:
+        for place, look in zip(best, looks(len(best)), strict=True):
+            x, y = shown[place][finite[place]].T
+            _points(page, x, y, label(answer.systems[place], 24), look.color, look.marker, int(finite.sum()))
+        for axis, values in ((0, page.ax.set_xlim), (1, page.ax.set_ylim)):
+            own = shown[best][finite[best]][:, axis]
+            values(_limits(answer.units[axis], own, own))
+        page.ax.grid()
+        _opaque_legend(page, "best" if finite.sum() < _MANY else "upper left")
+        page.ax.set_xlabel(label(axis_name(answer, 0), 60))
+        page.ax.set_ylabel(label(axis_name(answer, 1), 60))
+        count = len(answer.systems)
+        notes = [f"points: {plural(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
+        notes += [f"the best {most} of {count} systems by {chosen[0]}"] if count > most else []
+        notes += infinite(shown)
+        title = f"{label(chosen[0], 40)} against {label(chosen[1], 40)}"
+        page.head(title, describe(answer, notes=notes, aggregated=False))
     return page.ax
 
 
@@ -93,18 +157,22 @@ def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
     )
     for name, chosen, colour, marker in groups:
         _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
-    low, high = _limits(shown, x, y)
+    low, high = _limits(shown.answer.units[0], x, y)
     ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.grid()
     above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
     below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
-    legend = ax.legend(loc="upper left" if above <= below else "lower right", handletextpad=0.2, borderpad=0.2)
+    _opaque_legend(page, "upper left" if above <= below else "lower right")
+    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
+
+
+def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:
+    legend = page.ax.legend(loc=place, handletextpad=0.2, borderpad=0.2)
     for mark in legend.legend_handles:
         if mark is not None:
             mark.set_alpha(1)
-    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
 
 
 def _points(page: Sheet, x: Float, y: Float, name: str, colour: str, marker: str, count: int) -> None:
@@ -114,10 +182,10 @@ def _points(page: Sheet, x: Float, y: Float, name: str, colour: str, marker: str
     )
 
 
-def _limits(shown: Shown, x: Float, y: Float) -> tuple[float, float]:
-    """The same for both axes; of ratios the whole range where scores fill half of it."""
+def _limits(unit: str, x: Float, y: Float) -> tuple[float, float]:
+    """The same for both axes of one metric; of ratios the whole range where scores fill half of it."""
     low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
-    inside: Bool = np.array([not shown.answer.units[0], low >= 0, high <= 1, high - low > 0.5])
+    inside: Bool = np.array([not unit, low >= 0, high <= 1, high - low > 0.5])
     if inside.all():
         low, high = 0.0, 1.0
     room = 0.02 * (high - low) or 0.02 * max(1.0, abs(high))

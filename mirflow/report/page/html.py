@@ -18,9 +18,9 @@ from typing import Any
 
 from ...accessor import Stores
 from ...analysis.scoreboard import Scoreboard, by_annotator, has_annotators
-from ...analysis.selection import find_metrics
+from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import TASK_KINDS
-from ...errors import QueryError, UnknownNameError
+from ...errors import MirflowError, QueryError, UnknownNameError
 from ...progress import Progress
 from ...store.generations import write_atomically
 from .data import describe_evaluation, describe_stores, main_metrics, standings
@@ -196,6 +196,7 @@ def write_page(
     root: Roots = None,
     title: str | None = None,
     references: bool = True,
+    where: str | None = None,
     progress: Progress | None = None,
 ) -> PageReport:
     """Write a page about a result store, or about several as one.
@@ -219,6 +220,9 @@ def write_page(
     references : bool
         Whether the annotations that the page holds include the references. Without them timelines show the estimates
         alone, nothing is judged item by item, and messages that may quote a reference are left out; scores stay.
+    where : str or None
+        Only tracks for which an expression holds, as in a query; the page names it. An evaluation that has none, or
+        not what the expression names, is left out.
     progress : Progress or None
         Told of the stages, and of each track whose timeline is drawn.
 
@@ -232,9 +236,9 @@ def write_page(
         If there is no such store.
     QueryError
         If there are no scores in it, stores cannot be joined, `timelines` is none of the choices, or the output cannot
-        be written.
+        be written, `where` is not an expression, or no track is so.
     UnknownNameError
-        For a metric that no evaluation has.
+        For a metric, or a name in `where`, that no evaluation has.
     """
     wanted = _wanted(timelines)
     check_output(Path(output))
@@ -244,6 +248,7 @@ def write_page(
         # As in the pipeline files, where they are known; what these no longer name comes last.
         planned = [name for one in origins for name in one.found.plans]
         boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
+        boards, left_out = (boards, ()) if where is None else _restrict(boards, where)
         asked = _asked(boards, metrics)
         first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
         drawn = _draw(boards, asked, first, wanted, origins, references, shown)
@@ -256,6 +261,7 @@ def write_page(
         contents = {
             "title": heading,
             "name": name,
+            "where": where or "",
             "mirflow": version("mirflow"),
             "stores": [one.as_json() for one in origins],
             "evaluations": evaluations,
@@ -263,10 +269,11 @@ def write_page(
             "verdicts": list(drawn.verdicts),
             "timelines": places,
         }
-        tab = title or f"{heading} ({name})"
+        about = f"{name}, where {where}" if where else name
+        tab = title or f"{heading} ({about})"
         data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
         write_output(Path(output), data)
-    notes = tuple(dict.fromkeys(one.note for one in drawn.evaluations if one.note))
+    notes = (*left_out, *dict.fromkeys(one.note for one in drawn.evaluations if one.note))
     if dropped:
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
@@ -298,6 +305,29 @@ def _evaluations(
             known = evaluations[number]
             evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
     return evaluations
+
+
+def _restrict(boards: Mapping[str, Scoreboard], where: str) -> tuple[dict[str, Scoreboard], tuple[str, ...]]:
+    """The evaluations of the tracks for which an expression holds, and why others are left out."""
+    found: dict[str, Scoreboard] = {}
+    lacking: dict[str, MirflowError] = {}
+    for name, board in boards.items():
+        try:
+            part = restrict(board, where)
+        except (UnknownNameError, QueryError) as error:
+            lacking[name] = error
+            continue
+        if part.tracks:
+            found[name] = part
+        else:
+            lacking[name] = QueryError(f"where {where!r}: no track is so")
+    if not found:
+        # What is nearest to an answer says most: a coordinate without this value, then a name that is near another.
+        errors = sorted(
+            lacking.values(), key=lambda error: (not str(error).endswith("is so"), type(error) is QueryError)
+        )
+        raise errors[0]
+    return found, tuple(f"{name}: left out: {error}" for name, error in lacking.items())
 
 
 def _wanted(timelines: str | int) -> str:

@@ -211,6 +211,24 @@ class TestScatter:
         ax = figures.scatter(ds)
         assert (ax.get_xlabel()[:2], ax.get_ylabel()[:2]) == tuple(f"S{place}" for place in best)
 
+    def test_two_metrics_stand_against_each_other_with_a_point_for_each_system_and_track(self) -> None:
+        scores = [[[0.1, 0.2], [0.5, 0.4]], [[0.3, 0.9], [0.6, NAN]]]
+        ds = make_group(scores, status=[[1, 1], [1, 1]], metrics=["majmin", "root"])
+        ax = figures.scatter(ds, ["root", "majmin"], missing="skip", caption=True)
+        points = {str(one.get_label()): np.asarray(one.get_offsets()).tolist() for one in ax.collections}
+        assert points == {"S0": [[0.2, 0.1], [0.4, 0.5]], "S1": [[0.9, 0.3]]}
+        assert (ax.get_xlabel(), ax.get_ylabel()) == ("Root", "Majmin")
+        assert "root against majmin" in words(ax)
+        assert "3 scores of a system and a track" in words(ax).replace("\n", " ")
+
+    def test_of_many_systems_by_two_metrics_the_best_seven_are_taken_unless_they_are_named(self) -> None:
+        ds = make_group(np.random.default_rng(0).random((9, 5, 2)), metrics=["majmin", "root"])
+        ax = figures.scatter(ds, ["majmin", "root"])
+        assert len(ax.collections) == 7
+        assert "the best 7 of 9 systems by majmin" in words(ax).replace("\n", " ")
+        named = [f"S{place}" for place in range(9)]
+        assert len(figures.scatter(ds, ["majmin", "root"], system=named).collections) == 9
+
     def test_what_makes_no_scatter(self) -> None:
         for system, message in ((["S0"], "two systems make this figure, not 1"), ("S1", "not 1")):
             with pytest.raises(FigureError, match=message):

@@ -298,6 +298,7 @@ class TestCommand:
             "critical-difference --level 0.9",
             "heatmap --order stored",
             "scatter --tie 0.01 --width page",
+            "scatter -m majmin -m seg",
             "groups --by track --missing skip",
             "confusion --system ada --most 5 --no-caption",
             "timeline --track t00 --from 1 --to 4",
@@ -337,11 +338,13 @@ class TestCommand:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            (
-                "scatter -o a.pdf -m majmin -m root",
-                "a figure shows one metric, not 2 (majmin, root); scatter shows two",
+            ("scatter -o a.pdf -m majmin -m root -m mirex", "scatter shows two metrics at most, not 3 (majmin, root"),
+            ("scatter -o a.pdf -m majmin -m MAJMIN", "'majmin' and 'MAJMIN' are the same metric, majmin"),
+            ("scatter -o a.pdf -m majmin -m seg --tie 0.1", "two metrics have none"),
+            *(
+                (f"{kind} -o a.pdf -m majmin -m root", f"{kind} shows one metric, not 2 (majmin, root)")
+                for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups", "timeline")
             ),
-            ("heatmap -o a.pdf -m majmin -m root", "a figure shows one metric, not 2 (majmin, root)"),
             ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: name it with --track"),
             ("scatter -o a.pdf --by genre", "scatter has no option --by; beside the common ones it has: --metric"),
             ("heatmap -o a.jpg", "a.jpg: cannot write .jpg; known: .pdf, .png, .svg"),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray as xr
 from click.testing import CliRunner
 
 from mirflow.analysis.inference import compare
@@ -26,7 +27,7 @@ from mirflow.report.page.html import order_modules, read_asset, script
 from tests.datasets import write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
-from .reading import block_of, contents_of
+from .reading import block_of, contents_of, figures
 
 
 @pytest.fixture
@@ -405,3 +406,53 @@ def test_equal_blocks_stand_once():
     blocks = CompressedParts()
     ones = np.ones(5)
     assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]
+
+
+class TestSomeTracks:
+    """A page about the tracks for which an expression holds."""
+
+    @pytest.fixture
+    def campaign(self, tmp_path: Path) -> Path:
+        about = {"genre": ["Rock", "Pop", "Rock", "Pop", "Rock", "Pop"]}
+        chords = random_group(3, 6, 2, seed=1, track_meta=about)
+        return write_store(tmp_path / "c.zarr", {"chord": chords, "key": random_group(3, 6, 2, seed=2)})
+
+    def test_has_these_alone_and_says_so(self, campaign, tmp_path, visit):
+        made = write_page(campaign, tmp_path / "p.html", where="genre == 'Rock'")
+        contents = contents_of(tmp_path / "p.html")
+        (chord,) = contents["evaluations"]
+        assert chord["tracks"] == ["t0", "t2", "t4"]
+        assert contents["where"] == "genre == 'Rock'"
+        (note,) = made.notes[:1]
+        assert note.startswith("key: left out: ")
+        page = visit(tmp_path / "p.html")
+        assert "only tracks where genre == 'Rock'" in page.inner_text("#head")
+        assert "3 tracks" in page.inner_text("#head")
+        assert "where genre == 'Rock'" in page.inner_text("#provenance")
+        assert "where genre == 'Rock'" in page.title()
+
+    def test_figures_are_those_of_a_query(self, campaign, tmp_path, visit):
+        write_page(campaign, tmp_path / "p.html", where="genre == 'Rock'")
+        with xr.open_datatree(campaign, engine="zarr", chunks=None) as tree:
+            asked = tree.mirflow.query("majmin", group="chord", where="genre == 'Rock'")
+        shown = figures(visit(tmp_path / "p.html"))
+        names = asked["system"].values.tolist()
+        assert {name: shown[name][0] for name in names} == {
+            name: pytest.approx(asked["value"].sel(system=name).item(), rel=1e-12) for name in names
+        }
+
+    def test_of_tracks_that_are_not_there_is_refused(self, campaign, tmp_path):
+        for where, message in [
+            ("genre == 'Jazz'", "no track"),
+            ("gener == 'Rock'", "did you mean 'genre'"),
+            ("genre ==", "not an expression"),
+        ]:
+            with pytest.raises((QueryError, UnknownNameError), match=message):
+                write_page(campaign, tmp_path / "p.html", where=where)
+        assert not (tmp_path / "p.html").exists()
+
+    def test_is_made_on_the_command_line(self, campaign, tmp_path):
+        words = ["report", str(campaign), "-o", str(tmp_path / "p.html"), "--where", "genre == 'Pop'"]
+        result = CliRunner().invoke(cli, words)
+        assert result.exit_code == 0, result.output
+        assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["tracks"]) == 3

@@ -21,6 +21,7 @@ const state = new State(readContents());
 function drawHead() {
   const { contents, now } = state;
   const parts = [contents.name, count(now.systems.length, "system"), count(now.tracks.length, "track"),
+    contents.where ? `only tracks where ${contents.where}` : "",
     count(contents.evaluations.length, "evaluation"), contents.stores.length > 1 ? count(contents.stores.length, "store") : "",
     now.stores.map((one) => one.created.slice(0, 10)).sort().at(-1)];
   document.getElementById("head").replaceChildren(el("h1", {}, contents.title),

@@ -25,7 +25,8 @@ export function drawProvenance(state) {
   const { now, contents } = state;
   const several = contents.stores.length > 1;
   const facts = [["Evaluation", now.name], ["Task", now.task], ["Convention", now.convention], ["Grid", now.grid],
-    ["Several references", now.combine], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
+    ["Several references", now.combine],
+    ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
   const head = el("tr", {}, ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => el("th", { scope: "col" }, text)));
   const body = now.metrics.map((metric) => el("tr", {}, el("th", { scope: "row" }, metric.name), el("td", {}, parametersOf(metric)),
