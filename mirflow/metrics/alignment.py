@@ -6,7 +6,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import Any
 
@@ -24,15 +24,19 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    Metric,
+    PairDoor,
     Parameter,
-    Pooling,
     Scores,
     Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
     refuse_grid,
     refuse_unknown,
 )
 from .cleaning import Problem, set_aside, usable
+from .events import score_pair
 from .util import BOUNDED, Array, are_times
 
 __all__ = [
@@ -169,6 +173,77 @@ def perceived_synchrony(stamps: Timestamps) -> Float:
     return stamps.mean(density / _LARGEST)
 
 
+_MAUCH = "Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010"
+_of_events = partial(metric, weight=Weight("number of events", "events"), literature=_MAUCH)
+_error = partial(
+    _of_events, range=(0.0, float("inf")), orientation="lower", unit="s", perfect=0.0, mir_eval="absolute_error"
+)
+
+
+@_of_events(
+    "Percentage correct",
+    key="pc",
+    aliases=("PC", "percentage_of_correct_onsets"),
+    parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest distance that is correct", mir_eval="window"),),
+)
+def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Share of the events that lie within a window around their reference."""
+    return share_correct(stamps, float(measure["window"])), stamps.counts
+
+
+@_error("Median absolute error", key="mae", pooling="none")
+def _median_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Median of the seconds between the two times of an event."""
+    return median_error(stamps), stamps.counts
+
+
+@_error("Mean absolute error", key="aae")
+def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Mean of the seconds between the two times of an event."""
+    return mean_error(stamps), stamps.counts
+
+
+@metric(
+    "Percentage of correct segments",
+    Weight("seconds from the first to the last event of the reference, or the duration", "s"),
+    key="pcs",
+    aliases=("PCS",),
+    pooling="micro",
+    perfect_exceptions="not defined where all events of the reference are at one time",
+    parameters=(
+        Parameter(
+            "duration",
+            0.0,
+            "s",
+            least=0.0,
+            help="length of the recordings; 0: from the first to the last event",
+            mir_eval="duration",
+        ),
+    ),
+    literature="Fujihara et al., LyricSynchronizer, IEEE JSTSP 2011; MIREX 2020, lyrics-to-audio alignment",
+)
+def _percentage_correct_segments(stamps: Timestamps, measure: Measure) -> tuple[Float, Float]:
+    """Share of the time in which the segment between two events overlaps with its counterpart."""
+    overlap, total = segments(stamps, float(measure["duration"]) or None)
+    return np.divide(overlap, total, out=np.full_like(total, np.nan), where=total > 0), total
+
+
+@_of_events(
+    "Karaoke perceptual metric",
+    key="perceptual",
+    mir_eval="karaoke_perceptual_metric",
+    range=(0.0, 1.0001),
+    perfect=0.9606239680360236,
+    literature="Lize-Masclef, Vaglio and Moussallam, User-centered evaluation of lyrics to audio alignment, 2021",
+)
+def _karaoke_perceptual(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
+    """Mean of how synchronous listeners find the events: a skewed normal distribution over the offset."""
+    return perceived_synchrony(stamps), stamps.counts
+
+
+METRICS = metrics_in(globals())
+
+
 _BATCH = 1 << 14
 """Events of one round: its arrays stay in the processor's cache."""
 
@@ -225,13 +300,13 @@ def score(
     scores = np.zeros((len(counts), len(measures)))
     scores[:, [measure.metric.orientation == "lower" for measure in measures]] = np.nan
     scores[list(refused)] = np.nan
+    weights = np.zeros_like(scores)
+    for column, measure in enumerate(measures):
+        seconds = measure.metric.weight_unit == "s"
+        weights[:, column] = _seconds(references, reference_row, measure) if seconds else counts
     for pairs, stamps in _lay_out(references, estimates, reference_row, estimate_row, np.flatnonzero(fit)):
         for column, measure in enumerate(measures):
-            scores[pairs, column] = READINGS[measure.metric.name](stamps, measure)
-    weights = np.repeat(counts[:, np.newaxis].astype(np.float64), len(measures), axis=1)
-    for column, measure in enumerate(measures):
-        if measure.metric.name == SEGMENTS:
-            weights[:, column] = _seconds(references, reference_row, _duration(measure))
+            scores[pairs, column], weights[pairs, column] = measure.read(stamps)
     return Scores(scores, weights, refused=refused)
 
 
@@ -264,8 +339,8 @@ def _refuse(
     here, there = references.counts[0][reference_row], estimates.counts[0][estimate_row]
     comparable = (here > 0) & (there > 0)
     refused: dict[int, str] = {}
-    durations = [_duration(measure) for measure in measures if measure.metric.name == SEGMENTS]
-    given = [duration for duration in durations if duration is not None]
+    durations = (measure.parameters.get("duration") for measure in measures)
+    given = [float(duration) for duration in durations if duration]
     for rows, row, side in ((estimates, estimate_row, "estimated"), (references, reference_row, "reference")):
         latest = rows.columns["time"][rows.offsets[1:][row] - 1] if given and len(rows.columns["time"]) else here * 0.0
         for pair in np.flatnonzero(comparable & (latest > min(given, default=np.inf))).tolist():
@@ -288,34 +363,14 @@ def too_late(side: str, latest: float, duration: float) -> str:
     return f"Expected largest {side} timestamp {latest} to not be larger than duration {duration}"
 
 
-def _duration(measure: Measure) -> float | None:
-    """The length of the recordings in seconds; None: it is not given."""
-    return float(measure["duration"]) or None
-
-
-def _seconds(references: Ragged, reference_row: Int, duration: float | None) -> Float:
+def _seconds(references: Ragged, reference_row: Int, measure: Measure) -> Float:
     """What the overlap of segments is divided by: float64 (pairs,)."""
+    duration = float(measure["duration"]) or None
     filled = np.flatnonzero(references.counts[0] > 0)
     time, offsets = references.columns["time"], references.offsets
     seconds = np.zeros(len(references))
     seconds[filled] = time[offsets[filled + 1] - 1] - time[offsets[filled]] if duration is None else duration
     return np.asarray(seconds[reference_row])
-
-
-def _share_of_segments(stamps: Timestamps, measure: Measure) -> Float:
-    overlap, total = segments(stamps, _duration(measure))
-    return np.divide(overlap, total, out=np.full_like(total, np.nan), where=total > 0)
-
-
-SEGMENTS = "percentage_correct_segments"
-READINGS: dict[str, Callable[[Timestamps, Measure], Float]] = {
-    "percentage_correct": lambda stamps, measure: share_correct(stamps, float(measure["window"])),
-    "median_absolute_error": lambda stamps, measure: median_error(stamps),
-    "mean_absolute_error": lambda stamps, measure: mean_error(stamps),
-    SEGMENTS: _share_of_segments,
-    "karaoke_perceptual": lambda stamps, measure: perceived_synchrony(stamps),
-}
-"""How each measure is read off the timestamps."""
 
 
 def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
@@ -357,13 +412,23 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
             raise ValueError(f"{side} timestamps {BOUNDED}")
 
 
-def _checked(reference_timestamps: Array, estimated_timestamps: Array) -> Timestamps:
-    """The pair as a batch of one."""
-    validate(reference_timestamps, estimated_timestamps)
-    reference, estimate = (
-        np.asarray(times, dtype=np.float64) for times in (reference_timestamps, estimated_timestamps)
-    )
-    return Timestamps(reference, estimate, np.array([len(reference)], dtype=np.int64))
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    """Scores of one pair: float64 (measures,)."""
+    validate(reference, estimate)
+    found = score_pair(MIR_EVAL, reference, estimate, measures)
+    if np.isnan(found).any():
+        raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
+    return found
+
+
+_DOOR = PairDoor(METRICS, _score_pair)
+
+
+def _given(duration: float | None) -> dict[str, Value]:
+    """The length of the recording, if it is known."""
+    if duration is not None and not float(duration) > 0:
+        raise ValueError(f"Positive duration needs to be provided, but got {duration}")
+    return {} if duration is None else {"duration": float(duration)}
 
 
 def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> tuple[float, float]:
@@ -389,8 +454,8 @@ def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> 
     >>> absolute_error(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 4.0]))
     (0.5, 0.5)
     """
-    stamps = _checked(reference_timestamps, estimated_timestamps)
-    return float(median_error(stamps)[0]), float(mean_error(stamps)[0])
+    mae, aae = _DOOR.call("absolute_error", reference_timestamps, estimated_timestamps)
+    return mae, aae
 
 
 def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array, window: float = 0.3) -> float:
@@ -417,7 +482,7 @@ def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array,
     >>> percentage_correct(np.array([1.0, 2.0]), np.array([1.2, 2.5]))
     0.5
     """
-    return float(share_correct(_checked(reference_timestamps, estimated_timestamps), window)[0])
+    return _DOOR.call("percentage_correct", reference_timestamps, estimated_timestamps, window=window)[0]
 
 
 def percentage_correct_segments(
@@ -453,21 +518,8 @@ def percentage_correct_segments(
     >>> percentage_correct_segments(np.array([0.0, 2.0, 4.0]), np.array([0.0, 1.0, 4.0]))
     0.75
     """
-    return _pair_share_of_segments(_checked(reference_timestamps, estimated_timestamps), duration)
-
-
-def _pair_share_of_segments(stamps: Timestamps, duration: float | None) -> float:
-    if duration is not None:
-        duration = float(duration)
-        if not duration > 0:
-            raise ValueError(f"Positive duration needs to be provided, but got {duration}")
-        for side, times in (("reference", stamps.reference), ("estimated", stamps.estimate)):
-            if times[-1] > duration:
-                raise ValueError(too_late(side, float(times[-1]), duration))
-    overlap, total = segments(stamps, duration)
-    if total[0] <= 0:
-        raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
-    return float(overlap[0] / total[0])
+    given = _given(duration)
+    return _DOOR.call("percentage_correct_segments", reference_timestamps, estimated_timestamps, **given)[0]
 
 
 def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps: Array) -> float:
@@ -496,7 +548,7 @@ def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps:
     >>> round(karaoke_perceptual_metric(np.array([1.0, 2.0]), np.array([1.0, 2.0])), 4)
     0.9606
     """
-    return float(perceived_synchrony(_checked(reference_timestamps, estimated_timestamps))[0])
+    return _DOOR.call("karaoke_perceptual_metric", reference_timestamps, estimated_timestamps)[0]
 
 
 def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs: Any) -> OrderedDict[str, float]:
@@ -526,15 +578,9 @@ def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs:
     >>> scores["pc"], scores["aae"], scores["pcs"]
     (0.5, 0.375, 0.75)
     """
-    refuse_unknown("evaluate", kwargs, ("reference_timestamps", "estimated_timestamps", "window", "duration"))
-    stamps = _checked(reference_timestamps, estimated_timestamps)
-    return OrderedDict(
-        pc=float(share_correct(stamps, kwargs.get("window", 0.3))[0]),
-        mae=float(median_error(stamps)[0]),
-        aae=float(mean_error(stamps)[0]),
-        pcs=_pair_share_of_segments(stamps, kwargs.get("duration")),
-        perceptual=float(perceived_synchrony(stamps)[0]),
-    )
+    refuse_unknown("evaluate", kwargs, ("reference_timestamps", "estimated_timestamps", *_DOOR.parameters))
+    kwargs |= _given(kwargs.pop("duration", None))
+    return _DOOR.evaluate(reference_timestamps, estimated_timestamps, kwargs)
 
 
 _FLAWS = ("not_finite", "too_late", "negative", "unsorted")
@@ -613,69 +659,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         columns["verdict"] = np.where(np.abs(own - other) <= float(measure["window"]), "right", "wrong")
     return columns
 
-
-_EVENTS = "number of events"
-
-
-def _error(name: str, title: str, key: str, pooling: Pooling) -> Metric:
-    return Metric(
-        name,
-        title,
-        f"{title.split()[0].lower()} of the seconds between the two times of an event",
-        _EVENTS,
-        "events",
-        key=key,
-        range=(0.0, float("inf")),
-        orientation="lower",
-        unit="s",
-        pooling=pooling,
-        perfect=0.0,
-        literature="Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010",
-    )
-
-
-METRICS = (
-    Metric(
-        "percentage_correct",
-        "Percentage correct",
-        "share of the events that lie within a window around their reference",
-        _EVENTS,
-        "events",
-        key="pc",
-        aliases=("PC", "percentage_of_correct_onsets"),
-        parameters=(Parameter("window", 0.3, "s", least=0.0, help="largest distance that is correct"),),
-        literature="Mauch, Fujihara and Goto, Lyrics-to-audio alignment and phrase-level segmentation, SMC 2010",
-    ),
-    _error("median_absolute_error", "Median absolute error", "mae", "none"),
-    _error("mean_absolute_error", "Mean absolute error", "aae", "exact"),
-    Metric(
-        SEGMENTS,
-        "Percentage of correct segments",
-        "share of the time in which the segment between two events overlaps with its counterpart",
-        "seconds from the first to the last event of the reference, or the duration",
-        key="pcs",
-        aliases=("PCS",),
-        pooling="micro",
-        perfect_exceptions="not defined where all events of the reference are at one time",
-        parameters=(
-            Parameter(
-                "duration", 0.0, "s", least=0.0, help="length of the recordings; 0: from the first to the last event"
-            ),
-        ),
-        literature="Fujihara et al., LyricSynchronizer, IEEE JSTSP 2011; MIREX 2020, lyrics-to-audio alignment",
-    ),
-    Metric(
-        "karaoke_perceptual",
-        "Karaoke perceptual metric",
-        "mean of how synchronous listeners find the events: a skewed normal distribution over the offset",
-        _EVENTS,
-        "events",
-        key="perceptual",
-        range=(0.0, 1.0001),
-        perfect=0.9606239680360236,
-        literature="Lize-Masclef, Vaglio and Moussallam, User-centered evaluation of lyrics to audio alignment, 2021",
-    ),
-)
 
 MIR_EVAL = Convention(
     "mir_eval",
