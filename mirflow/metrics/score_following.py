@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 
@@ -18,7 +18,22 @@ from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    PairDoor,
+    Parameter,
+    Scores,
+    Shared,
+    Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
+    refuse_grid,
+)
 from .cleaning import Problem, set_aside, usable
 
 __all__ = [
@@ -68,7 +83,7 @@ _DIGITS = 9
 """Distances are compared with tolerances to the nanosecond: files are in milliseconds, which have no exact seconds."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Followed:
     """The notes of the references of many pairs, with what was reported of them.
 
@@ -99,6 +114,11 @@ class Followed:
     detected: Float
     unknown: Int
     reports: Ragged
+
+    @cached_property
+    def left_over(self) -> Int:
+        """The number of reports of no note in each pair: int64 (pairs,)."""
+        return self.reports.counts[0] - np.bincount(self.pair[self.report >= 0], minlength=len(self.counts))
 
 
 def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, tolerance: float) -> Followed:
@@ -215,80 +235,6 @@ def within(distance: Float, threshold: float) -> np.ndarray[tuple[int], np.dtype
     return np.asarray(np.round(np.abs(distance), _DIGITS) <= threshold)
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
-    """Scores of what followers report of performances.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Rows as :func:`mirflow.metrics.score_following.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Notes are compared one by one.
-
-    Returns
-    -------
-    Scores
-        Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
-        aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> notes = Ragged({"time": np.array([0.0, 1.0, 2.0]), "detected": np.full(3, np.nan),
-    ...                 "position": np.array([0.0, 0.5, 1.0]), "pitch": np.full(3, 60.0)}, (np.array([3]),))
-    >>> heard = Ragged({"time": np.array([0.25, 4.5]), "detected": np.array([0.375, 4.5]),
-    ...                 "position": np.array([0.0, 1.0]), "pitch": np.full(2, 60.0)}, (np.array([2]),))
-    >>> row, names = np.array([0]), ["missed", "misaligned", "mean_offset", "mean_latency"]
-    >>> scores = score(notes, heard, row, row, get_task("score_following").convention().select(names))
-    >>> scores.score.round(4).tolist(), scores.weight.tolist()
-    ([[0.3333, 0.3333, 0.375, 0.125]], [[3.0, 3.0, 1.0, 1.0]])
-    """
-    refuse_grid(grid, "notes of a score")
-    shape = len(reference_row), len(measures)
-    scores, weights = np.zeros(shape), np.zeros(shape)
-    followed: dict[float, Followed] = {}
-    judged: dict[tuple[float, float, str], JudgedNotes] = {}
-    refused: dict[int, str] = {}
-    for column, measure in enumerate(measures):
-        tolerance, threshold, by = float(measure["tolerance"]), float(measure["threshold"]), str(measure["by"])
-        if tolerance not in followed:
-            followed[tolerance] = follow(references, estimates, reference_row, estimate_row, tolerance)
-        way = tolerance, threshold, by
-        if way not in judged:
-            judged[way] = JudgedNotes(followed[tolerance], threshold, by)
-            for pair in judged[way].undated:
-                refused[pair] = (
-                    "a report has no time of detection, by which it is to be judged; add it, or choose by=estimated"
-                )
-        scores[:, column], weights[:, column] = READINGS[measure.metric.name](judged[way])
-    scores[list(refused)] = np.nan
-    unknown = [
-        one.reports.counts[0] - np.bincount(one.pair[one.report >= 0], minlength=shape[0]) for one in followed.values()
-    ]
-    return Scores(
-        scores, weights, refused=refused, repairs=np.max([np.zeros(shape[0], dtype=np.int64), *unknown], axis=0)
-    )
-
-
 @dataclass(frozen=True)
 class JudgedNotes:
     """The notes of many pairs as aligned, misaligned or missed.
@@ -359,35 +305,183 @@ class JudgedNotes:
         variance, number = self.mean((values - mean[self.notes.pair]) ** 2)
         return np.sqrt(variance), number
 
-    def completion(self) -> tuple[Float, Float]:
-        """The share of notes up to the last position in the score where one is aligned."""
-        pair, position = self.notes.pair, self.notes.position
-        last = np.full(len(self.notes.counts), -np.inf)
-        np.maximum.at(last, pair[self.aligned], position[self.aligned])
-        return self.rate(position <= last[pair])
 
-    def by_piece(self) -> tuple[Float, Float]:
-        """The share of aligned notes of each pair, each piece with the same weight."""
-        share, counts = self.rate(self.aligned)
-        return share, (counts > 0).astype(np.float64)
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+_NOTES = Weight("number of notes of the reference", "notes")
+_declared = partial(
+    metric,
+    parameters=(
+        Parameter("threshold", 2.0, "s", least=0.0, help="largest distance of a correctly aligned note"),
+        Parameter(
+            "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
+        ),
+        Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ"),
+    ),
+    literature="Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007",
+)
+_rate = partial(_declared, weight=_NOTES, orientation="lower", perfect=0.0)
+_statistic = partial(
+    _declared,
+    weight=Weight("number of correctly aligned notes", "notes"),
+    range=(0.0, float("inf")),
+    orientation="lower",
+    unit="s",
+    perfect=0.0,
+)
+_signed = partial(_statistic, range=(-float("inf"), float("inf")), orientation="none")
+_LATE = "a note is reported after its onset"
 
 
-READINGS: dict[str, Callable[[JudgedNotes], tuple[Float, Float]]] = {
-    "overall_precision": lambda one: one.rate(one.aligned),
-    "piecewise_precision": JudgedNotes.by_piece,
-    "missed": lambda one: one.rate(~one.reported),
-    "misaligned": lambda one: one.rate(one.reported & ~one.aligned),
-    "completion": JudgedNotes.completion,
-    "mean_offset": lambda one: one.mean(one.offset),
-    "mean_absolute_offset": lambda one: one.mean(np.abs(one.offset)),
-    "std_offset": lambda one: one.deviation(one.offset),
-    "mean_error": lambda one: one.mean(one.error),
-    "mean_absolute_error": lambda one: one.mean(np.abs(one.error)),
-    "std_error": lambda one: one.deviation(one.error),
-    "mean_latency": lambda one: one.mean(one.latency),
-    "std_latency": lambda one: one.deviation(one.latency),
-}
-"""How each measure is read off the judged notes: score and weight of each pair."""
+@_declared("Overall precision", _NOTES, aliases=("precision", "total_precision"), standard_aggregate="pooled")
+def _overall_precision(judged: JudgedNotes, measure: Measure) -> Read:
+    """Share of the notes that are reported near enough to their onset; over all notes of the collection."""
+    return judged.rate(judged.aligned)
+
+
+@_declared("Piecewise precision", Weight("1 for each piece", "pieces"), pooling="micro")
+def _piecewise_precision(judged: JudgedNotes, measure: Measure) -> Read:
+    """Share of the notes that are reported near enough to their onset; every piece counts the same."""
+    share, counts = judged.rate(judged.aligned)
+    return share, (counts > 0).astype(np.float64)
+
+
+@_rate("Missed notes", aliases=("miss_rate", "missed_notes"))
+def _missed(judged: JudgedNotes, measure: Measure) -> Read:
+    """Share of the notes that are not reported."""
+    return judged.rate(~judged.reported)
+
+
+@_rate("Misaligned notes", aliases=("misalign_rate", "misaligned_notes", "false_positives"))
+def _misaligned(judged: JudgedNotes, measure: Measure) -> Read:
+    """Share of the notes that are reported too far from their onset."""
+    return judged.rate(judged.reported & ~judged.aligned)
+
+
+@_declared("Piece completion", _NOTES, aliases=("piece_completion",))
+def _completion(judged: JudgedNotes, measure: Measure) -> Read:
+    """Share of the notes up to the last one that is correctly aligned, after which the follower is lost."""
+    pair, position = judged.notes.pair, judged.notes.position
+    last = np.full(len(judged.notes.counts), -np.inf)
+    np.maximum.at(last, pair[judged.aligned], position[judged.aligned])
+    return judged.rate(position <= last[pair])
+
+
+@_signed("Mean offset", perfect_exceptions=_LATE)
+def _mean_offset(judged: JudgedNotes, measure: Measure) -> Read:
+    """Mean of the time from an onset to the report of it, over the correctly aligned notes."""
+    return judged.mean(judged.offset)
+
+
+@_statistic("Mean absolute offset", perfect_exceptions=_LATE)
+def _mean_absolute_offset(judged: JudgedNotes, measure: Measure) -> Read:
+    """Mean size of the time from an onset to the report of it, over the correctly aligned notes."""
+    return judged.mean(np.abs(judged.offset))
+
+
+@_statistic("Deviation of offset", pooling="none", perfect_exceptions=_LATE)
+def _std_offset(judged: JudgedNotes, measure: Measure) -> Read:
+    """Standard deviation of the time from an onset to the report of it, over the correctly aligned notes."""
+    return judged.deviation(judged.offset)
+
+
+@_signed("Mean error")
+def _mean_error(judged: JudgedNotes, measure: Measure) -> Read:
+    """Mean of the estimated less the true onset, over the correctly aligned notes."""
+    return judged.mean(judged.error)
+
+
+@_statistic("Mean absolute error", aliases=("imprecision",))
+def _mean_absolute_error(judged: JudgedNotes, measure: Measure) -> Read:
+    """Mean size of the estimated less the true onset, over the correctly aligned notes."""
+    return judged.mean(np.abs(judged.error))
+
+
+@_statistic("Deviation of error", pooling="none")
+def _std_error(judged: JudgedNotes, measure: Measure) -> Read:
+    """Standard deviation of the estimated less the true onset, over the correctly aligned notes."""
+    return judged.deviation(judged.error)
+
+
+@_signed("Mean latency", orientation="lower", perfect_exceptions=_LATE)
+def _mean_latency(judged: JudgedNotes, measure: Measure) -> Read:
+    """Mean of the time from an estimated onset to the report of it, over the correctly aligned notes."""
+    return judged.mean(judged.latency)
+
+
+@_statistic("Deviation of latency", pooling="none", perfect_exceptions=_LATE)
+def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
+    """Standard deviation of the time from an estimated onset to the report of it, over the correctly aligned notes."""
+    return judged.deviation(judged.latency)
+
+
+METRICS = metrics_in(globals())
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of what followers report of performances.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Rows as :func:`mirflow.metrics.score_following.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        Notes are compared one by one.
+
+    Returns
+    -------
+    Scores
+        Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
+        aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> notes = Ragged({"time": np.array([0.0, 1.0, 2.0]), "detected": np.full(3, np.nan),
+    ...                 "position": np.array([0.0, 0.5, 1.0]), "pitch": np.full(3, 60.0)}, (np.array([3]),))
+    >>> heard = Ragged({"time": np.array([0.25, 4.5]), "detected": np.array([0.375, 4.5]),
+    ...                 "position": np.array([0.0, 1.0]), "pitch": np.full(2, 60.0)}, (np.array([2]),))
+    >>> row, names = np.array([0]), ["missed", "misaligned", "mean_offset", "mean_latency"]
+    >>> scores = score(notes, heard, row, row, get_task("score_following").convention().select(names))
+    >>> scores.score.round(4).tolist(), scores.weight.tolist()
+    ([[0.3333, 0.3333, 0.375, 0.125]], [[3.0, 3.0, 1.0, 1.0]])
+    """
+    refuse_grid(grid, "notes of a score")
+    pairs = len(reference_row)
+    found, unknown = np.zeros((2, pairs, len(measures))), np.zeros(pairs, dtype=np.int64)
+    shared, refused = Shared(), dict[int, str]()
+    for column, measure in enumerate(measures):
+        tolerance, threshold, by = float(measure["tolerance"]), float(measure["threshold"]), str(measure["by"])
+        notes = shared.once(tolerance, partial(follow, references, estimates, reference_row, estimate_row, tolerance))
+        judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
+        found[:, :, column] = measure.read(judged)
+        unknown = np.maximum(unknown, notes.left_over)
+        refused |= dict.fromkeys(
+            judged.undated,
+            "a report has no time of detection, by which it is to be judged; add it, or choose by=estimated",
+        )
+    found[0, list(refused)] = np.nan
+    return Scores(found[0], found[1], refused=refused, repairs=unknown)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -444,142 +538,25 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {name: column[order] for name, column in columns.items()}
 
 
-_CONT = "Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007"
-_NOTES = "number of notes of the reference"
-_ALIGNED = "number of correctly aligned notes"
-_STATISTICS = {
-    "offset": "the time from an onset to the report of it",
-    "error": "the estimated less the true onset",
-    "latency": "the time from an estimated onset to the report of it",
-}
-_RATES = {
-    "missed": ("Missed notes", "share of the notes that are not reported", ("miss_rate", "missed_notes")),
-    "misaligned": (
-        "Misaligned notes",
-        "share of the notes that are reported too far from their onset",
-        ("misalign_rate", "misaligned_notes", "false_positives"),
-    ),
-}
-
-
-def _parameters(threshold: float) -> tuple[Parameter, ...]:
-    return (
-        Parameter("threshold", threshold, "s", least=0.0, help="largest distance of a correctly aligned note"),
-        Parameter(
-            "by", "estimated", choices=("estimated", "detected"), help="whether estimated onsets or reports are judged"
-        ),
-        Parameter("tolerance", 0.001, "s", least=0.0, help="by how much positions in the score may differ"),
-    )
-
-
-def _rate(name: str, parameters: tuple[Parameter, ...]) -> Metric:
-    title, summary, aliases = _RATES[name]
-    return Metric(
-        name,
-        title,
-        summary,
-        _NOTES,
-        "notes",
-        aliases=aliases,
-        orientation="lower",
-        perfect=0.0,
-        parameters=parameters,
-        literature=_CONT,
-    )
-
-
-def _precisions(parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
-    summary = "share of the notes that are reported near enough to their onset"
-    return (
-        Metric(
-            "overall_precision",
-            "Overall precision",
-            f"{summary}; over all notes of the collection",
-            _NOTES,
-            "notes",
-            aliases=("precision", "total_precision"),
-            standard_aggregate="pooled",
-            parameters=parameters,
-            literature=_CONT,
-        ),
-        Metric(
-            "piecewise_precision",
-            "Piecewise precision",
-            f"{summary}; every piece counts the same",
-            "1 for each piece",
-            "pieces",
-            pooling="micro",
-            parameters=parameters,
-            literature=_CONT,
-        ),
-    )
-
-
-def _completion(parameters: tuple[Parameter, ...]) -> Metric:
-    return Metric(
-        "completion",
-        "Piece completion",
-        "share of the notes up to the last one that is correctly aligned, after which the follower is lost",
-        _NOTES,
-        "notes",
-        aliases=("piece_completion",),
-        parameters=parameters,
-        literature=_CONT,
-    )
-
-
-def _statistics(parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
-    metrics = []
-    for what, meaning in _STATISTICS.items():
-        mean, absolute, deviation = f"mean_{what}", f"mean_absolute_{what}", f"std_{what}"
-        metrics.append(_statistic(mean, f"Mean {what}", f"mean of {meaning}", parameters))
-        if what != "latency":
-            metrics.append(_statistic(absolute, f"Mean absolute {what}", f"mean size of {meaning}", parameters))
-        metrics.append(_statistic(deviation, f"Deviation of {what}", f"standard deviation of {meaning}", parameters))
-    return tuple(metrics)
-
-
-def _statistic(name: str, title: str, summary: str, parameters: tuple[Parameter, ...]) -> Metric:
-    signed = not name.startswith(("mean_absolute", "std"))
-    lowest = -float("inf") if signed else 0.0
-    return Metric(
-        name,
-        title,
-        f"{summary}, over the correctly aligned notes",
-        _ALIGNED,
-        "notes",
-        aliases=("imprecision",) if name == "mean_absolute_error" else (),
-        range=(lowest, float("inf")),
-        orientation="none" if signed and name != "mean_latency" else "lower",
-        unit="s",
-        pooling="none" if name.startswith("std") else "exact",
-        perfect=0.0,
-        perfect_exceptions="" if name.endswith("error") else "a note is reported after its onset",
-        parameters=parameters,
-        literature=_CONT,
-    )
-
-
-def _convention(name: str, summary: str, threshold: float) -> Convention:
-    parameters = _parameters(threshold)
-    metrics = (
-        *_precisions(parameters),
-        *(_rate(rate, parameters) for rate in _RATES),
-        _completion(parameters),
-        *_statistics(parameters),
-    )
-    return Convention(name, summary, metrics, clean, score, explain=evidence)
-
-
-_CONVENTIONS = (
-    _convention("mirex2006", "MIREX 2006: a note that is off by more than 2000 ms is misaligned", 2.0),
-    _convention("cont2007", "Cont et al. 2007: a note that is off by more than 300 ms is misaligned", 0.3),
+MIREX2006 = Convention(
+    "mirex2006",
+    "MIREX 2006: a note that is off by more than 2000 ms is misaligned",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+CONT2007 = replace(
+    MIREX2006,
+    name="cont2007",
+    summary="Cont et al. 2007: a note that is off by more than 300 ms is misaligned",
+    metrics=tuple(one.with_defaults(threshold=0.3) for one in METRICS),
 )
 
 TASK = Task(
     "score_following",
     "Score following",
-    MappingProxyType({one.name: one for one in _CONVENTIONS}),
+    MappingProxyType({one.name: one for one in (MIREX2006, CONT2007)}),
     ("overall_precision",),
 )
 
@@ -633,15 +610,17 @@ def evaluate(
     >>> found["overall_precision"], found["missed"], found["mean_offset"], found["mean_latency"]
     (0.5, 0.5, 0.5, 0.25)
     """
+    given: dict[str, Value] = {"threshold": threshold, "by": by, "tolerance": tolerance}
+    scores = _score_pair(reference, estimate, [one.measure(**given) for one in METRICS])
+    return OrderedDict(zip((one.name for one in METRICS), scores.tolist(), strict=True))
+
+
+def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
     own, heard = _rows(reference, _REFERENCE, "reference"), _rows(estimate, _ESTIMATE, "estimate")
-    rules = TASK.convention()
-    given = f"@{float(threshold)!r}(by={by},tolerance={float(tolerance)!r})"
-    measures = rules.select([f"{metric.name}{given}" for metric in rules.metrics])
-    only = np.zeros(1, dtype=np.int64)
-    scores = score(own, heard, only, only, measures)
-    for message in scores.refused.values():
-        raise InvalidAnnotationError(message)
-    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.score[0].tolist(), strict=True))
+    try:
+        return MIREX2006.score_pair(own, heard, measures)
+    except ValueError as error:
+        raise InvalidAnnotationError(str(error)) from None
 
 
 def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
@@ -654,3 +633,6 @@ def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
         )
     annotation = Annotation("following", {name: table[:, place] for place, name in enumerate(names)})
     return usable(annotation, clean(to_ragged([annotation])), side)
+
+
+globals().update(PairDoor(METRICS, _score_pair).functions(lambda reference, estimate: None))
