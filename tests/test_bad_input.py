@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import random
+import subprocess
+import sys
 import tracemalloc
 from pathlib import Path
 
 import numpy as np
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 import mirflow
@@ -17,6 +20,7 @@ from mirflow.cli import cli
 from mirflow.cli import output as exits
 from mirflow.errors import AnnotationError, UnreadableError
 from mirflow.linter import check_paths
+from mirflow.pipeline.load import MetadataError, read_tracks
 from mirflow.readers.content import read_bytes
 from tests.datasets import write_dataset, write_pipeline
 
@@ -317,6 +321,42 @@ def test_only_files_are_read(tmp_path: Path, suffix: str, what: str) -> None:
     read = mirflow.load if task != "retrieval" else mirflow.load_collection
     with pytest.raises(AnnotationError, match=rf"a\{suffix}: cannot be read: is {what}, not a file"):
         read(str(path), task=task)
+
+
+@pytest.mark.parametrize("what", ["a pipe", "a device"])
+@pytest.mark.parametrize("file", ["pipeline.yaml", "mapping.yaml", "tracks.csv", "lists.csv"])
+def test_neither_pipelines_nor_tables_beside_them_are_read_from_what_is_no_file(
+    folder: Path, file: str, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    path = folder / f"no-{file}"
+    if what == "a pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to("/dev/zero")
+    plan = yaml.safe_load((folder / "pipeline.yaml").read_text())
+    plan["evaluations"][0]["tracks"] = path.name
+    (folder / "tracks.yaml").write_text(yaml.safe_dump(plan))
+    command = {
+        "pipeline.yaml": ["run", path.name],
+        "mapping.yaml": ["import", "--mapping", path.name, "-o", "x.zarr"],
+        "tracks.csv": ["run", "tracks.yaml"],
+        "lists.csv": ["evaluate", path.name, path.name, "--task", "retrieval"],
+    }[file]
+    done = subprocess.run(
+        [sys.executable, "-m", "mirflow", *command], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == exits.BAD_INPUT, done.stderr
+    assert f"is {what}, not a file" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_table_of_tracks_has_a_limit(folder: Path) -> None:
+    path = folder / "huge.csv"
+    with path.open("wb") as file:
+        file.truncate(300 * 2**20)
+    with pytest.raises(MetadataError, match=r"huge\.csv' is larger than 256 MB: not a table of tracks"):
+        read_tracks(path, ["a"])
 
 
 def test_what_a_file_gives_counts_and_not_what_it_is_said_to_hold() -> None:

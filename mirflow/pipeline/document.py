@@ -12,7 +12,8 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel, ValidationError
 
-from ..errors import Problem, suggest
+from ..errors import Problem, UnreadableError, suggest
+from ..readers.content import read_within
 
 MAX_BYTES = 2**20
 MAX_VALUES = 20_000
@@ -67,10 +68,10 @@ def show_place(place: Place) -> str:
 def read_document(path: str | Path) -> Document:
     """The contents of a YAML file; whatever is wrong with it is among the problems."""
     try:
-        data = Path(path).read_bytes()
-    except OSError as error:
-        return Document(problems=[Problem("", f"cannot be read: {error.strerror or error}")])
-    if len(data) > MAX_BYTES:
+        data, size = read_within(path, MAX_BYTES)
+    except UnreadableError as error:
+        return Document(problems=[Problem("", error.message)])
+    if size > MAX_BYTES:
         return Document(problems=[Problem("", f"is larger than {MAX_BYTES // 2**20} MB: not a pipeline file")])
     try:
         text = data.decode("utf-8-sig")

@@ -14,10 +14,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..errors import AnnotationError, PipelineError, Problem, suggest
-from ..readers.content import decode, read_bytes
+from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
+from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
-from ..readers.options import DelimitedOptions
+from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
 from .discovery import Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
 from .document import Document, Place, form_problems, parse_document, read_document
@@ -96,10 +96,13 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
         If there is no such file or column, a track stands twice, or none of the tracks is in it.
     """
     try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
+        data, size = read_within(path, MAX_BYTES)
+        text = data.decode("utf-8-sig")
+    except (UnreadableError, UnicodeDecodeError) as error:
+        reason = error.message.removeprefix("cannot be read: ") if isinstance(error, UnreadableError) else "not UTF-8"
         raise MetadataError(f"{str(path)!r} cannot be read: {reason}") from None
+    if size > MAX_BYTES:
+        raise MetadataError(f"{str(path)!r} is larger than {MAX_BYTES // 2**20} MB: not a table of tracks")
     try:
         # The reader splits lines itself: other separators, such as U+2028, are text, and so are line ends in quotes.
         separator = find_separator(text, "csv", DelimitedOptions(comment="")) or ","

@@ -64,19 +64,30 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
     UnreadableError
         If it is not there, not a file, not permitted or too large.
     """
-    with open_file(path, name) as file:
-        size = os.fstat(file.fileno()).st_size
-        try:
-            # What a file is said to hold and what it gives differ while somebody writes it, and under /proc.
-            data = b"" if size > max_bytes else _read_up_to(file, max(size, 4096), max_bytes + 1)
-        except OSError as error:
-            raise unreadable(path, error, name) from None
-    size = max(size, len(data))
+    data, size = read_within(path, max_bytes, name)
     if size > max_bytes:
         limit = f"{size / 2**20:.0f} MB is over the limit of {max_bytes / 2**20:.0f} MB"
         raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=name or path)
     _demand_unpacked(data, name or path)
     return data
+
+
+def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
+    """The bytes of a file that has at most so many, else not all of them; and how many it has at least.
+
+    Raises
+    ------
+    UnreadableError
+        If it is not there, not a file or not permitted.
+    """
+    with open_file(path, name) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            # What a file is said to hold and what it gives differ while somebody writes it, and under /proc.
+            data = b"" if size > most else _read_up_to(file, max(size, 4096), most + 1)
+        except OSError as error:
+            raise unreadable(path, error, name) from None
+    return data, max(size, len(data))
 
 
 def _read_up_to(file: FileIO, expected: int, most: int) -> bytes:

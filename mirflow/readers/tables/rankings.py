@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...errors import InvalidAnnotationError, UnreadableError
 from ...ragged import Float, Int
 from ..columns import demand_tag_numbers
-from ..content import decode, digest_of, unreadable
+from ..content import decode, digest_of, open_file, unreadable
 from ..delimited import find_separator, is_known, parse_rows
 from ..options import DelimitedOptions, Reading
 from .table import RowKey, RowSpans, SameLine, index_rows
@@ -171,7 +172,7 @@ def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
     if options.separator is not None or format not in ("csv", "tsv"):
         return options.separator
     try:
-        with Path(path).open("rb") as file:
+        with BufferedReader(open_file(path, name)) as file:
             first = next((line for line in file if line.strip()), b"")
     except OSError as error:
         raise unreadable(path, error, name) from None
