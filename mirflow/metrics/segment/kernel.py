@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from ...kernels.intervals import NOTHING, Runs, paint, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..base import Measure, Value
 from ..events import MATCHINGS
 
 GAP, BEFORE, AFTER = "none", "__t_min", "__t_max"
@@ -256,6 +259,25 @@ def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple
 
 
 Three = tuple[Scored, Scored, Scored]
+Given = Mapping[str, Value]
+"""Parameters of a measure."""
+T = TypeVar("T")
+
+
+class PairScores:
+    """Scores of some pairs that several measures are read from."""
+
+    def __init__(self) -> None:
+        self._scores: dict[tuple[object, ...], Any] = {}
+
+    def once(self, compute: Callable[[Given], T], measure: Measure) -> T:
+        """What was computed before with the parameters of a measure, or is now."""
+        given = {"beta": 1.0, **measure.parameters}
+        key = (compute.__name__, *sorted(given.items()))
+        if key not in self._scores:
+            self._scores[key] = compute(given)
+        found: T = self._scores[key]
+        return found
 
 
 def _ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:

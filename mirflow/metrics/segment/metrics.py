@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,21 @@ from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value, refuse_grid
+from ..base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    refuse_grid,
+    refuse_unjudged,
+)
 from ..cleaning import set_aside, usable
 from ..events import matched
 from . import kernel as of
@@ -24,9 +37,12 @@ from . import mirex
 from .kernel import (
     MOST_FRAMES,
     Boundaries,
+    Given,
     LabelAgreement,
     LabelledSpans,
+    PairScores,
     Scored,
+    Three,
     count_misfits,
     detect,
     deviate,
@@ -98,13 +114,7 @@ def _look_through(rows: Ragged) -> Cleaned:
     return set_aside(rows, [(one.items, partial(one.describe, rows)) for one in found], irregular)
 
 
-Family = Callable[["Reader", dict[str, Value]], tuple[Scored, ...]]
-"""What several measures come from: a reader and the parameters -> the scores of all of them."""
-
-BETA = 1.0
-
-
-class Reader:
+class Reader(PairScores):
     """Scores of some pairs; what several measures need is computed once.
 
     Parameters
@@ -116,20 +126,11 @@ class Reader:
     """
 
     def __init__(self, references: LabelledSpans, estimates: LabelledSpans, end: Float) -> None:
+        super().__init__()
         self._sides = references, estimates
         self._end = end
         self._boundaries: dict[bool, tuple[Boundaries, Boundaries]] = {}
         self._agreements: dict[float, LabelAgreement] = {}
-        self._scores: dict[tuple[object, ...], tuple[Scored, ...]] = {}
-
-    def read(self, measure: Measure) -> Scored:
-        """Score and weight of one measure: float64 (pairs,) each."""
-        family, place = READINGS[measure.metric.name]
-        parameters = {"beta": BETA, **measure.parameters}
-        key = (family, *sorted(parameters.items()))
-        if key not in self._scores:
-            self._scores[key] = family(self, parameters)
-        return self._scores[key][place]
 
     def boundaries(self, trim: bool) -> tuple[Boundaries, Boundaries]:
         """The boundaries of both sides."""
@@ -140,66 +141,287 @@ class Reader:
             self._boundaries[trim] = references.trim(), estimates.trim()
         return self._boundaries[trim]
 
-    def agreement(self, frame_size: float) -> LabelAgreement:
+    def agreement(self, given: Given) -> LabelAgreement:
         """What is known of the labels of frames."""
+        frame_size = float(given["frame_size"])
         if frame_size not in self._agreements:
             table = tabulate_sides(*self._sides, self._end, frame_size)
             self._agreements[frame_size] = LabelAgreement(table, frame_size)
         return self._agreements[frame_size]
 
+    def detection(self, given: Given) -> Three:
+        """Precision, recall and F-measure of boundaries."""
+        sides = self.boundaries(bool(given["trim"]))
+        return detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
 
-def _detection(reader: Reader, given: dict[str, Value]) -> tuple[Scored, ...]:
-    sides = reader.boundaries(bool(given["trim"]))
-    return detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
+    def deviation(self, given: Given) -> tuple[Scored, ...]:
+        """Deviations from the reference to the estimate, and from the estimate to the reference."""
+        return deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
 
+    def pairwise(self, given: Given) -> Three:
+        """Precision, recall and F-measure of pairs of frames."""
+        return of.pairwise(self.agreement(given), float(given["beta"]))
 
-def _read_deviation(reader: Reader, given: dict[str, Value]) -> tuple[Scored, ...]:
-    return deviate(*reader.boundaries(bool(given["trim"])), str(given["median"]))
+    def rand(self, given: Given) -> Scored:
+        """The Rand index."""
+        return of.rand(self.agreement(given))
 
+    def entropy(self, given: Given) -> Three:
+        """Conditional entropies of the estimate and of the reference, and their F-measure."""
+        marginal, single = bool(given["marginal"]), float(given["single_label"])
+        return of.conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
 
-def _pairwise(reader: Reader, given: dict[str, Value]) -> tuple[Scored, ...]:
-    return of.pairwise(_agreement(reader, given), float(given["beta"]))
-
-
-def _entropy(reader: Reader, given: dict[str, Value]) -> tuple[Scored, ...]:
-    marginal, single = bool(given["marginal"]), float(given["single_label"])
-    return of.conditional_entropy(_agreement(reader, given), float(given["beta"]), marginal, single)
-
-
-def _v_measure(reader: Reader, given: dict[str, Value]) -> tuple[Scored, ...]:
-    return of.conditional_entropy(_agreement(reader, given), float(given["beta"]), True, 0.0)
-
-
-def _agreement(reader: Reader, given: dict[str, Value]) -> LabelAgreement:
-    return reader.agreement(float(given["frame_size"]))
-
-
-def _alone(score: Callable[[LabelAgreement], Scored]) -> Family:
-    return lambda reader, given: (score(_agreement(reader, given)),)
+    def v_measure(self, given: Given) -> Three:
+        """The V-measure with its precision and recall."""
+        return of.conditional_entropy(self.agreement(given), float(given["beta"]), True, 0.0)
 
 
-READINGS: dict[str, tuple[Family, int]] = {
-    "precision": (_detection, 0),
-    "recall": (_detection, 1),
-    "f_measure": (_detection, 2),
-    "deviation_ref_to_est": (_read_deviation, 0),
-    "deviation_est_to_ref": (_read_deviation, 1),
-    "pairwise_precision": (_pairwise, 0),
-    "pairwise_recall": (_pairwise, 1),
-    "pairwise_f_measure": (_pairwise, 2),
-    "rand_index": (_alone(of.rand), 0),
-    "adjusted_rand_index": (_alone(of.adjusted_rand), 0),
-    "mutual_information": (_alone(of.information), 0),
-    "adjusted_mutual_information": (_alone(of.adjusted_information), 0),
-    "normalized_mutual_information": (_alone(of.normalized_information), 0),
-    "nce_over": (_entropy, 0),
-    "nce_under": (_entropy, 1),
-    "nce_f": (_entropy, 2),
-    "v_precision": (_v_measure, 0),
-    "v_recall": (_v_measure, 1),
-    "v_measure": (_v_measure, 2),
-}
-"""The family of each metric, and its place among what the family returns."""
+_TURNBULL = "Turnbull et al., A supervised approach for detecting boundaries in music, ISMIR 2007"
+_LEVY = "Levy and Sandler, Structural segmentation of musical audio by constrained clustering, IEEE TASLP 16(2), 2008"
+_HUBERT = "Hubert and Arabie, Comparing partitions, Journal of Classification 2, 1985"
+_VINH = "Vinh, Epps and Bailey, Information theoretic measures for clusterings comparison, JMLR 11, 2010"
+_STREHL = "Strehl and Ghosh, Cluster ensembles, JMLR 3, 2002"
+_LUKASHEVICH = "Lukashevich, Towards quantitative measures of evaluating song segmentation, ISMIR 2008"
+_ROSENBERG = "Rosenberg and Hirschberg, V-measure, EMNLP-CoNLL 2007"
+
+_WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries that match", least=0)
+_BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0, mir_eval="beta")
+_TRIM = Parameter("trim", False, help="leave out the first and the last boundary of each side", mir_eval="trim")
+_MATCHING = Parameter(
+    "matching", "optimal", choices=("optimal", "nearest"), help="as many matches as possible, or the nearest first"
+)
+_MEDIAN = Parameter(
+    "median", "middle", choices=("middle", "upper"), help="of an even number: mean of the middle two, or the upper one"
+)
+_FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0, mir_eval="frame_size")
+_MARGINAL = Parameter(
+    "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
+)
+_SINGLE = Parameter("single_label", 0.0, help="the score of a side with a single label")
+_ONE_FRAME = "NaN for a reference shorter than two frames, or where no two frames have the same label"
+_ONE_LABEL = "0 (see single_label) where the reference has a single label"
+_ENTROPIES = (_MARGINAL, _SINGLE)
+_WANTED = Weight("number of boundaries of the reference", "boundaries")
+_ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
+
+_boundary = partial(
+    metric,
+    pooling="micro",
+    parameters=(_WINDOW, _TRIM, _MATCHING),
+    perfect_exceptions="0 where trimming leaves no boundary",
+    literature=_TURNBULL,
+    itemwise=True,
+)
+_deviation = partial(
+    metric,
+    range=(0.0, float("inf")),
+    orientation="lower",
+    unit="s",
+    pooling="none",
+    perfect=0.0,
+    perfect_exceptions="NaN where trimming leaves no boundary",
+    parameters=(_TRIM, _MEDIAN),
+    literature=_TURNBULL,
+)
+_of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
+_paired = partial(_of_frames, literature=_LEVY, perfect_exceptions=_ONE_FRAME)
+_entropy = partial(_of_frames, parameters=(_FRAME, *_ENTROPIES), literature=_LUKASHEVICH, perfect_exceptions=_ONE_LABEL)
+_v_measure = partial(_of_frames, literature=_ROSENBERG, perfect_exceptions="0 where the reference has a single label")
+
+
+@_boundary("Precision", _ESTIMATED, key="Precision")
+def precision(reader: Reader, measure: Measure) -> Scored:
+    """Share of the estimate's boundaries that match one of the reference."""
+    return reader.once(reader.detection, measure)[0]
+
+
+@_boundary("Recall", _WANTED, key="Recall")
+def recall(reader: Reader, measure: Measure) -> Scored:
+    """Share of the reference's boundaries that match one of the estimate."""
+    return reader.once(reader.detection, measure)[1]
+
+
+@_boundary(
+    "F-measure",
+    Weight("(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)", "boundaries"),
+    key="F-measure",
+    parameters=(_WINDOW, _BETA, _TRIM, _MATCHING),
+)
+def f_measure(reader: Reader, measure: Measure) -> Scored:
+    """Harmonic mean of precision and recall of boundaries."""
+    return reader.once(reader.detection, measure)[2]
+
+
+@_deviation("Ref-to-est deviation", _WANTED, key="Ref-to-est deviation")
+def deviation_ref_to_est(reader: Reader, measure: Measure) -> Scored:
+    """Median time from a boundary of the reference to the nearest of the estimate."""
+    return reader.once(reader.deviation, measure)[0]
+
+
+@_deviation("Est-to-ref deviation", _ESTIMATED, key="Est-to-ref deviation")
+def deviation_est_to_ref(reader: Reader, measure: Measure) -> Scored:
+    """Median time from a boundary of the estimate to the nearest of the reference."""
+    return reader.once(reader.deviation, measure)[1]
+
+
+@_paired(
+    "Pairwise Precision",
+    Weight("pairs of frames with one label in the estimate", "pairs of frames"),
+    key="Pairwise Precision",
+)
+def pairwise_precision(reader: Reader, measure: Measure) -> Scored:
+    """Of the pairs of frames with one label in the estimate, the share with one label in the reference."""
+    return reader.once(reader.pairwise, measure)[0]
+
+
+@_paired(
+    "Pairwise Recall",
+    Weight("pairs of frames with one label in the reference", "pairs of frames"),
+    key="Pairwise Recall",
+)
+def pairwise_recall(reader: Reader, measure: Measure) -> Scored:
+    """Of the pairs of frames with one label in the reference, the share with one label in the estimate."""
+    return reader.once(reader.pairwise, measure)[1]
+
+
+@_paired(
+    "Pairwise F-measure",
+    Weight(
+        "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)", "pairs of frames"
+    ),
+    key="Pairwise F-measure",
+    parameters=(_FRAME, _BETA),
+)
+def pairwise_f_measure(reader: Reader, measure: Measure) -> Scored:
+    """Harmonic mean of pairwise precision and recall."""
+    return reader.once(reader.pairwise, measure)[2]
+
+
+@_of_frames(
+    "Rand Index",
+    Weight("all pairs of frames", "pairs of frames"),
+    key="Rand Index",
+    literature=_HUBERT,
+    perfect_exceptions="NaN for a reference shorter than two frames",
+)
+def rand_index(reader: Reader, measure: Measure) -> Scored:
+    """Share of the pairs of frames that both sides label equally, or both differently."""
+    return reader.rand(measure.parameters)
+
+
+@_of_frames(
+    "Adjusted Rand Index",
+    Weight("how far above chance it could be, in pairs of frames", "pairs of frames"),
+    summary="Rand index corrected for chance",
+    key="Adjusted Rand Index",
+    literature=_HUBERT,
+    range=(-1.0, 1.0),
+)
+def adjusted_rand_index(reader: Reader, measure: Measure) -> Scored:
+    """Rand index corrected for chance."""
+    return of.adjusted_rand(reader.agreement(measure.parameters))
+
+
+@_of_frames(
+    "Mutual Information",
+    Weight("length of all frames", "s"),
+    key="Mutual Information",
+    literature=_STREHL,
+    range=(0.0, float("inf")),
+    unit="nat",
+    perfect=None,
+    perfect_exceptions="it is the entropy of the reference's labels",
+)
+def mutual_information(reader: Reader, measure: Measure) -> Scored:
+    """What the labels of one side tell about those of the other."""
+    return of.information(reader.agreement(measure.parameters))
+
+
+@_of_frames(
+    "Adjusted Mutual Information",
+    Weight("how far above chance it could be, times the length of all frames", "nat s"),
+    key="Adjusted Mutual Information",
+    literature=_VINH,
+    range=(float("-inf"), 1.0),
+)
+def adjusted_mutual_information(reader: Reader, measure: Measure) -> Scored:
+    """Mutual information corrected for chance."""
+    return of.adjusted_information(reader.agreement(measure.parameters))
+
+
+@_of_frames(
+    "Normalized Mutual Information",
+    Weight("geometric mean of both entropies, times the length of all frames", "nat s"),
+    key="Normalized Mutual Information",
+    literature=_STREHL,
+)
+def normalized_mutual_information(reader: Reader, measure: Measure) -> Scored:
+    """Mutual information over the geometric mean of both entropies."""
+    return of.normalized_information(reader.agreement(measure.parameters))
+
+
+@_entropy(
+    "NCE Over",
+    Weight("largest possible entropy of the estimate's labels, times the length of all frames", "bit s"),
+    key="NCE Over",
+)
+def nce_over(reader: Reader, measure: Measure) -> Scored:
+    """1 - entropy of the estimate's labels given the reference's, normalised."""
+    return reader.once(reader.entropy, measure)[0]
+
+
+@_entropy(
+    "NCE Under",
+    Weight("largest possible entropy of the reference's labels, times the length of all frames", "bit s"),
+    key="NCE Under",
+)
+def nce_under(reader: Reader, measure: Measure) -> Scored:
+    """1 - entropy of the reference's labels given the estimate's, normalised."""
+    return reader.once(reader.entropy, measure)[1]
+
+
+@_entropy(
+    "NCE F-measure",
+    Weight("(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)", "bit s"),
+    key="NCE F-measure",
+    pooling="none",
+    parameters=(_FRAME, _BETA, *_ENTROPIES),
+)
+def nce_f(reader: Reader, measure: Measure) -> Scored:
+    """Harmonic mean of nce_over and nce_under."""
+    return reader.once(reader.entropy, measure)[2]
+
+
+@_v_measure(
+    "V Precision",
+    Weight("entropy of the estimate's labels, times the length of all frames", "bit s"),
+    key="V Precision",
+)
+def v_precision(reader: Reader, measure: Measure) -> Scored:
+    """Share of the estimate's entropy that the reference explains."""
+    return reader.once(reader.v_measure, measure)[0]
+
+
+@_v_measure(
+    "V Recall", Weight("entropy of the reference's labels, times the length of all frames", "bit s"), key="V Recall"
+)
+def v_recall(reader: Reader, measure: Measure) -> Scored:
+    """Share of the reference's entropy that the estimate explains."""
+    return reader.once(reader.v_measure, measure)[1]
+
+
+@_v_measure(
+    "V-measure",
+    Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
+    key="V-measure",
+    parameters=(_FRAME, _BETA),
+)
+def v_measure(reader: Reader, measure: Measure) -> Scored:
+    """Harmonic mean of v_precision and v_recall."""
+    return reader.once(reader.v_measure, measure)[2]
+
+
+METRICS = metrics_in(globals())
 
 _AT_ONCE = 1 << 13
 """How many intervals are worked on at once: what stays in the cache."""
@@ -286,12 +508,9 @@ def read_sides(
     short[list(refused)] = 0.0
     reader = Reader(references, estimates, short)
     for column, measure in enumerate(measures):
-        values[0, :, column], values[1, :, column] = reader.read(measure)
+        values[:, :, column] = measure.read(reader)
     values[0, list(refused)], values[1, list(refused)] = np.nan, 0.0
     return values, refused
-
-
-_JUDGED = ("precision", "recall", "f_measure")
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -327,8 +546,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(song(0.0, 10.0, 30.0), song(0.0, 10.3, 20.0, 30.0), measure)["verdict"].tolist()
     ['hit', 'hit', 'extra', 'hit']
     """
-    if measure.metric.name not in _JUDGED:
-        raise MetricError(f"{measure} does not judge boundaries one by one; ask for one of {', '.join(_JUDGED)}")
+    refuse_unjudged(measure, METRICS, "boundaries")
     rows = [
         usable(annotation, clean(to_ragged([annotation])), side)
         for annotation, side in ((reference, "reference"), (estimate, "estimate"))
@@ -344,237 +562,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         found = [side.trim() for side in found]
     return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))
 
-
-_TURNBULL = "Turnbull et al., A supervised approach for detecting boundaries in music, ISMIR 2007"
-_LEVY = "Levy and Sandler, Structural segmentation of musical audio by constrained clustering, IEEE TASLP 16(2), 2008"
-_HUBERT = "Hubert and Arabie, Comparing partitions, Journal of Classification 2, 1985"
-_VINH = "Vinh, Epps and Bailey, Information theoretic measures for clusterings comparison, JMLR 11, 2010"
-_STREHL = "Strehl and Ghosh, Cluster ensembles, JMLR 3, 2002"
-_LUKASHEVICH = "Lukashevich, Towards quantitative measures of evaluating song segmentation, ISMIR 2008"
-_ROSENBERG = "Rosenberg and Hirschberg, V-measure, EMNLP-CoNLL 2007"
-
-_WINDOW = Parameter("window", 0.5, "s", help="largest distance of boundaries that match", least=0)
-_BETA = Parameter("beta", BETA, help="how many times as much recall counts as precision", least=0)
-_TRIM = Parameter("trim", False, help="leave out the first and the last boundary of each side")
-_MATCHING = Parameter(
-    "matching", "optimal", choices=("optimal", "nearest"), help="as many matches as possible, or the nearest first"
-)
-_MEDIAN = Parameter(
-    "median", "middle", choices=("middle", "upper"), help="of an even number: mean of the middle two, or the upper one"
-)
-_FRAME = Parameter("frame_size", 0.1, "s", help="distance of the frames", above=0)
-_MARGINAL = Parameter("marginal", False, help="normalise by the entropy of the labels, as the V-measure does")
-_SINGLE = Parameter("single_label", 0.0, help="the score of a side with a single label")
-_ONE_FRAME = "NaN for a reference shorter than two frames, or where no two frames have the same label"
-_ONE_LABEL = "0 (see single_label) where the reference has a single label"
-
-
-def _boundary(name: str, title: str, summary: str, weight: str, beta: bool = False) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        weight,
-        "boundaries",
-        key=title,
-        pooling="micro",
-        parameters=(_WINDOW, *([_BETA] if beta else []), _TRIM, _MATCHING),
-        perfect_exceptions="0 where trimming leaves no boundary",
-        literature=_TURNBULL,
-    )
-
-
-def _deviation_record(name: str, key: str, summary: str, weight: str) -> Metric:
-    return Metric(
-        name,
-        key,
-        summary,
-        weight,
-        "boundaries",
-        key=key,
-        range=(0.0, float("inf")),
-        orientation="lower",
-        unit="s",
-        pooling="none",
-        perfect=0.0,
-        perfect_exceptions="NaN where trimming leaves no boundary",
-        parameters=(_TRIM, _MEDIAN),
-        literature=_TURNBULL,
-    )
-
-
-def _of_frames(
-    name: str, key: str, summary: str, weight: str, weight_unit: str, literature: str, **others: Any
-) -> Metric:
-    parameters = (_FRAME, *others.pop("parameters", ()))
-    settings = {"pooling": "micro", "parameters": parameters, "key": key, "literature": literature, **others}
-    return Metric(name, key, summary, weight, weight_unit, **settings)
-
-
-_PAIRS = "pairs of frames"
-_PAIRED = {"literature": _LEVY, "perfect_exceptions": _ONE_FRAME}
-_ENTROPY = {"literature": _LUKASHEVICH, "perfect_exceptions": _ONE_LABEL}
-_ENTROPIES = (_MARGINAL, _SINGLE)
-_V = {"literature": _ROSENBERG, "perfect_exceptions": "0 where the reference has a single label"}
-
-METRICS = (
-    _boundary(
-        "precision",
-        "Precision",
-        "share of the estimate's boundaries that match one of the reference",
-        "number of boundaries of the estimate",
-    ),
-    _boundary(
-        "recall",
-        "Recall",
-        "share of the reference's boundaries that match one of the estimate",
-        "number of boundaries of the reference",
-    ),
-    _boundary(
-        "f_measure",
-        "F-measure",
-        "harmonic mean of precision and recall of boundaries",
-        "(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)",
-        beta=True,
-    ),
-    _deviation_record(
-        "deviation_ref_to_est",
-        "Ref-to-est deviation",
-        "median time from a boundary of the reference to the nearest of the estimate",
-        "number of boundaries of the reference",
-    ),
-    _deviation_record(
-        "deviation_est_to_ref",
-        "Est-to-ref deviation",
-        "median time from a boundary of the estimate to the nearest of the reference",
-        "number of boundaries of the estimate",
-    ),
-    _of_frames(
-        "pairwise_precision",
-        "Pairwise Precision",
-        "of the pairs of frames with one label in the estimate, the share with one label in the reference",
-        "pairs of frames with one label in the estimate",
-        _PAIRS,
-        **_PAIRED,
-    ),
-    _of_frames(
-        "pairwise_recall",
-        "Pairwise Recall",
-        "of the pairs of frames with one label in the reference, the share with one label in the estimate",
-        "pairs of frames with one label in the reference",
-        _PAIRS,
-        **_PAIRED,
-    ),
-    _of_frames(
-        "pairwise_f_measure",
-        "Pairwise F-measure",
-        "harmonic mean of pairwise precision and recall",
-        "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)",
-        _PAIRS,
-        parameters=(_BETA,),
-        **_PAIRED,
-    ),
-    _of_frames(
-        "rand_index",
-        "Rand Index",
-        "share of the pairs of frames that both sides label equally, or both differently",
-        "all pairs of frames",
-        _PAIRS,
-        _HUBERT,
-        perfect_exceptions="NaN for a reference shorter than two frames",
-    ),
-    _of_frames(
-        "adjusted_rand_index",
-        "Adjusted Rand Index",
-        "Rand index corrected for chance",
-        "how far above chance it could be, in pairs of frames",
-        _PAIRS,
-        _HUBERT,
-        range=(-1.0, 1.0),
-    ),
-    _of_frames(
-        "mutual_information",
-        "Mutual Information",
-        "what the labels of one side tell about those of the other",
-        "length of all frames",
-        "s",
-        _STREHL,
-        range=(0.0, float("inf")),
-        unit="nat",
-        perfect=None,
-        perfect_exceptions="it is the entropy of the reference's labels",
-    ),
-    _of_frames(
-        "adjusted_mutual_information",
-        "Adjusted Mutual Information",
-        "mutual information corrected for chance",
-        "how far above chance it could be, times the length of all frames",
-        "nat s",
-        _VINH,
-        range=(float("-inf"), 1.0),
-    ),
-    _of_frames(
-        "normalized_mutual_information",
-        "Normalized Mutual Information",
-        "mutual information over the geometric mean of both entropies",
-        "geometric mean of both entropies, times the length of all frames",
-        "nat s",
-        _STREHL,
-    ),
-    _of_frames(
-        "nce_over",
-        "NCE Over",
-        "1 - entropy of the estimate's labels given the reference's, normalised",
-        "largest possible entropy of the estimate's labels, times the length of all frames",
-        "bit s",
-        parameters=_ENTROPIES,
-        **_ENTROPY,
-    ),
-    _of_frames(
-        "nce_under",
-        "NCE Under",
-        "1 - entropy of the reference's labels given the estimate's, normalised",
-        "largest possible entropy of the reference's labels, times the length of all frames",
-        "bit s",
-        parameters=_ENTROPIES,
-        **_ENTROPY,
-    ),
-    _of_frames(
-        "nce_f",
-        "NCE F-measure",
-        "harmonic mean of nce_over and nce_under",
-        "(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)",
-        "bit s",
-        parameters=(_BETA, *_ENTROPIES),
-        pooling="none",
-        **_ENTROPY,
-    ),
-    _of_frames(
-        "v_precision",
-        "V Precision",
-        "share of the estimate's entropy that the reference explains",
-        "entropy of the estimate's labels, times the length of all frames",
-        "bit s",
-        **_V,
-    ),
-    _of_frames(
-        "v_recall",
-        "V Recall",
-        "share of the reference's entropy that the estimate explains",
-        "entropy of the reference's labels, times the length of all frames",
-        "bit s",
-        **_V,
-    ),
-    _of_frames(
-        "v_measure",
-        "V-measure",
-        "harmonic mean of v_precision and v_recall",
-        "(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)",
-        "bit s",
-        parameters=(_BETA,),
-        **_V,
-    ),
-)
 
 DEFAULT = (
     *(f"{name}@{window}" for window in (0.5, 3.0) for name in ("precision", "recall", "f_measure")),

@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import MirflowWarning
 from ...kernels.clustering import tabulate
 from ...ragged import Int, Ragged
-from ..base import Measure, Value, refuse_unknown
+from ..base import Measure, PairDoor, refuse_unknown
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
 from . import kernel as of
 from .kernel import (
@@ -29,7 +29,7 @@ from .kernel import (
     sample,
     too_long,
 )
-from .metrics import MIR_EVAL
+from .metrics import METRICS, MIR_EVAL
 
 
 def _warn_empty(reference: Sized, estimate: Sized, least: int = 1) -> None:
@@ -521,7 +521,7 @@ def vmeasure(
     return nce(*sides, frame_size=frame_size, beta=beta, marginal=True)
 
 
-_ARGUMENTS = ("frame_size", "beta", "trim", "marginal")
+_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
 
 
 def evaluate(
@@ -564,7 +564,7 @@ def evaluate(
     >>> len(scores), scores["F-measure@3.0"], scores["NCE Over"]
     (22, 0.8, 0.0)
     """
-    refuse_unknown("evaluate", kwargs, _ARGUMENTS)
+    refuse_unknown("evaluate", kwargs, _DOOR.parameters)
     if np.isnan(est_intervals).any() or not are_times(ref_intervals):
         raise ValueError(f"Interval times {BOUNDED}")
     ref_intervals, fitted_ref = adjust_intervals(ref_intervals, ref_labels, 0.0)
@@ -576,20 +576,12 @@ def evaluate(
     for side, intervals in (("Reference", ref_intervals), ("Estimated", est_intervals)):
         if trim and len(intervals) < 2:
             warnings.warn(f"{side} intervals are empty.", MirflowWarning, stacklevel=2)
-    wanted = [_with(measure, kwargs) for measure in MIR_EVAL.select()]
-    only = np.zeros(1, dtype=np.int64)
-    found = MIR_EVAL.score(
-        _row(ref_intervals, ref_labels), _row(est_intervals, est_labels), only, only, wanted, "union"
-    )
-    if found.refused:
-        raise ValueError(found.refused[0])
-    return OrderedDict((_key(measure), float(value)) for measure, value in zip(wanted, found.score[0], strict=True))
-
-
-def _with(measure: Measure, given: dict[str, Value]) -> Measure:
-    """A measure with the parameters that are given; the windows stay."""
-    values = {name: given[name] for name in measure.parameters if name in given}
-    return Measure(measure.metric, tuple({**measure.parameters, **values}.values()))
+    wanted = [
+        Measure(one.metric, tuple(kwargs.get(p.mir_eval, one[p.name]) for p in one.metric.parameters))
+        for one in MIR_EVAL.select()
+    ]
+    found = MIR_EVAL.score_pair(_row(ref_intervals, ref_labels), _row(est_intervals, est_labels), wanted)
+    return OrderedDict((_key(measure), float(value)) for measure, value in zip(wanted, found, strict=True))
 
 
 def _key(measure: Measure) -> str:

@@ -13,12 +13,16 @@ import numpy as np
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...ragged import Bool, Float, Int, Ragged, rows_of
-from ..base import Grid, Measure, Scores, Value, refuse_grid
+from ..base import Grid, Measure, Scores, refuse_grid
 from .kernel import (
+    Boundaries,
     Codes,
+    Given,
     LabelAgreement,
     LabelledSpans,
+    PairScores,
     Scored,
+    Three,
     conditional_entropy,
     detect,
     deviate,
@@ -85,7 +89,7 @@ def score(
         )
         reader = _MirexScores(given, codes, (references.labels, estimates.labels))
         for column, measure in enumerate(measures):
-            values[0, part, column], values[1, part, column] = reader.read(measure)
+            values[:, part, column] = measure.read(reader)
     return Scores(values[0], values[1])
 
 
@@ -96,7 +100,7 @@ def _encode_exactly(labels: tuple[str, ...]) -> Codes:
     return Codes(of_label, len(number) + 1, len(number) + 2)
 
 
-class _MirexScores:
+class _MirexScores(PairScores):
     """Scores of some pairs; what several measures need is computed once."""
 
     def __init__(
@@ -105,25 +109,38 @@ class _MirexScores:
         codes: tuple[Codes, Codes],
         labels: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
+        super().__init__()
         self._given, self._codes, self._labels = given, codes, labels
         self._tables: dict[tuple[str, int], tuple[ContingencyTables, Float]] = {}
 
-    def read(self, measure: Measure) -> Scored:
-        """Score and weight of one measure: float64 (pairs,) each."""
-        family, place = measure.metric.name.partition("_")[0], _PLACES[measure.metric.name]
-        given = measure.parameters
-        if "points" not in given:
-            sides = [find_boundaries(side, None) for side in self._heard(str(given["extent"]), str(given["silence"]))]
-            if family == "deviation":
-                return deviate(sides[0], sides[1], str(given["median"]))[place]
-            return detect(sides[0], sides[1], float(given["window"]), 1.0, str(given["matching"]))[place]
-        table, hop = self._table(str(given["extent"]), int(given["points"]))
-        if family == "pairwise":
-            return pairwise(LabelAgreement(table, hop), 1.0, undefined=0.0)[place]
-        if family == "rand":
-            score, weight = rand(LabelAgreement(table, hop))
-            return np.where(table.frames > 1, score, 0.0), weight
-        return self._entropy(table, hop, given["single_label"], str(given["extent"]))[place]
+    def detection(self, given: Given) -> Three:
+        """Precision, recall and F-measure of boundaries."""
+        return detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
+
+    def deviation(self, given: Given) -> tuple[Scored, ...]:
+        """Deviations from the reference to the estimate, and from the estimate to the reference."""
+        return deviate(*self._boundaries(given), str(given["median"]))
+
+    def pairwise(self, given: Given) -> Three:
+        """Precision, recall and F-measure of pairs of frames."""
+        return pairwise(LabelAgreement(*self._table(given)), 1.0, undefined=0.0)
+
+    def rand(self, given: Given) -> Scored:
+        """The Rand index."""
+        table, hop = self._table(given)
+        score, weight = rand(LabelAgreement(table, hop))
+        return np.where(table.frames > 1, score, 0.0), weight
+
+    def entropy(self, given: Given) -> tuple[Scored, ...]:
+        """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
+        table, hop = self._table(given)
+        covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
+        labels = [_count_labels(side).astype(np.float64) for side in self._fitted(str(given["extent"]))]
+        found = conditional_entropy(
+            LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
+        )
+        empty = covered.frames == 0
+        return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
 
     def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
         references, estimates = self._given
@@ -134,51 +151,27 @@ class _MirexScores:
         fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
         return fit_reference(references, self._codes[0]), fitted
 
-    def _heard(self, extent: str, silence: str) -> list[LabelledSpans]:
-        """Both sides, without the intervals of silence if these are not to count."""
+    def _boundaries(self, given: Given) -> tuple[Boundaries, Boundaries]:
+        """The boundaries of both sides, without the intervals of silence if these are not to count."""
         sides = []
-        for side, codes, labels in zip(self._fitted(extent), self._codes, self._labels, strict=True):
-            if silence == "ignored":
+        for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
+            if given["silence"] == "ignored":
                 silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
                 kept = ~np.isin(side.code, silent)
                 counts = np.bincount(rows_of(side.counts)[kept], minlength=len(side.counts)).astype(np.int64)
                 side = LabelledSpans(side.start[kept], side.end[kept], side.code[kept], counts)
-            sides.append(side)
-        return sides
+            sides.append(find_boundaries(side, None))
+        return sides[0], sides[1]
 
-    def _table(self, extent: str, points: int) -> tuple[ContingencyTables, Float]:
+    def _table(self, given: Given) -> tuple[ContingencyTables, Float]:
         """The contingency tables, in which what no interval covers is a class; and the time between points."""
+        extent, points = str(given["extent"]), int(given["points"])
         if (extent, points) not in self._tables:
             references, estimates = self._fitted(extent)
             first, last = span(references, estimates)
             sampled = (sample(side, first, last, points) for side in (references, estimates))
             self._tables[extent, points] = tabulate(*sampled), (last - first) / (points - 1)
         return self._tables[extent, points]
-
-    def _entropy(self, table: ContingencyTables, hop: Float, single_label: Value, extent: str) -> tuple[Scored, ...]:
-        """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
-        covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
-        labels = [_count_labels(side).astype(np.float64) for side in self._fitted(extent)]
-        found = conditional_entropy(
-            LabelAgreement(covered, hop), 1.0, False, float(single_label), (labels[0], labels[1])
-        )
-        empty = covered.frames == 0
-        return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
-
-
-_PLACES = {
-    "nce_over": 0,
-    "nce_under": 1,
-    "pairwise_precision": 0,
-    "pairwise_recall": 1,
-    "pairwise_f_measure": 2,
-    "rand_index": 0,
-    "precision": 0,
-    "recall": 1,
-    "f_measure": 2,
-    "deviation_ref_to_est": 0,
-    "deviation_est_to_ref": 1,
-}
 
 
 def span(references: LabelledSpans, estimates: LabelledSpans) -> tuple[Float, Float]:
