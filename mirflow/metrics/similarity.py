@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +16,20 @@ from ..errors import InvalidAnnotationError
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, refuse_grid
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Parameter,
+    Scores,
+    Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
+    refuse_grid,
+)
 from .cleaning import Problem, set_aside, usable
 
 __all__ = [
@@ -250,21 +264,148 @@ def stand_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
     return np.where(listed, ahead, -1), np.bincount(owner[listed], minlength=len(counts)).astype(np.int64)
 
 
-ADR = "average_dynamic_recall"
-FINE = "fine"
-SCHEMES = MappingProxyType(
-    {
-        "psum": (0.0, 1.0, 2.0),
-        "wcsum": (0.0, 1.0, 3.0),
-        "sdsum": (0.0, 1.0, 4.0),
-        "greater0": (0.0, 1.0, 1.0),
-        "greater1": (0.0, 0.0, 1.0),
-    }
-)
-"""What the categories NS, SS and VS count."""
-UNJUDGED = ("refuse", "zero", "skip")
 _NAMED = 3
 """Unjudged candidates that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListPairs:
+    """Lists of candidates, and what was judged of them: the query of each pair, and the length of its list."""
+
+    judged: JudgedCandidates
+    met: Met
+    row: Int
+    listed: Int
+
+    def mean(self, worth: Float, measure: Measure) -> Tally:
+        """The mean worth, from 0 to 1 and NaN if not judged, of the first places; places not filled count 0."""
+        met, listed, known = self.met, self.listed, ~np.isnan(worth)
+        most = int(measure["k"])
+        taken = np.minimum(listed, most) if most else listed
+        counted = known[met.judged] & (met.place < taken[met.pair])
+        missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
+        places = np.full_like(listed, most) if most else listed
+        nothing = np.zeros(len(listed))
+        if measure["unjudged"] == "skip":
+            places = places - missing
+            nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
+        total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
+        score = np.divide(total, places, out=nothing, where=places > 0)
+        some = np.bincount(rows_of(self.judged.counts)[known], minlength=len(self.judged.counts))[self.row] > 0
+        return np.where(some, score, np.nan), np.where(some, places, 0), np.where(some, missing, 0), known
+
+    def broad(self, weights: tuple[float, ...], measure: Measure) -> Tally:
+        """The same of what the categories NS, SS and VS count."""
+        return self.mean(self.judged.broad(weights) / max(weights), measure)
+
+
+Tally = tuple[Float, Int, Int, Bool]
+"""Score, places that count and unjudged candidates among them, of each pair; the candidates that were judged."""
+
+
+_K = Parameter("k", 5, least=0, help="how many of a list's candidates count; 0: all")
+_UNJUDGED = Parameter(
+    "unjudged", "refuse", choices=("refuse", "zero", "skip"), help="what becomes of candidates that nobody judged"
+)
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_mean = partial(
+    metric,
+    weight=Weight("number of candidates that count", "candidates"),
+    perfect=None,
+    literature=f"table 4 of {_DOWNIE}",
+)
+_broad = partial(_mean, needs="broad", parameters=(_K, _UNJUDGED))
+
+
+@_mean(
+    "FINE",
+    key="FINE",
+    aliases=("Fine",),
+    needs="fine",
+    parameters=(
+        _K,
+        Parameter("scale", 10.0, above=0.0, help="the largest fine judgement; 100 in later years"),
+        _UNJUDGED,
+    ),
+)
+def _fine(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the fine judgements of the first candidates, as a share of their scale."""
+    return lists.mean(lists.judged.fine / float(measure["scale"]), measure)
+
+
+@_broad("PSum", key="PSum")
+def _psum(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 2, as a share of the largest."""
+    return lists.broad((0.0, 1.0, 2.0), measure)
+
+
+@_broad("WCsum", key="WCsum", aliases=("WCSum",))
+def _wcsum(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 3 ('World Cup'), as a share of the
+    largest.
+    """
+    return lists.broad((0.0, 1.0, 3.0), measure)
+
+
+@_broad("SDsum", key="SDsum", aliases=("SDSum",))
+def _sdsum(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 4 ('Stephen Downie'), as a share of
+    the largest.
+    """
+    return lists.broad((0.0, 1.0, 4.0), measure)
+
+
+@_broad("Greater0", key="Greater0")
+def _greater0(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 1, as a share of the largest."""
+    return lists.broad((0.0, 1.0, 1.0), measure)
+
+
+@_broad("Greater1", key="Greater1")
+def _greater1(lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of the broad judgements of the first candidates, NS = 0, SS = 0, VS = 1, as a share of the largest."""
+    return lists.broad((0.0, 0.0, 1.0), measure)
+
+
+@metric(
+    "Average dynamic recall",
+    Weight("number of places of the ground truth", "places"),
+    key="ADR",
+    aliases=("adr",),
+    pooling="micro",
+    perfect_exceptions="judgements are in no order; the candidates from the most to the least similar give 1",
+    parameters=(
+        Parameter("k", 0, least=0, help="the most places that count; 0: as many as there are relevant candidates"),
+        Parameter("by", "broad", choices=("broad", "fine"), help="which judgements make the groups"),
+        Parameter("above", 0.0, help="candidates whose mean judgement is above this are in the ground truth"),
+    ),
+    literature="Typke, Veltkamp and Wiering, A measure for evaluating retrieval techniques based on partially ordered "
+    f"lists, 2006; equations 13 and 14 of {_DOWNIE}",
+)
+def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, Float]:
+    """Mean over the places of the ground truth of the share of candidates that belong at or before a place."""
+    # A candidate of the list counts from the place where it stands, but not before the first place of its group.
+    judged, met = lists.judged, lists.met
+    relevance = judged.relevance(str(measure["by"]))
+    relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
+    ahead, total = stand_ahead(relevant, judged.counts)
+    most = int(measure["k"])
+    places = total[lists.row]
+    if most:
+        places = np.minimum(places, most)
+    start = np.maximum(met.place, ahead[met.judged])
+    counted = (ahead[met.judged] >= 0) & (start < places[met.pair])
+    offsets = offsets_of(places)
+    entering = np.bincount(offsets[met.pair[counted]] + start[counted], minlength=int(offsets[-1]))
+    running = np.concatenate([[0], np.cumsum(entering)])
+    pair = rows_of(places)
+    here = np.arange(offsets[-1]) - offsets[pair] + 1
+    recall = (running[1:] - running[offsets[pair]]) / here
+    mean = np.divide(sum_by(pair, recall, len(places)), places, out=np.full(len(places), np.nan), where=places > 0)
+    return mean, places.astype(np.float64)
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -318,85 +459,24 @@ def score(
     refuse_grid(grid, "candidates")
     judged = gather(references)
     met = meet(judged, references.labels, estimates, reference_row, estimate_row)
-    listed = estimates.counts[0][estimate_row]
-    shape = len(reference_row), len(measures)
-    scores, weights = np.zeros(shape), np.zeros(shape)
+    lists = ListPairs(judged, met, reference_row, estimates.counts[0][estimate_row])
+    found = np.zeros((2, len(reference_row), len(measures)))
     unknown = np.zeros(len(reference_row), dtype=np.int64)
     refused: dict[int, str] = {}
     for column, measure in enumerate(measures):
-        if measure.metric.name == ADR:
-            scores[:, column], weights[:, column] = _dynamic_recall(judged, met, reference_row, measure)
+        found[0, :, column], found[1, :, column], *tally = measure.read(lists)
+        if not tally:
             continue
-        worth = _worth(judged, measure)
-        known = ~np.isnan(worth)
-        any_judged = np.bincount(rows_of(judged.counts)[known], minlength=len(references))[reference_row] > 0
-        tally = _tally(met, worth, known, listed, measure)
-        scores[:, column] = np.where(any_judged, tally.score, np.nan)
-        weights[:, column] = np.where(any_judged, tally.places, 0)
-        missing = np.where(any_judged, tally.missing, 0)
+        missing, known = tally
         if measure["unjudged"] == "refuse":
             for pair in np.flatnonzero(missing).tolist():
                 refused.setdefault(pair, _unjudged(estimates, int(estimate_row[pair]), met, pair, known, measure))
         else:
             unknown = np.maximum(unknown, missing)
-        if measure.metric.name == FINE:
+        if "scale" in measure.parameters:
             _check_scale(judged, reference_row, measure, refused)
-    scores[list(refused)] = np.nan
-    return Scores(scores, weights, refused=refused, repairs=unknown)
-
-
-def _worth(judged: JudgedCandidates, measure: Measure) -> Float:
-    """What each candidate counts, from 0 to 1; NaN if it was not judged so."""
-    if measure.metric.name == FINE:
-        return judged.fine / float(measure["scale"])
-    weights = SCHEMES[measure.metric.name]
-    return judged.broad(weights) / max(weights)
-
-
-class _Tally:
-    """Score, places that count, and unjudged candidates among them, of each pair."""
-
-    def __init__(self, score: Float, places: Int, missing: Int) -> None:
-        self.score, self.places, self.missing = score, places, missing
-
-
-def _tally(met: Met, worth: Float, known: Bool, listed: Int, measure: Measure) -> _Tally:
-    """The mean worth over the first places; places that a list does not fill count 0."""
-    most = int(measure["k"])
-    taken = np.minimum(listed, most) if most else listed
-    counted = known[met.judged] & (met.place < taken[met.pair])
-    missing = taken - np.bincount(met.pair[counted], minlength=len(listed))
-    places = np.full_like(listed, most) if most else listed
-    nothing = np.zeros(len(listed))
-    if measure["unjudged"] == "skip":
-        places = places - missing
-        nothing[missing > 0] = np.nan  # where every place was left out there is nothing to measure
-    total = sum_by(met.pair[counted], worth[met.judged[counted]], len(listed))
-    return _Tally(np.divide(total, places, out=nothing, where=places > 0), places, missing)
-
-
-def _dynamic_recall(judged: JudgedCandidates, met: Met, reference_row: Int, measure: Measure) -> tuple[Float, Float]:
-    """Equations 13 and 14, and the number of places of each pair.
-
-    A candidate of the list counts from the place where it stands, but not before the first place of its group.
-    """
-    relevance = judged.relevance(str(measure["by"]))
-    relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
-    ahead, total = stand_ahead(relevant, judged.counts)
-    most = int(measure["k"])
-    places = total[reference_row]
-    if most:
-        places = np.minimum(places, most)
-    start = np.maximum(met.place, ahead[met.judged])
-    counted = (ahead[met.judged] >= 0) & (start < places[met.pair])
-    offsets = offsets_of(places)
-    entering = np.bincount(offsets[met.pair[counted]] + start[counted], minlength=int(offsets[-1]))
-    running = np.concatenate([[0], np.cumsum(entering)])
-    pair = rows_of(places)
-    here = np.arange(offsets[-1]) - offsets[pair] + 1
-    recall = (running[1:] - running[offsets[pair]]) / here
-    mean = np.divide(sum_by(pair, recall, len(places)), places, out=np.full(len(places), np.nan), where=places > 0)
-    return mean, places.astype(np.float64)
+    found[0, list(refused)] = np.nan
+    return Scores(found[0], found[1], refused=refused, repairs=unknown)
 
 
 def _unjudged(estimates: Ragged, row: int, met: Met, pair: int, known: Bool, measure: Measure) -> str:
@@ -409,9 +489,8 @@ def _unjudged(estimates: Ragged, row: int, met: Met, pair: int, known: Bool, mea
     missing = [place for place in range(len(codes)) if place not in judged]
     named = ", ".join(f"{estimates.labels[codes[place]]!r} (rank {place + 1})" for place in missing[:_NAMED])
     more = f" and {len(missing) - _NAMED} more" if len(missing) > _NAMED else ""
-    what = "fine" if measure.metric.name == FINE else "broad"
     hint = f"{measure.metric.name}(unjudged=zero) counts them as not similar, unjudged=skip leaves them out"
-    return f"no {what} judgement of {named}{more}; {hint}"
+    return f"no {measure.metric.needs} judgement of {named}{more}; {hint}"
 
 
 def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure, refused: dict[int, str]) -> None:
@@ -473,7 +552,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         columns[name][place] = judged.chosen[which, level]
     columns["fine"] = np.full(size, np.nan)
     columns["fine"][place] = judged.fine[which]
-    if measure.metric.name != ADR:
+    if "by" not in measure.parameters:
         known = np.isin(np.arange(size), place)
         return {**columns, "verdict": np.where(known, "judged", "unjudged")}
     relevance = judged.relevance(str(measure["by"]))
@@ -487,91 +566,19 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     return {**columns, "counts_from": counts_from, "verdict": np.where(relevant, "relevant", "not relevant")}
 
 
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_TYPKE = (
-    "Typke, Veltkamp and Wiering, A measure for evaluating retrieval techniques based on partially ordered lists, 2006"
-)
-_BROAD = {
-    "psum": ("PSum", "NS = 0, SS = 1, VS = 2", ()),
-    "wcsum": ("WCsum", "NS = 0, SS = 1, VS = 3 ('World Cup')", ("WCSum",)),
-    "sdsum": ("SDsum", "NS = 0, SS = 1, VS = 4 ('Stephen Downie')", ("SDSum",)),
-    "greater0": ("Greater0", "NS = 0, SS = 1, VS = 1", ()),
-    "greater1": ("Greater1", "NS = 0, SS = 0, VS = 1", ()),
-}
-
-
-def _first(k: int) -> Parameter:
-    return Parameter("k", k, least=0, help="how many of a list's candidates count; 0: all")
-
-
-_UNJUDGED = Parameter("unjudged", "refuse", choices=UNJUDGED, help="what becomes of candidates that nobody judged")
-
-
-def _mean(k: int) -> tuple[Metric, ...]:
-    """The measures of table 4, each divided by its largest value."""
-    scale = Parameter("scale", 10.0, above=0.0, help="the largest fine judgement; 100 in later years")
-    fine = Metric(
-        FINE,
-        "FINE",
-        "mean of the fine judgements of the first candidates, as a share of their scale",
-        "number of candidates that count",
-        "candidates",
-        key="FINE",
-        aliases=("Fine",),
-        perfect=None,
-        parameters=(_first(k), scale, _UNJUDGED),
-        literature=f"table 4 of {_DOWNIE}",
-    )
-    return fine, *(
-        Metric(
-            name,
-            title,
-            f"mean of the broad judgements of the first candidates, {counts}, as a share of the largest",
-            "number of candidates that count",
-            "candidates",
-            key=title,
-            aliases=aliases,
-            perfect=None,
-            parameters=(_first(k), _UNJUDGED),
-            literature=f"table 4 of {_DOWNIE}",
-        )
-        for name, (title, counts, aliases) in _BROAD.items()
-    )
-
-
-def _dynamic_recall_metric(k: int) -> Metric:
-    return Metric(
-        ADR,
-        "Average dynamic recall",
-        "mean over the places of the ground truth of the share of candidates that belong at or before a place",
-        "number of places of the ground truth",
-        "places",
-        key="ADR",
-        aliases=("adr",),
-        pooling="micro",
-        perfect_exceptions="judgements are in no order; the candidates from the most to the least similar give 1",
-        parameters=(
-            Parameter("k", k, least=0, help="the most places that count; 0: as many as there are relevant candidates"),
-            Parameter("by", "broad", choices=("broad", "fine"), help="which judgements make the groups"),
-            Parameter("above", 0.0, help="candidates whose mean judgement is above this are in the ground truth"),
-        ),
-        literature=f"{_TYPKE}; equations 13 and 14 of {_DOWNIE}",
-    )
-
-
-def _convention(name: str, summary: str, metrics: tuple[Metric, ...]) -> Convention:
-    return Convention(name, summary, metrics, clean, score, explain=evidence)
-
-
-AMS = _convention(
+AMS = Convention(
     "ams",
     "MIREX audio music similarity: the first 5 candidates; ADR over the whole ground truth",
-    (*_mean(5), _dynamic_recall_metric(0)),
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
 )
-SMS = _convention(
-    "sms",
-    "MIREX symbolic melodic similarity: average dynamic recall first, the first 10 candidates",
-    (_dynamic_recall_metric(10), *_mean(10)),
+SMS = replace(
+    AMS,
+    name="sms",
+    summary="MIREX symbolic melodic similarity: average dynamic recall first, the first 10 candidates",
+    metrics=tuple(one.with_defaults(k=10) for one in (METRICS[-1], *METRICS[:-1])),
 )
 
 TASK = Task(
@@ -620,8 +627,7 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     names = [name for group in groups for name in group]
     value = np.repeat(np.arange(len(groups), 0, -1.0), [len(group) for group in groups])
     judged = Annotation("judgements", {"value": value}, names)
-    measure = TASK.convention("ams").select([f"average_dynamic_recall@{k}(by=fine)"])
-    return _scores(judged, results, measure)[0]
+    return float(_scores(judged, results, [METRICS[-1].measure(k=k, by="fine")])[0])
 
 
 def evaluate(
@@ -681,20 +687,17 @@ def evaluate(
             columns[name] = np.array(values, dtype=np.str_)
     if fine is not None:
         columns["value"] = np.asarray(fine, dtype=np.float64)
-    given = f"{k}(unjudged={unjudged})"
-    wanted = [f"fine@{k}(scale={scale!r},unjudged={unjudged})"]
-    wanted += [f"{name}@{given}" for name in ("psum", "wcsum", "sdsum", "greater0", "greater1")]
-    measures = TASK.convention("ams").select([*wanted, "average_dynamic_recall"])
+    given: dict[str, Value] = {"k": k, "scale": scale, "unjudged": unjudged}
+    *means, recall = METRICS
+    measures = [*(one.measure(**given) for one in means), recall.measure()]
     found = _scores(Annotation("judgements", columns, list(candidates)), results, measures)
-    return OrderedDict((measure.metric.key, value) for measure, value in zip(measures, found, strict=True))
+    return OrderedDict(zip((one.key for one in METRICS), found.tolist(), strict=True))
 
 
-def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> list[float]:
+def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> Float:
     sides = (judged, "reference"), (Annotation("judgements", {}, list(results)), "estimate")
     own, lists = (usable(one, clean(to_ragged([one])), side) for one, side in sides)
-    only = np.zeros(1, dtype=np.int64)
-    scores = score(own, lists, only, only, measures)
-    for message in scores.refused.values():
-        raise InvalidAnnotationError(message)
-    values: list[float] = scores.score[0].tolist()
-    return values
+    try:
+        return AMS.score_pair(own, lists, measures)
+    except ValueError as error:
+        raise InvalidAnnotationError(str(error)) from None
