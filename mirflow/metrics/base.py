@@ -218,7 +218,7 @@ class Metric:
         UnknownNameError
             For a value that is not among the choices, with a suggestion.
         MetricError
-            For a value out of bounds.
+            For a value of another type, not finite or out of bounds.
 
         Examples
         --------
@@ -226,13 +226,9 @@ class Metric:
         >>> str(hits.measure(window=0.1, trim=True))
         'hits@0.1'
         """
-        return Measure(
-            self,
-            tuple(
-                _checked(one, type(one.default)(values[one.name]), self.name) if one.name in values else one.default
-                for one in self.parameters
-            ),
-        )
+        given = {name: str(value) for name, value in values.items()}
+        read = (_read(p, given[p.name], self.name) if p.name in given else p.default for p in self.parameters)
+        return Measure(self, tuple(read))
 
     def few(self, references: Int, estimates: Int) -> Float:
         """The weight where there are too few items to measure it: float64 (pairs,)."""
@@ -404,20 +400,19 @@ def _read(parameter: Parameter, text: str, where: str) -> Value:
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
     if isinstance(value, float) and not math.isfinite(value):
         raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
-    return _checked(parameter, value, where)
-
-
-def _checked(parameter: Parameter, value: Value, where: str) -> Value:
-    """A value that is within a parameter's bounds and among its choices."""
-    unit = f" {parameter.unit}" if parameter.unit else ""
     if isinstance(value, int | float):
-        if parameter.above is not None and not value > parameter.above:
-            raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
-        if parameter.least is not None and not value >= parameter.least:
-            raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
+        _check_bounds(parameter, value, where)
     if parameter.choices and value not in parameter.choices:
-        raise UnknownNameError(f"value of {parameter.name!r} in {where}", str(value), map(str, parameter.choices))
+        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
     return value
+
+
+def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
+    unit = f" {parameter.unit}" if parameter.unit else ""
+    if parameter.above is not None and not value > parameter.above:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
+    if parameter.least is not None and not value >= parameter.least:
+        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
 
 
 def _own_name(metric: Metric) -> tuple[str, ...]:

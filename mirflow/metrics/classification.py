@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -16,7 +16,21 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Cleaned, Convention, Grid, Measure, Metric, Scores, Sparse, Task, refuse_grid, refuse_unknown, select
+from .base import (
+    Cleaned,
+    Convention,
+    Grid,
+    Measure,
+    Scores,
+    Sparse,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
+    refuse_grid,
+    refuse_unknown,
+)
 from .categories import label_problems, number_labels
 from .cleaning import set_aside, usable
 
@@ -85,6 +99,132 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, flaws)
 
 
+@dataclass(frozen=True, slots=True)
+class ClassPairs:
+    """The classes of both sides of some pairs, as numbers (-1 for none), and what errors are worth."""
+
+    names: tuple[str, ...]
+    reference: Int
+    estimate: Int
+    classes: Classes | None
+
+    @property
+    def known(self) -> Bool:
+        """The pairs with a reference."""
+        return np.asarray(self.reference >= 0)
+
+
+def _class_of(rows: Ragged, numbers: Int, row: Int) -> Int:
+    """The class of some rows; -1 for an empty one."""
+    filled = rows.counts[0][row] > 0
+    found = np.full(len(row), -1, dtype=np.int64)
+    found[filled] = numbers[rows.offsets[:-1][row[filled]]]
+    return found
+
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_TRACKS = Weight("number of tracks with a class", "tracks")
+
+
+@metric("Accuracy", _TRACKS, aliases=("average_accuracy", "correct"), literature=f"equation 1 of {_DOWNIE}")
+def _accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Bool, Bool]:
+    """1 if the estimate is the class of the reference."""
+    return pairs.known & (pairs.reference == pairs.estimate), pairs.known
+
+
+@metric(
+    "Hierarchical accuracy",
+    _TRACKS,
+    aliases=("discounted_accuracy",),
+    default=False,
+    literature=f"equation 3 of {_DOWNIE}",
+)
+def _hierarchical_accuracy(pairs: ClassPairs, measure: Measure) -> tuple[Float | Bool, Bool]:
+    """1 for the right class, a credit for one that is near by the classes that are given."""
+    if pairs.classes is None:
+        return pairs.known & (pairs.reference == pairs.estimate), pairs.known
+    worth = np.zeros((len(pairs.names) + 1, len(pairs.names) + 1))  # the last ones are those of no class
+    worth[:-1, :-1] = pairs.classes.table
+    return worth[pairs.reference, pairs.estimate], pairs.known
+
+
+@metric(
+    "Confusion",
+    _TRACKS,
+    orientation="none",
+    range=(0.0, float("inf")),
+    perfect=None,
+    dims=("ref_class", "est_class"),
+    literature="Kohavi and Provost, Glossary of Terms, Machine Learning 30, 1998",
+)
+def _confusion(pairs: ClassPairs, measure: Measure) -> Sparse:
+    """Number of tracks by class of the reference and class of the estimate."""
+    pair, names = np.flatnonzero(pairs.known), pairs.names
+    estimated = pairs.estimate[pair]
+    shown = (*names, NONE) if pairs.classes is not None or (estimated < 0).any() else names
+    index = np.column_stack([pair, pairs.reference[pair], np.where(estimated < 0, len(names), estimated)])
+    attrs = {"long_name": "tracks by class of the reference and of the estimate", "units": "1"}
+    return Sparse(("ref_class", "est_class"), (names, shown), index, np.ones(len(pair)), attrs)
+
+
+METRICS = metrics_in(globals())
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+    *,
+    classes: Classes | None = None,
+) -> Scores:
+    """Scores of pairs of classes.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column label, at most one a row; rows as :func:`mirflow.metrics.classification.clean` leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+        The rows of each pair.
+    measures : sequence of Measure
+    grid : "union"
+        A class of a whole track has no time, so there is nothing to choose.
+    classes : Classes or None
+        Those that there are, with what errors are worth; None: those that occur, and no error is worth anything.
+
+    Returns
+    -------
+    Scores
+        Every weight is 1, for the track; 0 without a reference. No estimate is an error.
+
+    Raises
+    ------
+    MetricError
+        For any other grid.
+
+    References
+    ----------
+    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
+    equations 1 and 3.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> rows = Ragged({"label": np.array([0, 1])}, (np.array([1, 1]),), ("jazz", "blues"))
+    >>> wanted = get_task("classification").convention().select(["accuracy", "hierarchical_accuracy"])
+    >>> near = Classes(("jazz", "blues"), (("jazz", "blues", 0.5),))
+    >>> score(rows, rows, np.array([0]), np.array([1]), wanted, classes=near).score.tolist()
+    [[0.0, 0.5]]
+    """
+    refuse_grid(grid, "classes")
+    names, numbers = number_labels(references, estimates, classes)
+    own = _class_of(references, numbers[0], reference_row)
+    pairs = ClassPairs(names, own, _class_of(estimates, numbers[1], estimate_row), classes)
+    return read_scores(measures, pairs, len(own))
+
+
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
@@ -139,148 +279,16 @@ def evidence(
     }
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    *,
-    classes: Classes | None = None,
-) -> Scores:
-    """Scores of pairs of classes.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column label, at most one a row; rows as :func:`mirflow.metrics.classification.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        A class of a whole track has no time, so there is nothing to choose.
-    classes : Classes or None
-        Those that there are, with what errors are worth; None: those that occur, and no error is worth anything.
-
-    Returns
-    -------
-    Scores
-        Every weight is 1, for the track; 0 without a reference. No estimate is an error.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    equations 1 and 3.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> rows = Ragged({"label": np.array([0, 1])}, (np.array([1, 1]),), ("jazz", "blues"))
-    >>> wanted = get_task("classification").convention().select(["accuracy", "hierarchical_accuracy"])
-    >>> near = Classes(("jazz", "blues"), (("jazz", "blues", 0.5),))
-    >>> score(rows, rows, np.array([0]), np.array([1]), wanted, classes=near).score.tolist()
-    [[0.0, 0.5]]
-    """
-    refuse_grid(grid, "classes")
-    names, numbers = number_labels(references, estimates, classes)
-    known = references.counts[0][reference_row] > 0
-    told = _class_of(references, numbers[0], reference_row)
-    guessed = _class_of(estimates, numbers[1], estimate_row)
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    scores = np.zeros((len(known), len(scalars)))
-    for column, measure in enumerate(scalars):
-        scores[known, column] = _READINGS[measure.metric.name](told[known], guessed[known], classes)
-    weights = np.repeat(known[:, np.newaxis].astype(np.float64), len(scalars), axis=1)
-    extras = {m.variable: _confusion(told, guessed, known, names, classes) for m in measures if m.metric.dims}
-    return Scores(scores, weights, extras)
-
-
-def _class_of(rows: Ragged, numbers: Int, row: Int) -> Int:
-    """The class of some rows; -1 for an empty one."""
-    filled = rows.counts[0][row] > 0
-    found = np.full(len(row), -1, dtype=np.int64)
-    found[filled] = numbers[rows.offsets[:-1][row[filled]]]
-    return found
-
-
-def _right(told: Int, guessed: Int, classes: Classes | None) -> Float:
-    return np.asarray(told == guessed, dtype=np.float64)
-
-
-def _credited(told: Int, guessed: Int, classes: Classes | None) -> Float:
-    if classes is None:
-        return _right(told, guessed, classes)
-    worth = np.zeros((len(classes.names), len(classes.names) + 1))  # the last column is that of no class
-    worth[:, :-1] = classes.table
-    return np.asarray(worth[told, guessed])
-
-
-_READINGS = {"accuracy": _right, "hierarchical_accuracy": _credited}
-
-
-def _confusion(told: Int, guessed: Int, known: Bool, names: tuple[str, ...], classes: Classes | None) -> Sparse:
-    """Tracks by class of the reference and class of the estimate."""
-    pair = np.flatnonzero(known)
-    estimated = guessed[known]
-    shown = (*names, NONE) if classes is not None or (estimated < 0).any() else names
-    index = np.column_stack([pair, told[known], np.where(estimated < 0, len(names), estimated)])
-    attrs = {"long_name": "tracks by class of the reference and of the estimate", "units": "1"}
-    return Sparse(("ref_class", "est_class"), (names, shown), index, np.ones(len(pair)), attrs)
-
-
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_TRACKS = "number of tracks with a class"
-_METRICS = (
-    Metric(
-        "accuracy",
-        "Accuracy",
-        "1 if the estimate is the class of the reference",
-        _TRACKS,
-        "tracks",
-        aliases=("average_accuracy", "correct"),
-        literature=f"equation 1 of {_DOWNIE}",
-    ),
-    Metric(
-        "hierarchical_accuracy",
-        "Hierarchical accuracy",
-        "1 for the right class, a credit for one that is near by the classes that are given",
-        _TRACKS,
-        "tracks",
-        aliases=("discounted_accuracy",),
-        default=False,
-        literature=f"equation 3 of {_DOWNIE}",
-    ),
-    Metric(
-        "confusion",
-        "Confusion",
-        "number of tracks by class of the reference and class of the estimate",
-        _TRACKS,
-        "tracks",
-        orientation="none",
-        range=(0.0, float("inf")),
-        perfect=None,
-        dims=("ref_class", "est_class"),
-        literature="Kohavi and Provost, Glossary of Terms, Machine Learning 30, 1998",
-    ),
-)
-
-
 def convention(classes: Classes | None = None) -> Convention:
     """The rules of MIREX for some classes; None: any, of which no error is worth anything."""
     credited = classes is not None and bool(classes.credits)
     return Convention(
         "mirex",
         "MIREX: the share of the tracks that are given the right class",
-        _METRICS,
+        METRICS,
         partial(clean, classes=classes),
         partial(score, classes=classes),
-        default_measures=("accuracy", "hierarchical_accuracy", "confusion") if credited else (),
+        default_measures=tuple(one.name for one in METRICS) if credited else (),
         explain=partial(evidence, classes=classes),
         bind=convention,
         unbound=() if credited else ("hierarchical_accuracy",),
@@ -308,7 +316,7 @@ def _score(references: Labels, estimates: Labels, metric: str, classes: Classes 
             raise AnnotationError(f"{side} {row}: {flaw.message}")
         sides.append(cleaned.rows)
     rows = np.arange(len(references))
-    return rules.score(sides[0], sides[1], rows, rows, select([metric], rules.metrics), "union")
+    return rules.score(sides[0], sides[1], rows, rows, rules.select([metric]), "union")
 
 
 def accuracy(references: Labels, estimates: Labels) -> float:

@@ -13,8 +13,8 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
-from ..errors import AnnotationError, MetricError
-from ..kernels.agreement import COUNTED, RATIOS, Outcomes
+from ..errors import AnnotationError
+from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
@@ -23,12 +23,19 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    Metric,
+    PairDoor,
     Parameter,
     Scores,
+    Shared,
     Sparse,
     Task,
+    Value,
+    Weight,
+    metric,
+    metrics_in,
+    read_scores,
     refuse_grid,
+    refuse_unjudged,
     refuse_unknown,
 )
 from .categories import label_problems, number_labels
@@ -172,62 +179,181 @@ def _spread(side: Ragged, number: Int, row: Int, tags: int) -> tuple[Int, Float]
     return rows_of(counts) * tags + number[items], np.where(np.isnan(value), np.inf, value)
 
 
-_VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=True))
+SIDES = ("relevance", "affinity")
+"""What is kept of each tag, so that the tags can be ordered over the clips."""
 
 
-def evidence(
-    reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
-) -> dict[str, Column]:
-    """The tags that a clip is about, in the estimate's order, with their verdicts.
+class TagPairs(Shared):
+    """The decisions on the tags of some pairs, with what several metrics read off them.
 
     Parameters
     ----------
-    reference, estimate : Annotation
-        Of kind labels.
-    measure : Measure
-        One that decides on each tag: ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``negative_accuracy``.
+    decisions : Decisions
+    known : bool (pairs,)
+        Those with a reference.
     classes : Classes or None
-
-    Returns
-    -------
-    dict of str to array
-        ``label``, ``affinity`` (minus infinity for a tag that is not listed, infinity for one without a number) and
-        ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not decide on tags one by one.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> measure = get_task("tagging").convention().select(["recall"])[0]
-    >>> tags = [Annotation("labels", {}, names) for names in (["slow", "guitar"], ["guitar", "loud"])]
-    >>> found = evidence(*tags, measure)
-    >>> dict(zip(found["label"].tolist(), found["verdict"].tolist()))
-    {'guitar': 'hit', 'loud': 'extra', 'slow': 'missed'}
     """
-    if measure.metric.name not in RATIOS:
-        raise MetricError(f"{measure} does not judge tags one by one; ask for one of {', '.join(RATIOS)}")
-    sides = [
-        usable(annotation, clean(to_ragged([annotation]), classes), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
-    only = np.zeros(1, dtype=np.int64)
-    decisions = Decisions.of(sides[0], sides[1], only, only, classes)
-    flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))
-    return {
-        "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
-        "affinity": decisions.affinity,
-        "verdict": np.array([_VERDICTS[COUNTED[one]] for one in flags.argmax(axis=1).tolist()], dtype=str),
-    }
+
+    def __init__(self, decisions: Decisions, known: Bool, classes: Classes | None) -> None:
+        super().__init__()
+        self.decisions, self.known, self.classes = decisions, known, classes
+
+    def outcomes(self, measure: Measure) -> Outcomes:
+        """Right and wrong decisions of each pair."""
+        way = float(measure["relevance"]), float(measure["threshold"])
+        return self.once(way, lambda: self.decisions.outcomes(*way))
+
+    def order(self, measure: Measure) -> Ordered:
+        """The tags of each pair by affinity."""
+        relevance = float(measure["relevance"])
+        return self.once(relevance, lambda: self.decisions.ordered(relevance))
+
+    def by_tag(self) -> tuple[Bool, Int, tuple[str, ...], Int]:
+        """The decisions on pairs with a reference: which they are, their pairs, the tags, the place of each among them.
+
+        Of known tags all, else those that occur.
+        """
+        chosen, every = self.known[self.decisions.pair], self.decisions.tags
+        pair, tag = self.decisions.pair[chosen], self.decisions.tag[chosen]
+        if self.classes is not None:
+            return chosen, pair, every, tag
+        used, place = np.unique(tag, return_inverse=True)
+        return chosen, pair, tuple(every[one] for one in used.tolist()), place.reshape(-1)
 
 
-SIDES = ("relevance", "affinity")
-"""What is kept of each tag, so that the tags can be ordered over the clips."""
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_ATC = "MIREX 2008, Audio Tag Classification"
+_RELEVANCE = Parameter("relevance", 0.5, help="smallest number of a tag that a reference has")
+_DECIDED = (Parameter("threshold", 0.5, help="smallest affinity of a tag that an estimate assigns"), _RELEVANCE)
+_DECISIONS = Weight("number of tags that are decided on", "tags")
+_TAGS = Weight("number of the reference's tags", "tags")
+_ratio = partial(
+    metric,
+    itemwise=True,
+    parameters=_DECIDED,
+    perfect_exceptions="0 where there is none to measure; thresholds that differ decide the same tags differently",
+)
+_ordered = partial(metric, pooling="micro", parameters=(_RELEVANCE,))
+_by_tag = partial(metric, weight=_DECISIONS, orientation="none", perfect=None, literature=_ATC)
+
+
+@_ratio(
+    "F-measure",
+    Weight("mean of the numbers of tags of both sides", "tags"),
+    aliases=("f1",),
+    literature=f"equation 6 of {_DOWNIE}",
+)
+def _f_measure(tags: TagPairs, measure: Measure) -> Read:
+    """Harmonic mean of precision and recall of the tags of a clip."""
+    counts = tags.outcomes(measure)
+    return np.nan_to_num(counts.f_measure()), counts.hit + 0.5 * (counts.false_alarm + counts.miss)
+
+
+@_ratio("Precision", Weight("number of assigned tags", "tags"), literature=f"equation 4 of {_DOWNIE}")
+def _precision(tags: TagPairs, measure: Measure) -> Read:
+    """Share of the assigned tags that the reference has."""
+    counts = tags.outcomes(measure)
+    return np.nan_to_num(counts.precision()), counts.hit + counts.false_alarm
+
+
+@_ratio("Recall", _TAGS, aliases=("positive_accuracy", "sensitivity"), literature=f"equation 5 of {_DOWNIE}; {_ATC}")
+def _recall(tags: TagPairs, measure: Measure) -> Read:
+    """Share of the reference's tags that are assigned: accuracy on positive examples."""
+    counts = tags.outcomes(measure)
+    return np.nan_to_num(counts.recall()), counts.hit + counts.miss
+
+
+@_ratio("Accuracy", _DECISIONS, literature=_ATC)
+def _accuracy(tags: TagPairs, measure: Measure) -> Read:
+    """Share of the tags that are rightly assigned or rightly not."""
+    counts = tags.outcomes(measure)
+    return np.nan_to_num(counts.accuracy()), counts.hit + counts.false_alarm + counts.miss + counts.rejection
+
+
+@_ratio(
+    "Negative accuracy",
+    Weight("number of tags that the reference has not", "tags"),
+    aliases=("specificity",),
+    literature=_ATC,
+)
+def _negative_accuracy(tags: TagPairs, measure: Measure) -> Read:
+    """Share of the tags that the reference has not that are not assigned."""
+    counts = tags.outcomes(measure)
+    return np.nan_to_num(counts.negative_accuracy()), counts.rejection + counts.false_alarm
+
+
+@_ordered(
+    "AUC-ROC",
+    Weight("pairs of a tag that the reference has and one that it has not", "pairs"),
+    aliases=("auc",),
+    perfect_exceptions="NaN where the reference has all tags or none",
+    literature=f"Fawcett, An introduction to ROC analysis, 2006; {_ATC}",
+)
+def _roc_auc(tags: TagPairs, measure: Measure) -> Read:
+    """Chance that a tag of the reference has a higher affinity than one that it has not."""
+    order = tags.order(measure)
+    return order.roc_auc(), order.positives * (order.counts - order.positives)
+
+
+@_ordered(
+    "Average precision",
+    _TAGS,
+    perfect_exceptions="NaN where the reference has no tags",
+    literature="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
+)
+def _average_precision(tags: TagPairs, measure: Measure) -> Read:
+    """Mean precision at the tags of the reference, in order of affinity."""
+    order = tags.order(measure)
+    return order.average_precision(), order.positives
+
+
+@metric(
+    "Precision at k",
+    Weight("k", "tags"),
+    perfect=None,
+    parameters=(Parameter("k", 3, least=1, help="how many tags"), _RELEVANCE),
+    default=False,
+    literature="MIREX 2009, Audio Tag Classification: precision at 3, 6, 9, 12 and 15",
+)
+def _precision_at(tags: TagPairs, measure: Measure) -> Read:
+    """Share of the reference's tags among the k of highest affinity."""
+    order, k = tags.order(measure), int(measure["k"])
+    return order.precision_at(k), k * (order.counts > 0).astype(np.float64)
+
+
+@_by_tag("Outcomes", range=(0.0, float("inf")), parameters=_DECIDED, dims=("tag", "outcome"))
+def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
+    """Hits, false alarms, misses and rejections by tag."""
+    chosen, pair, names, place = tags.by_tag()
+    decided = tags.decisions.decided(float(measure["relevance"]), float(measure["threshold"]))
+    index = np.column_stack([pair, place, np.column_stack(decided)[chosen].argmax(axis=1)])
+    attrs = {"long_name": "decisions by tag", "units": "1"}
+    return Sparse(("tag", "outcome"), (names, COUNTED), index, np.ones(len(index)), attrs)
+
+
+@_by_tag(
+    "Affinities",
+    range=(float("-inf"), float("inf")),
+    parameters=(_RELEVANCE,),
+    dims=("tag", "side"),
+    default=False,
+)
+def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
+    """Relevance and affinity by tag, from which the tags' own areas under the ROC curve are computed."""
+    chosen, pair, names, place = tags.by_tag()
+    has = tags.decisions.relevant(float(measure["relevance"]))[chosen]
+    index = np.concatenate(
+        [np.column_stack([pair, place, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
+    )
+    value = np.concatenate([has.astype(np.float64), tags.decisions.affinity[chosen]])
+    attrs = {"long_name": "relevance and affinity by tag", "units": "1"}
+    return Sparse(("tag", "side"), (names, SIDES), index, value, attrs, float("nan"))
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -279,230 +405,61 @@ def score(
     """
     refuse_grid(grid, "tags")
     decisions = Decisions.of(references, estimates, reference_row, estimate_row, classes)
-    known = references.counts[0][reference_row] > 0
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    found = np.zeros((2, len(known), len(scalars)))
-    held = _Held(decisions)
-    for column, measure in enumerate(scalars):
-        found[:, :, column] = _read(measure, held)
-    extras: dict[str, Sparse] = {}
-    for measure in measures:
-        if measure.metric.dims:
-            make = _count if measure.metric.name == "outcomes" else _keep
-            extras[measure.variable] = make(decisions, measure, known, classes)
-    return Scores(found[0], found[1], extras)
+    tags = TagPairs(decisions, references.counts[0][reference_row] > 0, classes)
+    return read_scores(measures, tags, len(reference_row))
 
 
-class _Held:
-    """Outcomes and orders of one call, each made once."""
-
-    def __init__(self, decisions: Decisions) -> None:
-        self._decisions = decisions
-        self._outcomes: dict[tuple[float, float], Outcomes] = {}
-        self._orders: dict[float, Ordered] = {}
-
-    def outcomes(self, measure: Measure) -> Outcomes:
-        way = float(measure["relevance"]), float(measure["threshold"])
-        if way not in self._outcomes:
-            self._outcomes[way] = self._decisions.outcomes(*way)
-        return self._outcomes[way]
-
-    def order(self, measure: Measure) -> Ordered:
-        relevance = float(measure["relevance"])
-        if relevance not in self._orders:
-            self._orders[relevance] = self._decisions.ordered(relevance)
-        return self._orders[relevance]
+_VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=True))
 
 
-def _read(measure: Measure, held: _Held) -> tuple[Float, Float]:
-    """Score and weight of each pair."""
-    name = measure.metric.name
-    if name in RATIOS:
-        outcomes = held.outcomes(measure)
-        return np.nan_to_num(RATIOS[name](outcomes), nan=0.0), _BELOW[name](outcomes)
-    order = held.order(measure)
-    positive = order.positives
-    if name == "roc_auc":
-        return order.roc_auc(), positive * (order.counts - positive)
-    if name == "average_precision":
-        return order.average_precision(), positive
-    k = int(measure["k"])
-    some = (order.counts > 0).astype(np.float64)
-    return order.precision_at(k), k * some
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
+) -> dict[str, Column]:
+    """The tags that a clip is about, in the estimate's order, with their verdicts.
 
+    Parameters
+    ----------
+    reference, estimate : Annotation
+        Of kind labels.
+    measure : Measure
+        One that decides on each tag: ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``negative_accuracy``.
+    classes : Classes or None
 
-_BELOW = {
-    "precision": lambda counts: counts.hit + counts.false_alarm,
-    "recall": lambda counts: counts.hit + counts.miss,
-    "f_measure": lambda counts: counts.hit + 0.5 * (counts.false_alarm + counts.miss),
-    "accuracy": lambda counts: counts.hit + counts.false_alarm + counts.miss + counts.rejection,
-    "negative_accuracy": lambda counts: counts.rejection + counts.false_alarm,
-}
-"""What stands below the line of each ratio."""
+    Returns
+    -------
+    dict of str to array
+        ``label``, ``affinity`` (minus infinity for a tag that is not listed, infinity for one without a number) and
+        ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
 
+    Raises
+    ------
+    AnnotationError
+        If a side cannot be scored.
+    MetricError
+        If the measure does not decide on tags one by one.
 
-def _tags(decisions: Decisions, chosen: Bool, classes: Classes | None) -> tuple[tuple[str, ...], Int]:
-    """The tags of some decisions, and the place of each among them; of known tags all."""
-    if classes is not None:
-        return decisions.tags, decisions.tag[chosen]
-    used, place = np.unique(decisions.tag[chosen], return_inverse=True)
-    return tuple(decisions.tags[one] for one in used.tolist()), place.reshape(-1)
-
-
-def _count(decisions: Decisions, measure: Measure, known: Bool, classes: Classes | None) -> Sparse:
-    """Which decisions were right and wrong, by tag."""
-    chosen = known[decisions.pair]
-    tags, place = _tags(decisions, chosen, classes)
-    flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))[chosen]
-    index = np.column_stack([decisions.pair[chosen], place, flags.argmax(axis=1)])
-    attrs = {"long_name": "decisions by tag", "units": "1"}
-    return Sparse(("tag", "outcome"), (tags, COUNTED), index, np.ones(len(index)), attrs)
-
-
-def _keep(decisions: Decisions, measure: Measure, known: Bool, classes: Classes | None) -> Sparse:
-    """Relevance and affinity by tag; NaN where a clip is not about a tag."""
-    chosen = known[decisions.pair]
-    tags, place = _tags(decisions, chosen, classes)
-    pair, has = decisions.pair[chosen], decisions.relevant(float(measure["relevance"]))[chosen]
-    index = np.concatenate(
-        [np.column_stack([pair, place, np.full(len(pair), side, dtype=np.int64)]) for side in range(len(SIDES))]
-    )
-    value = np.concatenate([has.astype(np.float64), decisions.affinity[chosen]])
-    attrs = {"long_name": "relevance and affinity by tag", "units": "1"}
-    return Sparse(("tag", "side"), (tags, SIDES), index, value, attrs, float("nan"))
-
-
-_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_ATC = "MIREX 2008, Audio Tag Classification"
-_THRESHOLD = Parameter("threshold", 0.5, help="smallest affinity of a tag that an estimate assigns")
-_RELEVANCE = Parameter("relevance", 0.5, help="smallest number of a tag that a reference has")
-_DECIDED = (_THRESHOLD, _RELEVANCE)
-_NOTHING = "0 where there is none to measure; thresholds that differ decide the same tags differently"
-
-
-def _ratio(
-    name: str, title: str, summary: str, weight: str, literature: str, aliases: tuple[str, ...] = (), pooling: str = ""
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        weight,
-        "tags",
-        aliases=aliases,
-        pooling="micro" if pooling == "micro" else "exact",
-        perfect_exceptions=_NOTHING,
-        parameters=_DECIDED,
-        literature=literature,
-    )
-
-
-_RATIOS = (
-    _ratio(
-        "f_measure",
-        "F-measure",
-        "harmonic mean of precision and recall of the tags of a clip",
-        "mean of the numbers of tags of both sides",
-        f"equation 6 of {_DOWNIE}",
-        ("f1",),
-    ),
-    _ratio(
-        "precision",
-        "Precision",
-        "share of the assigned tags that the reference has",
-        "number of assigned tags",
-        f"equation 4 of {_DOWNIE}",
-    ),
-    _ratio(
-        "recall",
-        "Recall",
-        "share of the reference's tags that are assigned: accuracy on positive examples",
-        "number of the reference's tags",
-        f"equation 5 of {_DOWNIE}; {_ATC}",
-        ("positive_accuracy", "sensitivity"),
-    ),
-    _ratio(
-        "accuracy",
-        "Accuracy",
-        "share of the tags that are rightly assigned or rightly not",
-        "number of tags that are decided on",
-        _ATC,
-    ),
-    _ratio(
-        "negative_accuracy",
-        "Negative accuracy",
-        "share of the tags that the reference has not that are not assigned",
-        "number of tags that the reference has not",
-        _ATC,
-        ("specificity",),
-    ),
-)
-_ORDERED = (
-    Metric(
-        "roc_auc",
-        "AUC-ROC",
-        "chance that a tag of the reference has a higher affinity than one that it has not",
-        "pairs of a tag that the reference has and one that it has not",
-        "pairs",
-        aliases=("auc",),
-        pooling="micro",
-        perfect_exceptions="NaN where the reference has all tags or none",
-        parameters=(_RELEVANCE,),
-        literature=f"Fawcett, An introduction to ROC analysis, 2006; {_ATC}",
-    ),
-    Metric(
-        "average_precision",
-        "Average precision",
-        "mean precision at the tags of the reference, in order of affinity",
-        "number of the reference's tags",
-        "tags",
-        pooling="micro",
-        perfect_exceptions="NaN where the reference has no tags",
-        parameters=(_RELEVANCE,),
-        literature="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
-    ),
-    Metric(
-        "precision_at",
-        "Precision at k",
-        "share of the reference's tags among the k of highest affinity",
-        "k",
-        "tags",
-        pooling="exact",
-        perfect=None,
-        parameters=(Parameter("k", 3, least=1, help="how many tags"), _RELEVANCE),
-        default=False,
-        literature="MIREX 2009, Audio Tag Classification: precision at 3, 6, 9, 12 and 15",
-    ),
-)
-_EXTRA = (
-    Metric(
-        "outcomes",
-        "Outcomes",
-        "hits, false alarms, misses and rejections by tag",
-        "number of tags that are decided on",
-        "tags",
-        orientation="none",
-        range=(0.0, float("inf")),
-        perfect=None,
-        parameters=_DECIDED,
-        dims=("tag", "outcome"),
-        literature=_ATC,
-    ),
-    Metric(
-        "affinities",
-        "Affinities",
-        "relevance and affinity by tag, from which the tags' own areas under the ROC curve are computed",
-        "number of tags that are decided on",
-        "tags",
-        orientation="none",
-        range=(float("-inf"), float("inf")),
-        perfect=None,
-        parameters=(_RELEVANCE,),
-        dims=("tag", "side"),
-        default=False,
-        literature=_ATC,
-    ),
-)
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> measure = get_task("tagging").convention().select(["recall"])[0]
+    >>> tags = [Annotation("labels", {}, names) for names in (["slow", "guitar"], ["guitar", "loud"])]
+    >>> found = evidence(*tags, measure)
+    >>> dict(zip(found["label"].tolist(), found["verdict"].tolist()))
+    {'guitar': 'hit', 'loud': 'extra', 'slow': 'missed'}
+    """
+    refuse_unjudged(measure, METRICS, "tags")
+    sides = [
+        usable(annotation, clean(to_ragged([annotation]), classes), side)
+        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
+    ]
+    only = np.zeros(1, dtype=np.int64)
+    decisions = Decisions.of(sides[0], sides[1], only, only, classes)
+    flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))
+    return {
+        "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
+        "affinity": decisions.affinity,
+        "verdict": np.array([_VERDICTS[COUNTED[one]] for one in flags.argmax(axis=1).tolist()], dtype=str),
+    }
 
 
 def convention(classes: Classes | None = None) -> Convention:
@@ -510,7 +467,7 @@ def convention(classes: Classes | None = None) -> Convention:
     return Convention(
         "mirex",
         "MIREX: each tag of a clip is a decision, and all of them have an order",
-        (*_RATIOS, *_ORDERED, *_EXTRA),
+        METRICS,
         partial(clean, classes=classes),
         partial(score, classes=classes),
         explain=partial(evidence, classes=classes),
@@ -564,16 +521,14 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, ("reference", "estimate", "tags", "threshold", "relevance"))
     rules = convention(None if tags is None else Classes(tuple(tags)))
-    sides = _row(rules, reference, "reference"), _row(rules, estimate, "estimate")
-    given: dict[str, float] = {"threshold": threshold, "relevance": relevance}
-    wanted = [
-        f"{metric.name}({','.join(f'{p.name}={given[p.name]!r}' for p in metric.parameters if p.name in given)})"
-        for metric in rules.metrics
-        if not metric.dims and metric.default
-    ]
-    measures, only = rules.select(wanted), np.zeros(1, dtype=np.int64)
-    found = rules.score(*sides, only, only, measures, "union").score[0]
-    return OrderedDict((measure.metric.name, value) for measure, value in zip(measures, found.tolist(), strict=True))
+    given: dict[str, Value] = {"threshold": threshold, "relevance": relevance}
+    measures = [one.measure(**given) for one in METRICS if not one.dims and one.default]
+    scores = _score_pair(rules, reference, estimate, measures)
+    return OrderedDict((one.metric.name, value) for one, value in zip(measures, scores.tolist(), strict=True))
+
+
+def _score_pair(rules: Convention, reference: Tags, estimate: Tags, measures: Sequence[Measure]) -> Float:
+    return rules.score_pair(_row(rules, reference, "reference"), _row(rules, estimate, "estimate"), measures)
 
 
 def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
@@ -589,3 +544,6 @@ def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
     for flaw in cleaned.flaws.values():
         raise AnnotationError(f"{side}: {flaw.message}")
     return cleaned.rows
+
+
+globals().update(PairDoor(METRICS, partial(_score_pair, convention())).functions(lambda reference, estimate: None))
