@@ -20,7 +20,7 @@ from .engine.lazy import LazyCollection, to_arrays
 from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
 from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .pipeline.plan import Reference
-from .readers import make_reading, read
+from .readers import read
 from .readers.audio_files import SUFFIXES as SOUND
 from .readers.audio_files import StemsSource, has_sources, sound_folders, stems_at
 from .readers.content import dangling, is_listed_file
@@ -354,7 +354,7 @@ def evaluate_paths(
     mirflow.errors.AnnotationError: absent.lab: no such file or folder
     """
     left, right = Path(reference), Path(estimate)
-    reading = make_reading(task, **options)
+    reading = Reading.of(task, **options)
     for path in (left, right):
         if not path.exists() and not has_levels(str(path), reading) and not has_sources(str(path), reading):
             raise AnnotationError(dangling(path) or "no such file or folder", path=path)

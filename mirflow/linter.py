@@ -20,7 +20,7 @@ from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
 from .metrics.base import Convention, Measure, get_task, tasks
 from .pipeline.plan import Reference
 from .ragged import Ragged
-from .readers import make_reading, read_all
+from .readers import read_all
 from .readers.audio_files import SUFFIXES as SOUND
 from .readers.audio_files import sound_folders
 from .readers.content import is_listed_file
@@ -211,7 +211,7 @@ def _is_table(path: Path, task: str, options: Mapping[str, Any]) -> bool:
 
 
 def _reading(task: str, options: Mapping[str, Any]) -> Reading:
-    return make_reading(task, **{name: value for name, value in options.items() if name != "annotator"})
+    return Reading.of(task, **{name: value for name, value in options.items() if name != "annotator"})
 
 
 def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:

@@ -17,10 +17,10 @@ from .annotations.schema import kind_of
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, align_lazily, read_source
 from .errors import AnnotationError, counted
-from .readers import make_reading, read, read_all
+from .readers import read, read_all
 from .readers.audio_files import gather_stems, has_sources
 from .readers.hierarchies import gather_levels, has_levels
-from .readers.options import Format, Reading
+from .readers.options import Reading, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import FileSource, Source, as_asked
 from .readers.tables.table import TableSource, holds_tracks, spread_table
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 
 
+@describe_options
 def load(
     source: PathLike | Any,
     task: str | None = None,
     *,
-    namespace: str | None = None,
     annotator: str | int | None = None,
     validate: bool = False,
     **options: Any,
@@ -50,16 +50,11 @@ def load(
         a path with ``{source}``: one file for each source.
     task : str or None
         What it holds, such as ``chord``; needed unless `namespace` tells.
-    namespace : str or None
-        The JAMS namespace to take.
     annotator : str, int or None
         Of several annotations in a JAMS file: an annotator's id, a position, or ``"all"`` for a list of datasets.
     validate : bool
         Check a JAMS file against its schemas first (slow).
-    **options
-        ``format``, ``columns``, ``delimiter``, ``header``, ``comment``, ``time_unit``, ``encoding``, ``last``,
-        ``max_bytes``; ``select`` (which beats of a file), ``levels`` (of a hierarchy with ``{level}`` in its path),
-        ``sources`` (of sound, those to take and their order).
+    {options}
 
     Returns
     -------
@@ -82,9 +77,9 @@ def load(
     ([1.5, 2.0], ['C:maj', 'N'])
     """
     if annotator == "all":
-        found = read_all(source, task=task, namespace=namespace, **options)
+        found = read_all(source, task=task, **options)
         return [_labelled(annotation, task) for annotation in found]
-    one = read(source, task=task, namespace=namespace, annotator=annotator, validate=validate, **options)
+    one = read(source, task=task, annotator=annotator, validate=validate, **options)
     return _labelled(one, task)
 
 
@@ -98,8 +93,6 @@ def load_collection(
     task: str,
     *,
     annotator: str | int | None = None,
-    namespace: str | None = None,
-    format: Format | None = None,
     lazy: bool = False,
     block: int = BLOCK,
     **options: Any,
@@ -112,7 +105,7 @@ def load_collection(
         With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
         file for each level also with ``{level}``, of sound with one for each source with ``{source}``.
     task : str
-    annotator, namespace, format, **options
+    annotator, **options
         As for `load`.
     lazy : bool
         Find the files now and read them, through dask, when the collection is computed.
@@ -128,7 +121,7 @@ def load_collection(
     AnnotationError
         If the pattern matches nothing, or files cannot be read: all of them are told.
     """
-    reading = make_reading(task, namespace=namespace, format=format, **options)
+    reading = Reading.of(task, **options)
     sources = _sources(pattern, reading, annotator)
     collection = LazyCollection(reading.kind, tuple(sources), tuple(sources.values()), block)
     return collection if lazy else _read(collection)

@@ -506,7 +506,7 @@ class TestHelp:
         documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
         for name, command in cli.commands.items():
             assert f"`mirflow {name}" in documented
-            for option in command.params:
+            for option in command.get_params(click.Context(command)):
                 assert option.param_type_name != "option" or option.opts[0] in documented
 
     @pytest.mark.parametrize("arguments", [["--help"], ["query", "--help"], ["run", "--help"], ["--version"]])
@@ -631,11 +631,17 @@ class TestOptionsForBothSides:
     def test_help_of_each_option_says_it(self) -> None:
         command = cli.get_command(click.Context(cli), "evaluate")
         assert command is not None
-        helps = {one.name: one.help or "" for one in command.params if isinstance(one, click.Option)}
-        reading = ["input_format", "namespace", "columns", "delimiter", "header", "comment", "encoding", "time_unit"]
+        helps = {
+            one.name: one.help or ""
+            for one in command.get_params(click.Context(command))
+            if isinstance(one, click.Option)
+        }
+        reading = ["format", "namespace", "columns", "delimiter", "header", "comment", "encoding", "time_unit"]
         reading += ["pitch_unit", "select", "levels", "sources", "exclude", "exclude_same", "last"]
         reading += ["drums", "instrument"]
         assert all(helps[name].endswith(". Applies to both sides.") for name in reading)
         checking = cli.get_command(click.Context(cli), "check")
         assert checking is not None
-        assert not any("both sides" in (getattr(one, "help", "") or "") for one in checking.params)
+        assert not any(
+            "both sides" in (getattr(one, "help", "") or "") for one in checking.get_params(click.Context(checking))
+        )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import counted, place_of
-from .common_options import check_existing, chosen_annotator, reading_options
+from .common_options import ReadingCommand, check_existing, chosen_annotator
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 
-@click.command("check", short_help="List the problems of annotation files.")
+@click.command("check", cls=ReadingCommand, short_help="List the problems of annotation files.")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
 )
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, exists=True),
     help="What PATH is an estimate of: warn of times that are hardly those of this file or folder.",
 )
-@reading_options
 @output_options
 @click.pass_context
 def check_command(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from ..analysis.aggregates import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
 from .output import output_options
+
+if TYPE_CHECKING:
+    from ..readers.options import Option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -226,55 +228,72 @@ def _names(context: click.Context, parameter: click.Parameter, value: str | None
     return names
 
 
-_OPTIONS: dict[str, dict[str, Any]] = {
-    "input_format": {"help": "Of the files read: jams, csv, midi, ... Default: what their suffixes say."},
-    "namespace": {"help": "The namespace to take from JAMS files."},
-    "columns": {"callback": _columns, "help": "Which column of text holds what: start=0,label=1; or by the header."},
-    "delimiter": {"help": "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file."},
-    "decimal": {"help": "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns."},
-    "header": {"flags": "--header/--no-header", "default": None, "help": "Whether text begins with names of columns."},
-    "comment": {"help": "Lines of text that begin with it, by default with #, are left out."},
-    "encoding": {"help": "Of text. Default: utf-8."},
-    "time_unit": {"help": "Of text: s, ms, samples@44100 or frames@0.01."},
-    "pitch_unit": {"type": click.Choice(("Hz", "MIDI")), "help": "Of text. Default: Hz."},
-    "select": {"help": "Which beats of a file: all, downbeat, bar_start or bar_end."},
-    "levels": {"callback": _names, "help": "Values of {level} in the path, the coarsest first: upper,lower."},
-    "sources": {"callback": _names, "help": "Of sound: the sources to take, in this order: vocals,drums."},
-    "exclude": {
-        "type": click.Choice(("self", "none")),
-        "help": "Of rankings: whether the query is left out of its own.",
-    },
-    "exclude_same": {"callback": _column, "help": "Of groups: the column whose agreement leaves items out: artist."},
-    "last": {"help": "The last row of a list of boundaries: end (of the row above), or keep."},
-    "drums": {"is_flag": True, "help": "Take the percussion of MIDI files too."},
-    "instrument": {"help": "What labels the notes of MIDI files: program or track. Default: program."},
-}
-_RENAMED = {"input_format": "format"}  # --format is that of the output
+class ReadingCommand(click.Command):
+    """A command with the options of reading, above those of its output; those that were given are its ``options``.
 
+    They are looked up when the command is used, as their declarations need numpy.
 
-def reading_options(command: Command, note: str = "") -> Command:
-    """Options for how files are read; the command gets those that were given as one mapping, ``options``.
-
-    Each one's help ends with the note.
+    Parameters
+    ----------
+    note : str
+        What each one's help ends with.
     """
 
-    @functools.wraps(command)
-    def collect(*arguments: Any, **given: Any) -> Any:
-        values = {name: given.pop(name) for name in _OPTIONS}
-        options = {
-            _RENAMED.get(name, name): value
-            for name, value in values.items()
-            if value is not None and not (_OPTIONS[name].get("is_flag") and value is False)
-        }
-        return command(*arguments, options=options, **given)
+    def __init__(self, *arguments: Any, note: str = "", **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self._note = note
+        self._names: tuple[str, ...] = ()
 
-    collected: Any = collect
-    for name, settings in reversed(_OPTIONS.items()):
-        given = {key: value for key, value in settings.items() if key != "flags"}
-        given["help"] = f"{given['help']} {note}".rstrip()
-        flags = str(settings.get("flags", f"--{name.replace('_', '-')}"))
-        collected = click.option(flags, name, **given)(collected)
-    return cast(Command, collected)
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        """All parameters of the command."""
+        if not self._names:
+            declared = _reading_options()
+            self._names = tuple(one.name for one in declared)
+            names = [one.name for one in self.params]
+            place = names.index("style") if "style" in names else len(names)
+            self.params[place:place] = [_parameter(one, self._note) for one in declared]
+        return super().get_params(ctx)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command with the options that were given as one mapping."""
+        given = {name: ctx.params.pop(name) for name in self._names}
+        flags = {one.name for one in self.params if one.default is False}
+        ctx.params["options"] = {
+            name: value for name, value in given.items() if value is not None and not (value is False and name in flags)
+        }
+        return super().invoke(ctx)
+
+
+def _reading_options() -> list[Option]:
+    """The options of reading that commands have, in the order of their help."""
+    from ..readers.options import OPTIONS
+
+    return sorted((one for one in OPTIONS.values() if one.help is not None), key=lambda one: one.places[1])
+
+
+def _parameter(option: Option, note: str) -> click.Option:
+    """An option of reading on the command line."""
+    settings: dict[str, Any] = {"help": f"{option.help or option.words} {note}".rstrip(), "default": None}
+    flag = f"--{_spelling(option)}"
+    if option.type is bool:
+        settings |= {"is_flag": True, "default": False}
+    elif option.type == bool | None:
+        flag = f"{flag}/--no-{_spelling(option)}"
+    elif option.is_mapping:
+        settings["callback"] = _columns
+    elif option.default == ():
+        settings["callback"] = _names
+    elif option.type == str | int | None:
+        settings["callback"] = _column
+    elif option.listed:
+        settings["type"] = click.Choice(option.choices)
+    elif option.type in (int, float):
+        settings["type"] = option.type
+    return click.Option([flag, option.name], **settings)
+
+
+def _spelling(option: Option) -> str:
+    return option.spelling or option.name.replace("_", "-")
 
 
 def typed(options: Mapping[str, Any]) -> str:
@@ -285,8 +304,8 @@ def typed(options: Mapping[str, Any]) -> str:
     >>> typed({"format": "csv", "columns": {"start": 0, "label": 1}, "header": False, "drums": True})
     '--input-format csv, --columns start=0,label=1, --no-header, --drums'
     """
-    given = {name: options[_RENAMED.get(name, name)] for name in _OPTIONS if _RENAMED.get(name, name) in options}
-    return ", ".join(_typed(name.replace("_", "-"), value) for name, value in given.items())
+    given = [(_spelling(one), options[one.name]) for one in _reading_options() if one.name in options]
+    return ", ".join(_typed(spelling, value) for spelling, value in given)
 
 
 def _typed(name: str, value: Any) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ import click
 
 from ..errors import counted
 from ..interruption import Interrupted
-from .common_options import check_existing, chosen_annotator, reading_options, typed
+from .common_options import ReadingCommand, check_existing, chosen_annotator, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -235,7 +234,9 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
         click.echo(f"  {name}: {cells} {note}", err=True)
 
 
-@click.command("evaluate", short_help="Score two files or two folders.")
+@click.command(
+    "evaluate", cls=ReadingCommand, note="Applies to both sides.", short_help="Score two files or two folders."
+)
 @click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
 @click.argument("estimate", type=click.Path(path_type=Path), callback=check_existing)
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
@@ -250,7 +251,6 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="The classes or tags that there are: a table of names; of class,parent; or of from,to,credit.",
 )
-@partial(reading_options, note="Applies to both sides.")
 @output_options
 @click.pass_context
 def evaluate_command(
@@ -346,13 +346,12 @@ def _grid(text: str | None) -> str | float | None:
         return text
 
 
-@click.command("pack", short_help="Pack annotations for fast reading.")
+@click.command("pack", cls=ReadingCommand, short_help="Pack annotations for fast reading.")
 @click.argument("pattern")
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
 @click.option("--annotator", help="Of files that hold several: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
-@reading_options
 def pack_command(
     pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool, options: Mapping[str, Any]
 ) -> None:

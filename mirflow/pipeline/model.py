@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     AfterValidator,
@@ -17,6 +17,7 @@ from pydantic import (
     GetJsonSchemaHandler,
     PlainValidator,
     WithJsonSchema,
+    create_model,
     model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
@@ -27,18 +28,7 @@ from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
 from ..metrics.base import Convention, Grid, Measure, Value, expand, get_task, parse
 from ..readers.class_tables import read_classes
-from ..readers.options import (
-    MAX_BYTES,
-    Decimal,
-    DelimitedOptions,
-    Exclude,
-    Format,
-    Instrument,
-    Last,
-    PitchUnit,
-    Reading,
-    Select,
-)
+from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
 from .document import Place
 
@@ -205,51 +195,34 @@ Systems = Annotated[
 ]
 
 
-class Estimates(Strict):
+def _key(option: Option) -> Any:
+    """A field for an option of reading."""
+    declared: Any = option.type
+    if option.default == ():
+        declared = dict[str, IndexOrName] if option.is_mapping else list[str]
+        return declared, Field(default_factory=dict if option.is_mapping else list, description=option.words)
+    if declared == str | int | None:
+        declared = IndexOrName | None
+    elif declared is int:
+        declared = Annotated[int, Field(gt=0)]
+    return declared, Field(default=option.default, description=option.words)
+
+
+if TYPE_CHECKING:
+
+    class _Options(Strict):
+        columns: dict[str, str | int]
+else:
+    _Options = create_model("_Options", __base__=Strict, **{name: _key(one) for name, one in OPTIONS.items()})
+
+
+class Estimates(_Options):
     """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
 
     path: str
     """Pattern with {track}, {system}, ..., relative to root; one ending in .zarr names a pack."""
-    format: Format | None = None
-    """Default: from the files' suffix."""
-    namespace: str | None = None
-    """The namespace to take from JAMS files; default: those that serve the task."""
     annotator: IndexOrName | None = None
     """Which annotation of a JAMS file: an id, a position, or '{system}'; for references also 'all'."""
-    columns: dict[str, IndexOrName] = Field(default_factory=dict)
-    """Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ..."""
-    delimiter: str | None = None
-    """A character, or tab, comma, semicolon, whitespace."""
-    header: bool | None = None
-    """Whether the first row holds names of columns."""
-    comment: str = "#"
-    """Lines that begin with it are left out."""
-    time_unit: str = "auto"
-    """auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop)."""
-    pitch_unit: PitchUnit = "Hz"
-    """Of the pitches in delimited files: Hz or MIDI."""
-    decimal: Decimal | None = None
-    """What stands before decimals; default: a point, or a comma where semicolons stand between columns."""
-    drums: bool = False
-    """Whether the notes of a MIDI file's percussion are taken too."""
-    instrument: Instrument = "program"
-    """What labels the notes of a MIDI file: the instrument's General MIDI name, or the track's name."""
-    encoding: str = "utf-8"
-    """Of delimited files."""
-    last: Last = "end"
-    """What the last row of a list of boundaries is: the end of the row above, or an interval without length."""
-    select: Select | None = None
-    """Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers)."""
-    levels: list[str] = Field(default_factory=list)
-    """Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level."""
-    sources: list[str] = Field(default_factory=list)
-    """Values of {source} to take, in this order, where a track has one sound file for each source; default: all."""
-    exclude: Exclude = "self"
-    """Of matrices and groups: self leaves the query itself out of its ranking, none keeps it."""
-    exclude_same: IndexOrName | None = None
-    """Of groups: a column, such as artist; items that agree with the query's own are left out of its ranking."""
-    max_bytes: int = Field(default=MAX_BYTES, gt=0)
-    """Larger files count as unreadable; sound files, which are read in pieces, only where this is set."""
 
     @model_validator(mode="before")
     @classmethod
@@ -260,7 +233,7 @@ class Estimates(Strict):
     def _check(self) -> Estimates:
         try:
             Pattern(self.path)
-            self.delimited()
+            DelimitedOptions(**{name: one.keep(getattr(self, name)) for name, one in DELIMITED.items()})
         except AnnotationError as error:
             raise ValueError(str(error)) from None
         return self
@@ -270,39 +243,13 @@ class Estimates(Strict):
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
         whole = handler.resolve_ref_schema(handler(schema))
+        first = dict.fromkeys(["path", "format", "namespace", "annotator"])
+        whole["properties"] = {name: whole["properties"][name] for name in first | whole["properties"]}
         return {"anyOf": [{"type": "string", "description": "A pattern."}, whole]}
-
-    def delimited(self) -> DelimitedOptions:
-        """The layout of delimited files."""
-        columns = tuple(self.columns.items())
-        return DelimitedOptions(
-            self.delimiter,
-            self.header,
-            self.comment,
-            columns,
-            self.time_unit,
-            self.encoding,
-            self.last,
-            self.pitch_unit,
-            self.decimal,
-        )
 
     def reading(self, task: str) -> Reading:
         """How the files are read for a task."""
-        return Reading.of(
-            task=task,
-            namespace=self.namespace,
-            format=self.format,
-            delimited=self.delimited(),
-            max_bytes=self.max_bytes,
-            select=self.select,
-            levels=self.levels,
-            drums=self.drums,
-            instrument=self.instrument,
-            sources=self.sources,
-            exclude=self.exclude,
-            exclude_same=self.exclude_same,
-        )
+        return Reading.of(task, **{name: getattr(self, name) for name in OPTIONS})
 
 
 class References(Estimates):

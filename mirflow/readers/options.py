@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal, get_args
+import textwrap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from ..annotations.schema import KINDS, LATEST, kind_of
-from ..errors import AnnotationError, UnknownNameError
+from ..errors import AnnotationError, UnknownNameError, suggest
 from ..ragged import Float
 from .namespaces import NAMESPACES, namespace_kind
 
@@ -60,38 +61,109 @@ _DELIMITERS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class DelimitedOptions:
-    """How delimited text is laid out; whatever is left out is found from the file.
+def option(
+    default: Any,
+    words: str,
+    help: str | None = "",
+    *,
+    spelling: str = "",
+    listed: bool = False,
+    places: tuple[float, float] = (math.inf, math.inf),
+    signed: bool = False,
+) -> Any:
+    """Declare an option of reading: a field of `DelimitedOptions` (of text) or `Reading` (of files of any format).
+
+    Python, the keys of pipelines and their JSON Schema, and the options of commands follow from it.
 
     Parameters
     ----------
-    delimiter : str or None
-        A character, or one of the words ``tab``, ``comma``, ``semicolon``, ``whitespace``. None: in ``.csv`` a comma,
-        or a semicolon or tab where the first row says so; the tab in ``.tsv``; else blanks and tabs, or a comma or
-        semicolon where the first row has no blanks.
-    header : bool or None
-        Whether the first row holds column names. None: it does if no field is a number and one is a known name.
-    comment : str
-        Lines that begin with it are left out; empty: no comments.
-    columns : tuple of (str, int or str)
-        Which column, counted from 0 or by its name in the header, holds ``time`` and ``bar`` (events), ``start``,
-        ``end`` or ``duration`` (intervals and notes), ``label``, ``pitch`` and ``velocity`` (notes), ``time``,
-        ``frequency`` and ``voicing`` (series), ``label`` and ``value`` (labels); of a file that holds many tracks also
-        ``track``, and perhaps ``system`` and ``annotator``. Intervals with neither end nor duration make a list of
-        boundaries: each lasts until the next row's start. A series without a column of times needs the unit
-        ``frames@``: a frame a row.
-    time_unit : str
-        ``auto`` (``s``, but ``ms`` in files of score following, as MIREX has them), ``s``, ``ms``, ``samples@44100``,
-        or ``frames@0.01``: numbers of frames with that hop in seconds.
-    encoding : str
-    last : {"end", "keep"}
-        What the last row of a list of boundaries is: the end of the row above, whatever its label; or one more
-        interval, which has no length as nothing says where it ends.
-    pitch_unit : {"Hz", "MIDI"}
-        Of notes, series and multipitch; see :func:`mirflow.theory.pitch.to_hertz`.
-    decimal : {".", ","} or None
-        What stands before the decimals of numbers. None: a point, or a comma where columns are separated by semicolons.
+    default : Any
+        An empty tuple for sequences and mappings.
+    words : str
+        What it means: the description in the JSON Schema and in docstrings.
+    help : str or None
+        What commands say of it; empty: its words; None: commands do not have it.
+    spelling : str
+        What it is called on the command line, where that is not its name.
+    listed : bool
+        Whether the command's help lists the choices, which are those of the field's type.
+    places : tuple of (float, float)
+        Where it stands among the keys of a pipeline and among the options of a command: at the end.
+    signed : bool
+        Whether signatures of results name it at its default too. An option that is added later must not: what was
+        stored before there was the option would be computed again.
+    """
+    return field(default=default, metadata={"option": (words, help, spelling, listed, places, signed)})
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of reading, as its field declares it; see :func:`option`."""
+
+    name: str
+    type: Any
+    default: Any
+    words: str
+    help: str | None
+    spelling: str
+    listed: bool
+    places: tuple[float, float]
+    signed: bool
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The values of an option that has but few."""
+        literal = [one for one in (self.type, *get_args(self.type)) if get_origin(one) is Literal]
+        return get_args(literal[0]) if literal else ()
+
+    @property
+    def is_mapping(self) -> bool:
+        """Whether its values are given as a mapping, which is kept as pairs."""
+        return get_origin(self.type) is tuple and get_origin(get_args(self.type)[0]) is tuple
+
+    def keep(self, value: Any) -> Any:
+        """A value as the field holds it: mappings and sequences as tuples."""
+        if self.default != ():
+            return value
+        return tuple(value.items() if isinstance(value, Mapping) else value or ())
+
+    def describe(self) -> str:
+        """Its entry in a docstring."""
+        kind = str(getattr(self.type, "__name__", self.type)).replace("typing.", "")
+        if self.choices:
+            kind = "{" + ", ".join(f'"{choice}"' for choice in self.choices) + "}" + " or None" * (self.default is None)
+        elif get_origin(self.type) is tuple:
+            kind = "mapping of str to int or str" if self.is_mapping else "sequence of str"
+        return f"{self.name} : {kind.replace(' | ', ' or ')}\n    {self.words}"
+
+
+def _declared(of: type) -> dict[str, Option]:
+    """The options that the fields of a class declare."""
+    types = get_type_hints(of)
+    return {
+        one.name: Option(one.name, types[one.name], one.default, *one.metadata["option"])
+        for one in fields(of)
+        if "option" in one.metadata
+    }
+
+
+class _Signed:
+    """The text of the options, which signatures of results hold."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        named = [
+            f"{one.name}={getattr(self, one.name)!r}"
+            for one in fields(self)  # type: ignore[arg-type]
+            if "option" not in one.metadata or one.metadata["option"][-1] or getattr(self, one.name) != one.default
+        ]
+        return f"{type(self).__name__}({', '.join(named)})"
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class DelimitedOptions(_Signed):
+    """How delimited text is laid out; whatever is left out is found from the file.
 
     Examples
     --------
@@ -99,15 +171,70 @@ class DelimitedOptions:
     44100.0
     """
 
-    delimiter: str | None = None
-    header: bool | None = None
-    comment: str = "#"
-    columns: tuple[tuple[str, int | str], ...] = ()
-    time_unit: str = AUTO
-    encoding: str = "utf-8"
-    last: Last = "end"
-    pitch_unit: PitchUnit = "Hz"
-    decimal: Decimal | None = None
+    # None: in .csv a comma, or a semicolon or tab where the first row says so; the tab in .tsv; else blanks and tabs,
+    # or a comma or semicolon where the first row has no blanks.
+    delimiter: str | None = option(
+        None,
+        "A character, or tab, comma, semicolon, whitespace.",
+        "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file.",
+        places=(2, 4),
+        signed=True,
+    )
+    # None: it does if no field is a number and one is a known name.
+    header: bool | None = option(
+        None,
+        "Whether the first row holds names of columns.",
+        "Whether text begins with names of columns.",
+        places=(3, 6),
+        signed=True,
+    )
+    comment: str = option(
+        "#",
+        "Lines that begin with it are left out.",
+        "Lines of text that begin with it, by default with #, are left out.",
+        places=(4, 7),
+        signed=True,
+    )
+    # Of a file that holds many tracks also `track`, and perhaps `system` and `annotator`. Intervals with neither end
+    # nor duration make a list of boundaries: each lasts until the next row's start. A series without a column of times
+    # needs the unit frames@: a frame a row.
+    columns: tuple[tuple[str, int | str], ...] = option(
+        (),
+        "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...",
+        "Which column of text holds what: start=0,label=1; or by the header.",
+        places=(1, 3),
+        signed=True,
+    )
+    time_unit: str = option(
+        AUTO,
+        "auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop).",
+        "Of text: s, ms, samples@44100 or frames@0.01.",
+        places=(5, 9),
+        signed=True,
+    )
+    encoding: str = option("utf-8", "Of delimited files.", "Of text. Default: utf-8.", places=(10, 8), signed=True)
+    last: Last = option(
+        "end",
+        "What the last row of a list of boundaries is: the end of the row above, or an interval without length.",
+        "The last row of a list of boundaries: end (of the row above), or keep.",
+        places=(11, 16),
+        signed=True,
+    )
+    pitch_unit: PitchUnit = option(  # see mirflow.theory.pitch.to_hertz
+        "Hz",
+        "Of the pitches in delimited files: Hz or MIDI.",
+        "Of text. Default: Hz.",
+        listed=True,
+        places=(6, 10),
+        signed=True,
+    )
+    decimal: Decimal | None = option(
+        None,
+        "What stands before decimals; default: a point, or a comma where semicolons stand between columns.",
+        "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns.",
+        places=(7, 5),
+        signed=True,
+    )
 
     def __post_init__(self) -> None:
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
@@ -170,8 +297,8 @@ class DelimitedOptions:
         return None if self.delimiter is None else _DELIMITERS.get(self.delimiter, self.delimiter)
 
 
-@dataclass(frozen=True, slots=True)
-class Reading:
+@dataclass(frozen=True, slots=True, repr=False)
+class Reading(_Signed):
     """What to take from a file, and how.
 
     Parameters
@@ -180,49 +307,93 @@ class Reading:
         A name of :data:`mirflow.annotations.schema.KINDS`.
     task : str or None
         Chooses the namespaces of a JAMS file that serve the task.
-    format : str or None
-        One of :data:`FORMATS`; None: from the file's suffix, delimited text for suffixes that are not known.
-    namespace : str or None
-        The one namespace to take from a JAMS file.
     delimited : DelimitedOptions
-    max_bytes : int
-        Larger files are refused as unreadable.
-    select : str or None
-        Which of the beats in a file to take: see :mod:`mirflow.readers.positions`. None: the downbeats for the task
-        downbeat, where a file has positions in the bar; else all.
-    levels : tuple of str
-        Of a hierarchy that has one file for each level: the values of ``{level}``, from the coarsest to the finest.
-    drums : bool
-        Whether the notes of a MIDI file's percussion (channel 10) are taken too.
-    instrument : {"program", "track"}
-        What labels the notes of a MIDI file: the General MIDI name of the instrument, or the name of the track.
-    sources : tuple of str
-        Of audio that has one file for each source: the values of ``{source}`` to take, in this order; empty: all that
-        are found, sorted.
-    exclude : {"self", "none"}
-        Of matrices and groups: whether the query itself is left out of its ranking.
-    exclude_same : str, int or None
-        Of groups: the column of which items that agree with the query's own are left out of its ranking.
+        Layout of delimited text.
 
     Examples
     --------
-    >>> Reading.of(task="chord").kind
-    'intervals'
+    >>> Reading.of("chord", time_unit="ms").delimited.divisor
+    1000.0
     """
 
     kind: str
     task: str | None = None
-    format: str | None = None
-    namespace: str | None = None
+    format: Format | None = option(
+        None,
+        "Default: from the files' suffix.",
+        "Of the files read: jams, csv, midi, ... Default: what their suffixes say.",
+        spelling="input-format",  # --format is that of the output
+        places=(-2, 1),
+        signed=True,
+    )
+    namespace: str | None = option(
+        None,
+        "The namespace to take from JAMS files; default: those that serve the task.",
+        "The namespace to take from JAMS files.",
+        places=(-1, 2),
+        signed=True,
+    )
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
-    max_bytes: int = MAX_BYTES
-    select: Select | None = None
-    levels: tuple[str, ...] = ()
-    drums: bool = False
-    instrument: Instrument = "program"
-    sources: tuple[str, ...] = ()
-    exclude: Exclude = "self"
-    exclude_same: str | int | None = None
+    max_bytes: int = option(
+        MAX_BYTES,
+        "Larger files count as unreadable; sound files, which are read in pieces, only where this is set.",
+        None,
+        places=(17, 0),
+        signed=True,
+    )
+    # None: the downbeats for the task downbeat, where a file has positions in the bar; else all. See
+    # mirflow.readers.positions.
+    select: Select | None = option(
+        None,
+        "Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers).",
+        "Which beats of a file: all, downbeat, bar_start or bar_end.",
+        places=(12, 11),
+        signed=True,
+    )
+    levels: tuple[str, ...] = option(
+        (),
+        "Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level.",
+        "Values of {level} in the path, the coarsest first: upper,lower.",
+        places=(13, 12),
+        signed=True,
+    )
+    drums: bool = option(
+        False,
+        "Whether the notes of a MIDI file's percussion are taken too.",  # channel 10
+        "Take the percussion of MIDI files too.",
+        places=(8, 17),
+        signed=True,
+    )
+    instrument: Instrument = option(
+        "program",
+        "What labels the notes of a MIDI file: the instrument's General MIDI name, or the track's name.",
+        "What labels the notes of MIDI files: program or track. Default: program.",
+        places=(9, 18),
+        signed=True,
+    )
+    # Empty: all that are found, sorted.
+    sources: tuple[str, ...] = option(
+        (),
+        "Values of {source} to take, in this order, where a track has one sound file for each source; default: all.",
+        "Of sound: the sources to take, in this order: vocals,drums.",
+        places=(14, 13),
+        signed=True,
+    )
+    exclude: Exclude = option(
+        "self",
+        "Of matrices and groups: self leaves the query itself out of its ranking, none keeps it.",
+        "Of rankings: whether the query is left out of its own.",
+        listed=True,
+        places=(15, 14),
+        signed=True,
+    )
+    exclude_same: str | int | None = option(
+        None,
+        "Of groups: a column, such as artist; items that agree with the query's own are left out of its ranking.",
+        "Of groups: the column whose agreement leaves items out: artist.",
+        places=(16, 15),
+        signed=True,
+    )
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
@@ -278,34 +449,37 @@ class Reading:
     @classmethod
     def of(
         cls,
-        *,
         task: str | None = None,
+        *,
         kind: str | None = None,
-        namespace: str | None = None,
-        format: str | None = None,
         delimited: DelimitedOptions | None = None,
-        max_bytes: int = MAX_BYTES,
-        select: Select | None = None,
-        levels: Sequence[str] = (),
-        drums: bool = False,
-        instrument: Instrument = "program",
-        sources: Sequence[str] = (),
-        exclude: Exclude = "self",
-        exclude_same: str | int | None = None,
+        **options: Any,
     ) -> Reading:
-        """A reading from whichever of task, kind and namespace is known; the kind follows from the others."""
+        """A reading from the options of `OPTIONS`; the kind follows from the task or the namespace.
+
+        Raises
+        ------
+        AnnotationError
+            For an option that there is not, and for values that do not fit.
+        """
+        for name in options:
+            if name not in OPTIONS:
+                phrase = suggest(name, [*OPTIONS, *_BESIDE])
+                phrase = phrase if phrase.endswith("?") else suggest(name, OPTIONS)
+                raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")
+        kept = {name: OPTIONS[name].keep(value) for name, value in options.items()}
+        text = {name: kept.pop(name) for name in options if name in DELIMITED}
+        layout = replace(delimited or DelimitedOptions(), **text)
+        namespace = kept.get("namespace")
         if kind is None and task is not None:
             kind = kind_of(task).name
         if kind is None and namespace is not None:
             kind = namespace_kind(namespace)
         if kind is None:
             raise AnnotationError("what does the file hold? name a task, a kind or a namespace")
-        options = delimited or DelimitedOptions()
-        if kind == "audio" and max_bytes == MAX_BYTES:
-            max_bytes = MAX_AUDIO_BYTES
-        some, names = tuple(levels), tuple(sources)
-        of_kind = (select, some, drums, instrument, names, exclude, exclude_same)
-        return cls(kind, task, format, namespace, options, max_bytes, *of_kind)
+        if kind == "audio" and kept.get("max_bytes", MAX_BYTES) == MAX_BYTES:
+            kept["max_bytes"] = MAX_AUDIO_BYTES
+        return cls(kind, task, delimited=layout, **kept)
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -323,3 +497,30 @@ class Reading:
             return self.format
         found = _FORMATS_BY_SUFFIX.get(suffix.lstrip(".").lower(), "txt")
         return "txt" if found in TABLES and self.kind != "ranking" else found
+
+
+DELIMITED = _declared(DelimitedOptions)
+OPTIONS = dict(sorted((_declared(Reading) | DELIMITED).items(), key=lambda one: one[1].places[0]))
+"""All options by name, in the order of the keys of a pipeline."""
+_BESIDE = (
+    "annotator",
+    "annotators",
+    "classes",
+    "convention",
+    "grid",
+    "kind",
+    "metrics",
+    "overwrite",
+    "task",
+    "validate",
+)
+"""What else those take that pass options of reading on, so that a misspelt one may be meant."""
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def describe_options(function: Function) -> Function:
+    """Put the options of reading where the docstring of a function that takes them says ``{options}``."""
+    entries = textwrap.indent("\n".join(one.describe() for one in OPTIONS.values()), "    ")
+    if function.__doc__ is not None:  # as with python -OO
+        function.__doc__ = function.__doc__.replace("    {options}", entries)
+    return function

@@ -21,7 +21,6 @@ from mirflow.errors import MirflowError, MirflowWarning
 from mirflow.linter import check_paths
 from mirflow.metrics.base import get_task
 from mirflow.pipeline.plan import Reference
-from mirflow.readers import make_reading
 from mirflow.readers.audio_files import stems_at
 from mirflow.readers.options import Reading
 from mirflow.readers.sources import FileSource
@@ -94,7 +93,7 @@ def _limits() -> Iterator[None]:
 def _run(task: str, convention: str | None, reference: Path, estimate: Path, options: Options) -> str:
     """As `mirflow run` scores a cell."""
     rules = get_task(task).convention(convention)
-    reading = make_reading(task, **options)
+    reading = Reading.of(task, **options)
 
     def source(path: Path, name: str) -> Any:
         if reading.kind == "audio":

@@ -14,7 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.classes import Classes
 from mirflow.cli import cli
 from mirflow.errors import InvalidAnnotationError
-from mirflow.readers import make_reading
+from mirflow.readers import Reading
 from mirflow.readers import read as read_annotation
 from mirflow.readers.class_tables import read_classes
 from mirflow.readers.tables.table import RowKey, open_table
@@ -23,7 +23,7 @@ from mirflow.readers.tables.table import RowKey, open_table
 def read(folder: Path, text: str, task: str = "tagging", key: str = "a", **columns: int | str) -> Annotation:
     """What a table says of one track."""
     (folder / "x.csv").write_text(text)
-    return open_table(str(folder / "x.csv"), make_reading(task, columns=columns), "x.csv").read(RowKey(key))[0]
+    return open_table(str(folder / "x.csv"), Reading.of(task, columns=columns), "x.csv").read(RowKey(key))[0]
 
 
 @pytest.mark.parametrize(
@@ -251,7 +251,7 @@ def test_a_row_that_only_looks_like_a_header_can_be_said_to_be_none(tmp_path: Pa
     with pytest.raises(InvalidAnnotationError, match="or header: false if the row is none"):
         read(tmp_path, text, key="c2")
     (tmp_path / "x.csv").write_text(text)
-    table = open_table(str(tmp_path / "x.csv"), make_reading("tagging", header=False), "x.csv")
+    table = open_table(str(tmp_path / "x.csv"), Reading.of("tagging", header=False), "x.csv")
     assert table.read(RowKey("c1"))[0].labels == ["beat"]
 
 

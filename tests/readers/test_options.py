@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
+import click
 import pytest
 
+import mirflow
+from mirflow.cli import cli
 from mirflow.errors import AnnotationError, UnknownNameError
-from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source, make_reading
+from mirflow.pipeline import json_schema
+from mirflow.readers import NAMESPACES, DelimitedOptions, FileSource, Reading, Source
 from mirflow.readers.namespaces import default_namespace
+from mirflow.readers.options import OPTIONS, option
 
 
 @pytest.mark.parametrize(
@@ -62,4 +68,33 @@ def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
 )
 def test_a_misspelt_option_is_told_with_the_one_that_is_meant(given: str, meant: str) -> None:
     with pytest.raises(AnnotationError, match=f"not an option of reading: '{given}'; did you mean '{meant}'"):
-        make_reading("chord", **{given: 1})
+        Reading.of("chord", **{given: 1})
+
+
+class TestOneDeclarationOfAnOption:
+    @pytest.mark.parametrize("name", OPTIONS)
+    def test_makes_a_key_of_pipelines_with_its_words(self, name: str) -> None:
+        for side in ("Estimates", "References"):
+            key = json_schema()["$defs"][side]["anyOf"][1]["properties"][name]
+            assert key["description"] == OPTIONS[name].words
+            assert key.get("default", ()) == OPTIONS[name].default
+
+    @pytest.mark.parametrize("command", ["evaluate", "check", "pack"])
+    def test_makes_an_option_of_commands(self, command: str) -> None:
+        found = cli.commands[command]
+        params = {one.name: one for one in found.get_params(click.Context(found))}
+        assert params.keys() >= {name for name, one in OPTIONS.items() if one.help is not None}
+        assert "max_bytes" not in params
+
+    @pytest.mark.parametrize("function", [mirflow.load, mirflow.readers.read])
+    def test_is_in_the_help_of_functions(self, function: Any) -> None:
+        text = function.__doc__
+        assert all(f"    {name} : " in text and one.words in text for name, one in OPTIONS.items())
+
+    def test_of_a_later_one_leaves_what_was_stored_before_up_to_date(self) -> None:
+        @dataclass(frozen=True, slots=True, repr=False)
+        class Later(DelimitedOptions):
+            offset: float = option(0.0, "Seconds added to all times.")
+
+        assert repr(Later()) == repr(DelimitedOptions()).replace("DelimitedOptions", "Later", 1)
+        assert repr(Later(offset=1.0)).endswith("decimal=None, offset=1.0)")
