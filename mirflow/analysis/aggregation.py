@@ -10,9 +10,9 @@ import numpy as np
 
 from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
+from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed_aggregates, table_aggregates
 from ..ragged import Bool, Float, Int
 from ..store.format import WARNINGS
-from .aggregates import AGGREGATES, CLASS_AGGREGATES, TABLE_AGGREGATES, table_aggregates
 from .combine import REFERENCES_DIFFER, told_cautions
 from .dims import check_over, derive
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
@@ -40,42 +40,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def track_weights(kind: str, weight: Float, duration: Float) -> tuple[Float, Float]:
-    """What a track's score is multiplied by above, and what is added up below, the fraction line of an aggregate.
-
-    Parameters
-    ----------
-    kind : {"mean", "pooled", "wcsr", "wcsr_tn", "wcsr_total"}
-        Every aggregate that is a ratio of sums over tracks; the median is none.
-    weight : float64 (systems, tracks, metrics)
-        The scores' own weights.
-    duration : float64 (tracks,), seconds
-        Durations of the references.
-
-    Returns
-    -------
-    (above, below) : float64 (systems, tracks, metrics)
-        The aggregate is ``sum(score * above) / sum(below)``. A bootstrap multiplies both sums' terms by how often
-        each track was drawn.
-
-    Raises
-    ------
-    QueryError
-        For a `kind` that is not a ratio of sums.
-    """
-    if kind == "mean":
-        ones = np.ones_like(weight)
-        return ones, ones
-    if kind in ("pooled", "wcsr"):
-        return weight, weight
-    seconds = np.broadcast_to(duration[:, np.newaxis], weight.shape)
-    if kind == "wcsr_tn":
-        return seconds, seconds
-    if kind == "wcsr_total":
-        return weight, seconds
-    raise QueryError(f"aggregate {kind!r} is not a ratio of sums over tracks; choose mean")
-
-
 def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:
     """One aggregate over the tracks.
 
@@ -84,9 +48,9 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     score, weight : float64 (systems, tracks, metrics)
         What is not included may hold anything, NaN too.
     duration : float64 (tracks,), seconds
-        Durations of the references; only ``wcsr_tn`` and ``wcsr_total`` look at it.
+        Durations of the references, which some aggregates need.
     kind : str
-        A name of :data:`mirflow.analysis.aggregates.AGGREGATES`.
+        A name of :data:`mirflow.metrics.aggregates.AGGREGATES`.
     included : bool (systems, tracks, metrics)
         The scores that count.
 
@@ -104,9 +68,11 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
     >>> [reduce(score, weight, duration, kind, both).item() for kind in kinds]
     [0.5, 0.75, 0.4, 0.3]
     """
-    if kind == "median":
-        return _median(score, included)
-    above, below = track_weights(kind, weight, duration)
+    aggregate = AGGREGATES[kind]
+    if aggregate.statistic is not None:
+        ordered = np.moveaxis(np.sort(np.where(included, score, np.nan), axis=1), 1, -1)
+        return aggregate.of_ordered(ordered, included.sum(axis=1))
+    above, below = aggregate.factors(weight, duration)
     # The same products in the same order as xarray's weighted mean, so that a pooled score equals it to the bit.
     # What weighs nothing adds nothing, an infinite score too.
     known = np.where(included & (above != 0), score, 0.0)
@@ -114,20 +80,6 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
         total: Float = np.einsum("stm,stm->sm", known, np.where(included, above, 0.0))
     whole: Float = np.einsum("stm,stm->sm", included.astype(np.float64), np.where(included, below, 0.0))
     return np.divide(total, whole, out=np.full_like(total, np.nan), where=whole != 0)
-
-
-def _median(score: Float, included: Bool) -> Float:
-    """The median of what is included; NaN where that is nothing."""
-    systems, tracks, metrics = score.shape
-    if tracks == 0:
-        return np.full((systems, metrics), np.nan)
-    ordered = np.sort(np.where(included, score, np.nan), axis=1)
-    count = included.sum(axis=1, keepdims=True)
-    low = np.take_along_axis(ordered, np.maximum(count - 1, 0) // 2, axis=1)
-    high = np.take_along_axis(ordered, count // 2, axis=1)
-    with np.errstate(invalid="ignore"):
-        middle = (low + high)[:, 0] / 2
-    return np.asarray(middle)
 
 
 UNTESTED = "untested"
@@ -347,7 +299,7 @@ class SelectedScores:
             For an aggregate over seconds of references that are not known.
         """
         score, included = included_scores(self.score, self.weight, self.gaps, self.missing, self.undefined)
-        for kind in {"wcsr_tn", "wcsr_total"}.intersection(self.kinds):
+        for kind in dict.fromkeys(kind for kind in self.kinds if AGGREGATES[kind].needs_duration):
             unknown = np.isnan(self.duration) & included.any(axis=(0, 2))
             if unknown.any():
                 track = self.track_names[int(np.flatnonzero(unknown)[0])]
@@ -473,12 +425,12 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
 
 def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
     """The aggregate of each metric, by its position, and the metrics left out."""
-    if kind is not None and kind not in {**AGGREGATES, **TABLE_AGGREGATES, **CLASS_AGGREGATES}:
+    if kind is not None and kind not in DECLARED:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
         standard = board.texts("standard_aggregate")
         return {place: standard[place] for place in places}, []
-    allowed = [text.split() for text in board.texts("aggregates")]
+    allowed = [allowed_aggregates(text) for text in board.texts("aggregates")]
     refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
         name, has = board.metrics[refused[0]], ", ".join(allowed[refused[0]])

@@ -9,10 +9,10 @@ from types import MappingProxyType
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
+from ..metrics.aggregates import table_aggregates
 from ..metrics.base import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
-from .aggregates import table_aggregates
 from .scoreboard import ANNOTATOR, Array, Loaded, Scoreboard, Sibling, Systems
 from .selection import Question, as_names, explain_dims, find_measures, split_names
 

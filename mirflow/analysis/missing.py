@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..cells import EMPTY, FAILED, SCORED, WARNING, Status
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
-from .aggregates import MISSING, UNDEFINED
+from .policies import MISSING, UNDEFINED
 from .scoreboard import Scoreboard
 
 

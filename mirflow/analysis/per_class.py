@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import QueryError, UnknownNameError
-from ..kernels.agreement import COUNTED, NONE, RATIOS, Outcomes
+from ..kernels.agreement import COUNTED, NONE, Outcomes
 from ..kernels.ranking import Ordered
-from ..metrics.base import Measure
-from ..ragged import Bool, Float, Int
-from .aggregates import (
-    AGGREGATES,
+from ..metrics.aggregates import (
     CLASS_AGGREGATES,
+    DECLARED,
     ORDER_AGGREGATES,
     RATIO_AGGREGATES,
-    TABLE_AGGREGATES,
+    Aggregate,
     table_aggregates,
 )
+from ..metrics.base import Measure
+from ..ragged import Bool, Float, Int
 from .aggregation import LONG_NAMES, list_missing, origin_of, sort_systems
-from .dims import TRACKS, over_of, own_dims, reduce_along, reduce_over, refuse_annotators, refuse_nominal, say_over
+from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
 from .missing import are_apart, check_policies, find_gaps, included_scores
 from .scoreboard import Array, Grouping, Scoreboard, Sibling, filled_groups, group_values
 from .selection import (
@@ -53,7 +53,7 @@ def rate(kind: str, outcomes: Float) -> Float:
     Parameters
     ----------
     kind : str
-        A name of :data:`mirflow.kernels.agreement.RATIOS`.
+        A name of :data:`mirflow.metrics.aggregates.RATIO_AGGREGATES`.
     outcomes : float64 (..., 4)
         As :func:`tell_outcomes` gives them, or sums of these.
 
@@ -62,7 +62,9 @@ def rate(kind: str, outcomes: Float) -> Float:
     float64 (...)
         NaN where there is nothing to measure.
     """
-    return RATIOS[kind](Outcomes.of_counts(outcomes, outcomes.ndim - 1))
+    of_outcomes = RATIO_AGGREGATES[kind].outcomes
+    assert of_outcomes is not None
+    return of_outcomes(Outcomes.of_counts(outcomes, outcomes.ndim - 1))
 
 
 def tell_outcomes(
@@ -136,7 +138,8 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
 
     Parameters
     ----------
-    kind : {"roc_auc", "average_precision"}
+    kind : str
+        A name of :data:`mirflow.metrics.aggregates.ORDER_AGGREGATES`.
     values : float64 (tracks, dims)
         NaN where a track is not about a tag.
     side : int
@@ -154,8 +157,9 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
     there = ~np.isnan(relevance)
     row = np.broadcast_to(np.arange(tags), relevance.shape)[there]
     ordered = Ordered.of(row, relevance[there] > 0, affinity[there], tags)
-    found = ordered.roc_auc() if kind == "roc_auc" else ordered.average_precision()
-    return found, there.sum(axis=0).astype(np.int64)
+    of_ordered = ORDER_AGGREGATES[kind].ordered
+    assert of_ordered is not None
+    return of_ordered(ordered), there.sum(axis=0).astype(np.int64)
 
 
 @dataclass(frozen=True)
@@ -167,7 +171,8 @@ class Entries:
     sibling : Sibling
     over : mapping of str to str
         Reductions within each track.
-    kind : {"sum", "mean", "median", "roc_auc", "average_precision"}
+    kind : str
+        ``sum``, or an aggregate of scores or affinities.
     score : bool
         Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
     """
@@ -185,17 +190,18 @@ class Entries:
         total: Float = np.zeros((count, *inner))
         number: Int = np.zeros(total.shape, dtype=np.int64)
         kept: list[tuple[Int, Float]] = []
+        statistic = DECLARED[self.kind].statistic
         for own, values in self._read(system, tracks, groups):
             there = ~np.isnan(values)
-            if self.kind == "median":
+            if statistic:
                 kept.append((own, values))
             for group in np.unique(own).tolist():
                 inside = own == group
                 with np.errstate(invalid="ignore"):
                     total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
                 number[group] += there[inside].sum(axis=0)
-        if self.kind == "median":
-            return self._medians(kept, total), number
+        if statistic:
+            return self._statistics(kept, total), number
         divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
         return total / np.where(number > 0, divisor, np.nan), number
 
@@ -245,12 +251,13 @@ class Entries:
         found = [order(self.kind, values[own == group], 1 + self.side) for group in range(count)]
         return np.stack([value for value, _ in found]), np.stack([number for _, number in found])
 
-    def _medians(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
+    def _statistics(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
         found = np.full_like(like, np.nan)
         if kept:
             groups, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
             for group in np.unique(groups).tolist():
-                found[group] = reduce_along(values[groups == group], 0, "median")
+                ordered = np.moveaxis(np.sort(values[groups == group], axis=0), 0, -1)
+                found[group] = DECLARED[self.kind].of_ordered(ordered, (~np.isnan(ordered)).sum(axis=-1))
         return found
 
 
@@ -354,7 +361,7 @@ def _sayings(board: Scoreboard, kind: str, words: set[str], mean: bool) -> Itera
             yield f"-m {measure} -a {'recall' if kind == 'accuracy' else kind} --across class=mean"
 
 
-def _aggregates(board: Scoreboard, variable: str) -> Mapping[str, str]:
+def _aggregates(board: Scoreboard, variable: str) -> Mapping[str, Aggregate]:
     metric = find_measures(board)[variable].metric
     return table_aggregates(metric.orientation, metric.dims)
 
@@ -640,7 +647,7 @@ def _aggregate_of(kind: str | None, measure: Measure) -> str:
     if kind is None:
         return next(iter(allowed)) if metric.orientation == "none" else metric.standard_aggregate
     if kind not in allowed:
-        if kind not in {**AGGREGATES, **TABLE_AGGREGATES, **CLASS_AGGREGATES}:
+        if kind not in DECLARED:
             raise UnknownNameError("aggregate", kind, allowed)
         raise QueryError(f"aggregate {kind!r} is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}")
     return kind

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import MetricError, QueryError, UnknownNameError
+from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from ..metrics.base import Convention, Measure, get_task, parse, refuse_unknown, tasks
 from ..ragged import Bool
-from .aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from .scoreboard import ANNOTATOR, Scoreboard, by_annotator, take_tracks
 
 Column = npt.NDArray[Any]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from ..analysis.aggregates import AGGREGATES, CLASS_AGGREGATES, MISSING, TABLE_AGGREGATES, UNDEFINED
+from ..analysis.policies import MISSING, UNDEFINED
+from ..metrics.aggregates import DECLARED
 from .output import output_options
 
 if TYPE_CHECKING:
@@ -21,7 +22,21 @@ stores_argument = click.argument("stores", type=click.Path(path_type=Path), narg
 label_option = click.option(
     "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
 )
-_KINDS = tuple(dict.fromkeys([*AGGREGATES, *TABLE_AGGREGATES, *CLASS_AGGREGATES]))
+
+
+class _Aggregates(click.Choice[str]):
+    """The declared aggregates, also those that were declared after the commands."""
+
+    def __init__(self) -> None:
+        super().__init__(tuple(DECLARED))
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        self.choices = tuple(DECLARED)
+        return super().convert(value, param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        self.choices = tuple(DECLARED)
+        return super().get_metavar(param, ctx)
 
 
 def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
@@ -66,7 +81,7 @@ across_option = click.option(
     help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
 )
 aggregate_option = click.option(
-    "--aggregate", "-a", type=click.Choice(_KINDS), help="Default: the one that the field reports for each metric."
+    "--aggregate", "-a", type=_Aggregates(), help="Default: the one that the field reports for each metric."
 )
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.aggregates import CLASS_AGGREGATES, MISSING, UNDEFINED
+from ..analysis.policies import MISSING, UNDEFINED
+from ..metrics.aggregates import CLASS_AGGREGATES
 from .common_options import across_option, aggregate_option, label_option, over_option, param_option, stores_argument
 from .output import choose_format, emit, for_people, output_options
 from .query import open_boards

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..analysis.aggregates import MISSING, UNDEFINED
+from ..analysis.policies import MISSING, UNDEFINED
 from .common_options import (
     aggregate_option,
     label_option,

@@ -236,6 +236,20 @@ class Ordered:
         return sum_by(self.row, (self.relevant & (place < k)) / k, len(self.counts))
 
 
+def roc_auc(having: Float, every: Float) -> Float:
+    """Share of the pairs of a track with the tag and one without it that are in the right order; ties count half."""
+    other = every - having
+    gained, passed = (np.diff(one, axis=1, prepend=0.0) for one in (having, other))
+    above = (gained * (other[:, -1:] - other + passed / 2)).sum(axis=1)
+    return _ratio(above, having[:, -1] * other[:, -1])
+
+
+def average_precision(having: Float, every: Float) -> Float:
+    """The mean of the precision at each track that has the tag, those of one affinity taken in at once."""
+    precision = np.divide(having, every, out=np.zeros_like(having), where=every > 0)
+    return _ratio((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1])
+
+
 def _ratio(above: Float, below: Float) -> Float:
     found: Float = np.full(len(above), np.nan)
     return np.divide(above, below, out=found, where=below > 0)

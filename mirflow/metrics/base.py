@@ -19,6 +19,7 @@ from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
 from ..errors import MetricError, MirflowError, UnknownNameError, suggest
 from ..ragged import Column, Float, Int, Ragged
+from .aggregates import AGGREGATES
 
 __all__ = [
     "DESCRIBED",
@@ -44,7 +45,6 @@ __all__ = [
 
 Value = float | int | str | bool
 Pooling = Literal["exact", "micro", "none"]
-Aggregate = Literal["mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ class Metric:
         Whether the weighted mean over tracks is the collection as one long file, a meaningful ratio but not that, or
         not allowed.
     standard_aggregate : str
-        The aggregate that the field reports.
+        The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`.
     recall : bool
         Whether it is a chord symbol recall, for which the weighted recalls (``wcsr`` and its kin) are defined.
     perfect : float or None
@@ -181,7 +181,7 @@ class Metric:
     orientation: Literal["higher", "lower", "none"] = "higher"
     unit: str = ""
     pooling: Pooling = "exact"
-    standard_aggregate: Aggregate = "mean"
+    standard_aggregate: str = "mean"
     recall: bool = False
     perfect: float | None = 1.0
     perfect_exceptions: str = ""
@@ -240,14 +240,10 @@ class Metric:
         return self.mir_eval or self.name
 
     @property
-    def aggregates(self) -> tuple[Aggregate, ...]:
+    def aggregates(self) -> tuple[str, ...]:
         """The aggregates that make sense for it."""
-        allowed: list[Aggregate] = ["mean", "median"]
-        if self.pooling != "none":
-            allowed.append("pooled")
-        if self.recall:
-            allowed += ["wcsr", "wcsr_tn", "wcsr_total"]
-        return tuple(allowed)
+        met = {"scores": True, "weights": self.pooling != "none", "recall": self.recall}
+        return tuple(name for name, one in AGGREGATES.items() if met[one.requires])
 
 
 class Declaration(TypedDict, total=False):
@@ -261,7 +257,7 @@ class Declaration(TypedDict, total=False):
     orientation: Literal["higher", "lower", "none"]
     unit: str
     pooling: Pooling
-    standard_aggregate: Aggregate
+    standard_aggregate: str
     recall: bool
     perfect: float | None
     perfect_exceptions: str

@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from ..cells import Status
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
+from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, Measure, Metric, describe, get_task, parse
 from ..pipeline.discovery import absolute
 from ..pipeline.document import Document, Place, form_problems, read_document
@@ -209,8 +210,6 @@ def _scaled(value: float, scale: float) -> float:
     return value / divisor if divisor.is_integer() and divisor > 1 else value * scale
 
 
-_OF_WHOLE_REFERENCES = ("wcsr_tn", "wcsr_total")
-"""Aggregates over the seconds of whole references, which a table of scores does not hold."""
 _KNOWN_ONLY = ("orientation", "title", "unit")
 
 
@@ -473,8 +472,7 @@ def _gridded(group: ScoreGroup, measures: Sequence[Measure], gathered: Gathered,
     described = {name: values.tolist() for name, values in describe(measures).items() if name != "metric"}
     # Over the seconds of whole references, which a table of scores does not hold.
     described["aggregates"] = [
-        " ".join(one for one in text.split() if one not in ("wcsr_tn", "wcsr_total"))
-        for text in described["aggregates"]
+        " ".join(one for one in text.split() if not AGGREGATES[one].needs_duration) for text in described["aggregates"]
     ]
     try:
         told = {} if group.tracks is None else told_of(group.tracks, root, tracks)

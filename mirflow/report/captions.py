@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.aggregates import CLASS_AGGREGATES
 from ..analysis.aggregation import show_span
 from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
+from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import get_task, tasks
 from ..ragged import Float, Int
 from ..store.format import WARNINGS
@@ -145,8 +145,6 @@ def nothing_notes(attrs: Mapping[str, str], tracks: int) -> tuple[str, ...]:
 
 _NAMED = 5
 """So many metrics are not named in a caption."""
-_WRITTEN = {"f_measure": "F-measure", "roc_auc": "area under the ROC curve"}
-"""Aggregates whose names are no words."""
 
 
 def caption_of(one: Answer, percent: bool) -> str:
@@ -193,7 +191,7 @@ def what_of(one: ExtraAnswer) -> str:
     across = across_of(one.attrs)
     left = [dim for dim in one.labels if dim not in across]
     rated = one.aggregate in CLASS_AGGREGATES
-    what = write(one.aggregate) if rated else one.metric.replace("_", " ")
+    what = DECLARED[one.aggregate].written if rated else one.metric.replace("_", " ")
     if rated and not one.metric.isidentifier():
         what += f" by {one.metric}"  # of several confusions, that of one comparison of chords
     said = [f", {_listed(across[dim])} over {plural(dim)}," for dim in one.labels if dim in across]
@@ -218,7 +216,7 @@ def comparison_captions(found: Comparison, metric: int) -> tuple[str, str]:
 
 def _of_label(found: Comparison, metric: int) -> str:
     """A figure of a class or tag, or of several, of which the metric's name holds the label behind a comma."""
-    what, label = write(found.aggregates[metric]), found.metrics[metric].partition(", ")[2]
+    what, label = DECLARED[found.aggregates[metric]].written, found.metrics[metric].partition(", ")[2]
     across = across_of(found.attrs)
     if not label:
         return what
@@ -229,7 +227,7 @@ def ranks_captions(found: Friedman, metric: int) -> tuple[str, str]:
     """What stands above mean ranks, and above every two systems."""
     unit, number = found.attrs["unit_of_comparison"], int(found.ranks.n[metric])
     kind, name = found.aggregates[metric], found.metrics[metric].replace("_", " ")
-    what = write(kind) if kind in CLASS_AGGREGATES else name
+    what = DECLARED[kind].written if kind in CLASS_AGGREGATES else name
     across = across_of(found.attrs)
     what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
     units = counted(number, unit) if number == 1 else f"{number} {plural(unit)}"
@@ -243,17 +241,6 @@ def ranks_captions(found: Friedman, metric: int) -> tuple[str, str]:
 
 def _sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}."
-
-
-def write(kind: str) -> str:
-    """An aggregate of classes or tags in words.
-
-    Examples
-    --------
-    >>> write("f_measure"), write("negative_accuracy")
-    ('F-measure', 'negative accuracy')
-    """
-    return _WRITTEN.get(kind, kind.replace("_", " "))
 
 
 def plural(dim: str) -> str:

@@ -6,14 +6,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..analysis.aggregates import MISSING, say_undefined
 from ..analysis.aggregation import VALUELESS
 from ..analysis.differences import Difference
 from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
 from ..analysis.inference.metric_agreement import BETWEEN, MetricAgreement
+from ..analysis.policies import MISSING, say_undefined
+from ..metrics.aggregates import DECLARED
 from ..ragged import Int
 from .captions import caution_notes, comparison_captions, few_notes, letters_note, ranks_captions
-from .layout import NARROWED, ORIGIN, SAID, resampled, show_figure, show_interval, title_of, together
+from .layout import NARROWED, ORIGIN, resampled, show_figure, show_interval, title_of, together
 from .tables import Entry, Table
 
 _PAIR = ("difference", "low", "high", "p", "p_adjusted")
@@ -63,7 +64,7 @@ def _ranking(found: Comparison, metric: int, percent: bool) -> Table:
     )
     kind = found.aggregates[metric]
     notes = (
-        f"{kind}: {SAID[kind]}",
+        f"{kind}: {DECLARED[kind].words}",
         *(("ratios in percent",) if shown else ()),
         f"group: {letters_note(found, metric)}",
     )

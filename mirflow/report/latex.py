@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..analysis.aggregates import AGGREGATES
+from ..metrics.aggregates import AGGREGATES
 from .tables import Entry, Figure, Table, clean_text, is_numeric, show_entry
 
 _ESCAPES = {
@@ -28,7 +28,7 @@ _ESCAPES = {
     "]": "{]}",
     "*": "{*}",
 }
-_KIND = re.compile(rf" \[({'|'.join(AGGREGATES)})\]$")
+_KIND = re.compile(r" \[(\w+)\]$")
 """Behind a metric: its aggregate."""
 _DASH = re.compile("-(?=-)")
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?|inf)")
@@ -99,7 +99,10 @@ def _notes(notes: tuple[str, ...]) -> list[str]:
 
 def _head(text: str) -> str:
     """A name, with the aggregate of a metric as papers write it: ``majmin (WCSR)``."""
-    return escape(_KIND.sub(lambda found: f" ({found[1].replace('wcsr', 'WCSR')})", text))
+    found = _KIND.search(text)
+    if found is None or found[1] not in AGGREGATES:
+        return escape(text)
+    return escape(f"{text[: found.start()]} ({found[1].replace('wcsr', 'WCSR')})")
 
 
 def _entry(entry: Entry, stacked: bool) -> str:

@@ -9,20 +9,13 @@ from typing import Protocol
 
 import numpy as np
 
-from ..analysis.aggregates import (
-    AGGREGATES,
-    CLASS_AGGREGATES,
-    MISSING,
-    RATIO_AGGREGATES,
-    TABLE_AGGREGATES,
-    say_test,
-    say_undefined,
-)
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, Answer, show_span
 from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.per_class import ExtraAnswer
+from ..analysis.policies import MISSING, say_test, say_undefined
 from ..analysis.queries import UNGROUPED, across_of, is_deviation, repeats
 from ..errors import QueryError, counted
+from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..ragged import Float, Int
 from .captions import (
     NO_INTERVAL,
@@ -300,7 +293,7 @@ def title_of(attrs: Mapping[str, str]) -> str:
 
 def _notes(one: Answer, percent: bool) -> tuple[str, ...]:
     """What has to be known to read the numbers."""
-    notes = [f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(one.aggregates)]
+    notes = [f"{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(one.aggregates)]
     notes += infinity_notes(one.value[..., one.filled], one.aggregates)
     notes += unit_notes(one.metrics, one.units)
     if one.ends:
@@ -401,9 +394,6 @@ def _least_missing(one: Answer) -> list[int]:
 
 
 Place = tuple[int, ...]
-
-SAID = {**TABLE_AGGREGATES, **AGGREGATES, **CLASS_AGGREGATES}
-"""What each aggregate is, for people."""
 
 
 def scores_table(answer: ExtraAnswer, *, width: int = 120, percent: bool = False, across: str | None = None) -> Table:
@@ -553,7 +543,7 @@ def _entry_notes(answer: ExtraAnswer, percent: bool) -> tuple[str, ...]:
     tracks = int(answer.n_tracks.sum()) // repeats(answer.attrs)
     lost, cells = lost // repeats(answer.attrs), tracks * len(answer.systems)
     over = f"in each track {answer.attrs['over'].replace('=', ': ')}; then " if "over" in answer.attrs else ""
-    notes = ["numbers are names" if answer.nominal else f"{over}{answer.aggregate}: {SAID[answer.aggregate]}"]
+    notes = ["numbers are names" if answer.nominal else f"{over}{answer.aggregate}: {DECLARED[answer.aggregate].words}"]
     notes += infinity_notes(answer.value, [answer.aggregate])
     if answer.low is not None:
         notes += interval_notes(answer.value, answer.low, answer.attrs)
@@ -747,7 +737,7 @@ def _title(answer: ExtraAnswer, system: int, group: int, percent: bool) -> str:
 def _matrix_notes(answer: ExtraAnswer, system: int, group: int, rows: Int, columns: Int) -> tuple[str, ...]:
     missing, lost = answer.attrs["missing"], int(answer.n_missing[system, group])
     tracks = f"{answer.n[system, group]} of {counted(int(answer.n_tracks[group]), 'track')}"
-    notes = [f"{answer.aggregate}: {TABLE_AGGREGATES[answer.aggregate]}; {tracks}"]
+    notes = [f"{answer.aggregate}: {DECLARED[answer.aggregate].words}; {tracks}"]
     notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
     values = np.nan_to_num(_flat(answer, system, group))
     if np.count_nonzero(values.any(axis=1)) > len(rows) or np.count_nonzero(values.any(axis=0)) > len(columns):

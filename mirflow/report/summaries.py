@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.aggregates import AGGREGATES, MISSING, UNDEFINED, table_aggregates
 from ..analysis.aggregation import Answer, show_span
 from ..analysis.combine import told_cautions
 from ..analysis.missing import CellProblem, group_problems
+from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import count_statuses
 from ..analysis.scoreboard import Scoreboard
 from ..analysis.worst import Extremes
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
+from ..metrics.aggregates import DECLARED, table_aggregates
 from ..metrics.base import Convention, Metric, Parameter
 from ..ragged import Float
 from .captions import caution_notes, nothing_notes
@@ -184,7 +185,7 @@ def primary_table(
     rows = [row for one in answers for row in _rows(one, systems, percent, lost)]
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
     notes = [
-        f"{kind}: {AGGREGATES[kind]}" for kind in dict.fromkeys(kind for one in answers for kind in one.aggregates)
+        f"{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(kind for one in answers for kind in one.aggregates)
     ]
     for policy in dict.fromkeys(one.attrs["missing"] for one in answers):
         notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Iterator
 
 import numpy as np
@@ -15,7 +13,7 @@ from mirflow.errors import MirflowError
 from mirflow.metrics.base import Convention, get_task, tasks
 from mirflow.report.figures import lanes as verdicts
 from mirflow.report.figures.lanes import LEANINGS
-from mirflow.report.page.html import read_asset
+from mirflow.report.page.data import describe_words
 
 from ..samples import sample
 
@@ -82,9 +80,7 @@ def test_every_verdict_means_one_thing() -> None:
 
 
 def test_the_page_knows_the_same_verdicts() -> None:
-    found = re.search(r"const LEANINGS = (\{.*?\});", read_asset("annotations.js"), re.DOTALL)
-    assert found is not None
-    page = json.loads(found[1])
+    page = describe_words()["leanings"]
     assert sorted(page["good"]) == sorted(LEANINGS["good"])
     assert sorted(page["bad"]) == sorted([*LEANINGS["half"], *LEANINGS["bad"]])
     assert set(page) == {"good", "bad"}  # any other word is neither

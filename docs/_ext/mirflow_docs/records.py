@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from mirflow.analysis.aggregates import TABLE_AGGREGATES
+from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, Metric, Parameter, get_task, tasks
 
 from .markdown import code, plain, table

@@ -10,8 +10,8 @@ from typing import cast
 import numpy as np
 
 from ...errors import QueryError, counted
+from ...metrics.aggregates import CLASS_AGGREGATES
 from ...ragged import Float, Int
-from ..aggregates import CLASS_AGGREGATES
 from ..aggregation import origin_of
 from ..per_class import Chosen, ExtraAnswer, answer_extra, choose_extra, rated_kind, rated_variable
 from ..queries import across, is_deviation, names_across
@@ -52,7 +52,7 @@ def rate_intervals(
     ----------
     board : Scoreboard
     question : Question
-        About one metric with classes or tags, with one of :data:`mirflow.analysis.aggregates.CLASS_AGGREGATES`; also
+        About one metric with classes or tags, with one of :data:`mirflow.metrics.aggregates.CLASS_AGGREGATES`; also
         across them (``across={"class": "mean"}``), but not across groups of tracks.
     level, method, replicates, cluster, rng, group
         As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`.

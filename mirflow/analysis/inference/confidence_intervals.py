@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ...metrics.aggregates import AGGREGATES
 from ...ragged import Float, Int
 from ..aggregation import Answer, answer_of
 from ..scoreboard import Grouping, Scoreboard
 from ..selection import Question, as_names
-from .resampling import Medians, Ratios, Resampling, Seed, Statistics, accelerations, bounds
+from .resampling import OrderedScores, Ratios, Resampling, Seed, Statistics, accelerations, bounds
 from .sample import TRACK, Sample, columns_by_pattern, sample_of, select_numbers
 
 
@@ -99,8 +100,9 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
     """
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     systems, metrics = value.shape
-    for median in (False, True):
-        chosen = [metric for metric in range(metrics) if (sample.kinds[metric] == "median") == median]
+    forms = [kind if AGGREGATES[kind].statistic else "" for kind in sample.kinds]
+    for form in sorted(set(forms)):
+        chosen = [metric for metric in range(metrics) if forms[metric] == form]
         columns = [(system, metric) for metric in chosen for system in range(systems)]
         if not columns:
             continue
@@ -118,9 +120,9 @@ def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, F
 
 
 def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
-    """Some (system, metric) of a sample, all medians or all ratios, in the form that can be computed again."""
-    median = sample.kinds[columns[0][1]] == "median"
-    return Medians.of(sample, columns) if median else Ratios.of(sample, columns)
+    """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
+    statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
+    return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
 
 
 def draw(figures: Statistics, number: int, how: Resampling) -> Float:

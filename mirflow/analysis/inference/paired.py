@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
+from ...metrics.aggregates import AGGREGATES
 from ...ragged import Bool, Float, Int
-from ..aggregates import MAX_T, say_test
 from ..aggregation import show_span
+from ..policies import MAX_T, say_test
 from ..scoreboard import Array
 from .resampling import Rates, Ratios, Resampling, without_rounding
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
@@ -421,7 +422,7 @@ def _student(difference: Float) -> Float:
 
 def swap_scores(sample: Sample, metric: int, pairs: Int) -> Swaps:
     """Swaps of the scores of pairs of systems, for any aggregate of one metric."""
-    return (_swap_medians if sample.kinds[metric] == "median" else _swap_ratios)(sample, metric, pairs)
+    return (_swap_ordered if AGGREGATES[sample.kinds[metric]].statistic else _swap_ratios)(sample, metric, pairs)
 
 
 def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
@@ -449,9 +450,10 @@ def _swap_ratios(sample: Sample, metric: int, pairs: Int) -> Swaps:
     return Swaps(difference, figures.clusters, near[:, np.newaxis])
 
 
-def _swap_medians(sample: Sample, metric: int, pairs: Int) -> Swaps:
-    """Swap two systems' scores unit by unit, and compare their medians."""
-    score, cluster = sample.score[:, :, metric], sample.cluster
+def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
+    """Swap two systems' scores unit by unit, and compare their medians or another statistic."""
+    score, cluster, aggregate = sample.score[:, :, metric], sample.cluster, AGGREGATES[sample.kinds[metric]]
+    number = np.int64(score.shape[1])
     size = np.where(np.isfinite(score), np.abs(score), 0.0)
     near = _NEAR * size.max(axis=1)
 
@@ -460,8 +462,10 @@ def _swap_medians(sample: Sample, metric: int, pairs: Int) -> Swaps:
         found = np.empty((len(signs), len(pairs), 1))
         for place, (left, right) in enumerate(pairs.tolist()):
             sides = ((score[left], score[right]), (score[right], score[left]))
-            with np.errstate(invalid="ignore"):  # infinite scores of both signs
-                first, second = (np.median(np.where(stays, *side), axis=1) for side in sides)
+            first, second = (
+                aggregate.of_ordered(np.sort(np.where(stays, *side), axis=1), np.full(len(signs), number))
+                for side in sides
+            )
             found[:, place, 0] = differences(first, second)
         return found
 

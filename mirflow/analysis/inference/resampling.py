@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import QueryError, UnknownNameError
+from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
 from ...ragged import Bool, Float, Int
 from ..per_class import Chosen, rate
 from ..queries import figures_across
@@ -277,7 +278,7 @@ class Statistics(Protocol):
 
 @dataclass(frozen=True)
 class Ratios:
-    """Figures that are ratios of sums over units: all aggregates but the median.
+    """Figures that are ratios of sums over units.
 
     Parameters
     ----------
@@ -328,11 +329,13 @@ class Ratios:
 
 
 @dataclass(frozen=True)
-class Medians:
-    """Medians over units.
+class OrderedScores:
+    """Statistics over units that are no ratios of sums, such as the median.
 
     Parameters
     ----------
+    aggregate : Aggregate
+        With a ``statistic``.
     ordered : float64 (figures, units)
         Scores from the smallest to the largest.
     order : int64 (figures, units)
@@ -340,51 +343,49 @@ class Medians:
     clusters : int
     """
 
+    aggregate: Aggregate
     ordered: Float
     order: Int
     clusters: int
 
     @classmethod
-    def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Medians:
-        """The medians of some (system, metric) of a sample, whose units all count."""
+    def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> OrderedScores:
+        """The statistic of some (system, metric) of a sample, whose units all count and whose aggregate is the same."""
         score = np.array([sample.score[system, :, metric] for system, metric in columns])
         order = np.argsort(score, axis=1, kind="stable")
         count = int(sample.cluster.max(initial=-1)) + 1
-        return cls(np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
+        aggregate = AGGREGATES[sample.kinds[columns[0][1]]]
+        return cls(aggregate, np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
 
     def again(self, counts: Float) -> Float:
         """The figures of replicates."""
-        drawn = np.ascontiguousarray(counts.T).astype(np.int32)
+        drawn = counts.astype(np.int64)
         found = np.empty((len(self.ordered), counts.shape[0]))
         for place, (values, order) in enumerate(zip(self.ordered, self.order, strict=True)):
-            reached = np.cumsum(drawn[order], axis=0, dtype=np.int32)
-            total = reached[-1]
-            middle = [(reached <= rank).sum(axis=0) for rank in ((total - 1) // 2, total // 2)]
-            known = total > 0
-            low, high = (values[np.where(known, each, 0)] for each in middle)
-            found[place] = np.where(known, _halfway(low, high), np.nan)
+            times = drawn[:, order]
+            number = times.sum(axis=1)
+            drawn_scores = np.repeat(np.broadcast_to(values, times.shape).ravel(), times.ravel())
+            if (number == number[:1]).all():
+                repeated = drawn_scores.reshape(len(counts), -1)
+            else:
+                repeated = np.full((len(counts), int(number.max())), np.nan)
+                repeated[np.arange(repeated.shape[1]) < number[:, np.newaxis]] = drawn_scores
+            found[place] = self.aggregate.of_ordered(repeated, number)
         return found
 
     def left_out(self) -> Float:
         """The figures without each of the clusters."""
         units = self.ordered.shape[1]
-        if self.clusters < units:
+        without_each = self.aggregate.without_each
+        if self.clusters < units or without_each is None:
             parts = np.array_split(np.arange(self.clusters), max(1, self.clusters * units >> 22))
             counts = (1.0 - (np.arange(self.clusters) == part[:, np.newaxis]) for part in parts)
             return np.concatenate([self.again(each) for each in counts], axis=1).T
         found = np.full((units, len(self.ordered)), np.nan)
         if units > 1:
-            place = np.arange(units)
-            low, high = (units - 2) // 2, (units - 1) // 2
             for figure, values in enumerate(self.ordered):
-                rest = _halfway(values[low + (place <= low)], values[high + (place <= high)])
-                found[self.order[figure], figure] = rest
+                found[self.order[figure], figure] = without_each(values)
         return found
-
-
-def _halfway(low: Float, high: Float) -> Float:
-    with np.errstate(invalid="ignore"):  # of both infinities there is no mean, and NaN says so
-        return np.asarray((low + high) / 2)
 
 
 def _add_up(values: Float, cluster: Int, clusters: int) -> Float:
@@ -514,23 +515,6 @@ class Tag:
         return having, every
 
 
-def roc_auc(having: Float, every: Float) -> Float:
-    """Share of the pairs of a track with the tag and one without it that are in the right order; ties count half."""
-    other = every - having
-    gained, passed = (np.diff(one, axis=1, prepend=0.0) for one in (having, other))
-    above = (gained * (other[:, -1:] - other + passed / 2)).sum(axis=1)
-    return _ratio(above, having[:, -1] * other[:, -1])
-
-
-def average_precision(having: Float, every: Float) -> Float:
-    """The mean of the precision at each track that has the tag, those of one affinity taken in at once."""
-    precision = np.divide(having, every, out=np.zeros_like(having), where=every > 0)
-    return _ratio((np.diff(having, axis=1, prepend=0.0) * precision).sum(axis=1), having[:, -1])
-
-
-ORDERS: dict[str, Callable[[Float, Float], Float]] = {"roc_auc": roc_auc, "average_precision": average_precision}
-
-
 @dataclass(frozen=True)
 class Orders:
     """The figures of the tags of one system.
@@ -538,14 +522,15 @@ class Orders:
     Parameters
     ----------
     tags : tuple of Tag
-    kind : {"roc_auc", "average_precision"}
+    reached : callable
+        As that of an aggregate.
     clusters : int
     finish : callable
         What is done across the figures, float64 (n, tags).
     """
 
     tags: tuple[Tag, ...]
-    kind: str
+    reached: Callable[[Float, Float], Float]
     clusters: int
     finish: Callable[[Float], Float]
 
@@ -554,7 +539,9 @@ class Orders:
         """From relevance and affinity along one axis of (tracks, dims); `side` is counted after the tracks."""
         relevance, affinity = np.moveaxis(values, 1 + side, 0)
         tags = (Tag.of(*both, cluster) for both in zip(relevance.T, affinity.T, strict=True))
-        return cls(tuple(tags), kind, int(cluster.max(initial=-1)) + 1, finish)
+        reached = DECLARED[kind].reached
+        assert reached is not None
+        return cls(tuple(tags), reached, int(cluster.max(initial=-1)) + 1, finish)
 
     def again(self, counts: Float) -> Float:
         """The figures of replicates: float64 (figures, replicates)."""
@@ -567,14 +554,10 @@ class Orders:
         return np.concatenate([self.finish(self._figures(one)) for one in kept])
 
     def _figures(self, counts: Float) -> Float:
-        figure = ORDERS[self.kind]
-        found = [figure(*tag.reached(counts)) if len(tag.ends) else np.full(len(counts), np.nan) for tag in self.tags]
+        found = [
+            self.reached(*tag.reached(counts)) if len(tag.ends) else np.full(len(counts), np.nan) for tag in self.tags
+        ]
         return np.stack(found, axis=1) if found else np.empty((len(counts), 0))
 
     def _parts(self, rows: int) -> Iterator[slice]:
         return chunks(rows, max([self.clusters, *(len(tag.cluster) for tag in self.tags)]))
-
-
-def _ratio(above: Float, below: Float) -> Float:
-    found: Float = np.full(len(above), np.nan)
-    return np.divide(above, below, out=found, where=below > 0)

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Protocol, cast
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError, counted
+from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
-from ..aggregates import RATIO_AGGREGATES
-from ..aggregation import SelectedScores, beside, reduce_kinds, select, track_weights
+from ..aggregation import SelectedScores, beside, reduce_kinds, select
 from ..per_class import CLASS, CONFUSED, ExtraAnswer, ask_extra, has_classes, rated_kind, rated_variable
 from ..queries import across, across_of
 from ..scoreboard import Array, Grouping, Scoreboard
@@ -117,7 +117,7 @@ class Sample:
     def terms(self, system: int, metric: int) -> tuple[Float, Float]:
         """What a ratio adds up over the units, above and below the fraction line: float64 (units,) each."""
         weight = self.weight[system, :, metric][np.newaxis, :, np.newaxis]
-        above, below = (each[0, :, 0] for each in track_weights(self.kinds[metric], weight, self.duration))
+        above, below = (each[0, :, 0] for each in AGGREGATES[self.kinds[metric]].factors(weight, self.duration))
         included = self.included[system, :, metric]
         # What weighs nothing adds nothing, an infinite score too.
         score = np.where(included & (above != 0), self.score[system, :, metric], 0.0)
@@ -145,7 +145,7 @@ def sample_of(part: SelectedScores, unit: str = TRACK, cluster: str | None = Non
     part : SelectedScores
     unit : str
         ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
-        the figure is the plain mean over them, or the median where that is the aggregate.
+        the figure is the plain mean over them, or the median (another statistic) where that is the aggregate.
     cluster : str or None
         A coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone. What
         several annotators have of a track is always drawn together.
@@ -191,7 +191,7 @@ def _by_unit(part: SelectedScores, sample: Sample, unit: str, tracks: Int) -> Sa
     score: Float = np.empty(shape)
     for place, group in enumerate(members.values()):
         score[:, place] = sample.take(group).values()
-    kinds = ["median" if kind == "median" else "mean" for kind in sample.kinds]
+    kinds = [kind if AGGREGATES[kind].statistic else "mean" for kind in sample.kinds]
     included = ~np.isnan(score)
     if part.missing == "common":
         included &= included.all(axis=0, keepdims=True)

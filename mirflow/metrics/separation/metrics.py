@@ -13,7 +13,6 @@ from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Int, Ragged, rows_of
 from ..base import (
-    Aggregate,
     Cleaned,
     Convention,
     Flaw,
@@ -542,7 +541,7 @@ def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
 
 
 def _scalar(
-    name: str, shown: str, parameters: tuple[Parameter, ...], how: str, aggregate: Aggregate, literature: str
+    name: str, shown: str, parameters: tuple[Parameter, ...], how: str, aggregate: str, literature: str
 ) -> Metric:
     title, summary = _TITLES[shown]
     return Metric(
@@ -569,7 +568,7 @@ def _extra(
     dims: tuple[str, ...],
     key: str,
     literature: str,
-    aggregate: Aggregate = "mean",
+    aggregate: str = "mean",
 ) -> Metric:
     title, summary = _TITLES[shown]
     return Metric(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ...analysis.aggregates import MISSING, say_undefined
 from ...analysis.aggregation import VALUELESS, Answer, ask, select
+from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import boards_of, choose_one, headline_metric
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
 from ...analysis.selection import Names, Question, Reductions, bare_name, find_single, find_tables, split_names

@@ -9,19 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ...analysis.aggregation import STORES
+from ...analysis.aggregation import STORES, reduce
 from ...analysis.combine import REFERENCES_DIFFER, told_cautions
 from ...analysis.inference import compare, intervals
-from ...analysis.missing import are_apart, find_gaps, find_problems
+from ...analysis.missing import Gaps, are_apart, find_gaps, find_problems, included_scores
 from ...analysis.per_class import ExtraAnswer, ask_extra
+from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
 from ...analysis.scoreboard import Array, Scoreboard
 from ...analysis.selection import Question, find_measures
 from ...cells import EMPTY, SCORED, Status
 from ...errors import QueryError
+from ...metrics.aggregates import AGGREGATES, allowed_aggregates
 from ...metrics.base import DESCRIBED
 from ...ragged import Float
 from ..captions import NO_INTERVAL, few_notes, letters_note
+from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
+from ..figures.lanes import BAD, GOOD, HALF
 from .embed import CompressedParts, shorten
 from .origins import Origin
 
@@ -218,6 +222,8 @@ def _spread(score: Float) -> Float:
 
 
 _MAIN = 7
+GROUPS = 60
+"""The most groups of tracks by one coordinate."""
 LONGEST_MESSAGE = 2_000
 """Characters of a message that the page shows."""
 _SILENT = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
@@ -244,16 +250,22 @@ def describe_evaluation(
 ) -> dict[str, Any]:
     """One evaluation for the page, perhaps without what quotes its references; its numbers go to the blocks."""
     score, weight, status, duration = board.load(range(len(board.systems)))
-    bare = find_gaps(score, weight, status, duration).without_reference
+    gaps = find_gaps(score, weight, status, duration)
+    bare = gaps.without_reference
     cells = np.where(np.isin(status, [int(one) for one in SCORED]), _SCORED, 0) + np.where(bare, _BARE, 0)
+    policies, coords = _policies(board, status), _coords(board.coords["track"])
+    groupings = _groupings(coords)
+    groups = [[*range(len(board.tracks))], *(one for own in groupings.values() for one in own)]
+    statistics = _statistics(score, weight, gaps, policies, groups)
     return {
         "name": name,
         **{key: str(board.attrs.get(key, "")) for key in _ORIGIN},
         "systems": board.systems,
         "systemCoords": _coords(board.coords["system"]),
         "tracks": board.tracks,
-        "trackCoords": _coords(board.coords["track"]),
-        "metrics": [_metric(board, place, score, weight, blocks) for place in range(len(board.metrics))],
+        "trackCoords": coords,
+        "groupings": [[by, [own[0] for own in found]] for by, found in groupings.items()],
+        "metrics": [_metric(board, place, score, weight, statistics, blocks) for place in range(len(board.metrics))],
         "main": list(main),
         "standing": [[place, one.as_json()] for place, one in standing.items()],
         "duration": blocks.add_floats(duration),
@@ -261,9 +273,22 @@ def describe_evaluation(
         "statuses": _statuses(status),
         "problems": blocks.add_json(_problems(board, references)),
         "extras": describe_extras(board, blocks),
-        "policies": _policies(board, status),
+        "policies": policies,
         "references": str(board.attrs.get(REFERENCES_DIFFER, "")),
         "warnings": told_cautions(board.attrs),
+    }
+
+
+def describe_words() -> dict[str, Any]:
+    """What the page shares with every other door: aggregates, policies, what verdicts mean, and colours."""
+    return {
+        "aggregates": {
+            name: {"words": one.words, "above": one.above, "below": one.below} for name, one in AGGREGATES.items()
+        },
+        "missing": MISSING,
+        # What is half right is not right.
+        "leanings": {"good": GOOD, "bad": HALF + BAD},
+        "colours": (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW),
     }
 
 
@@ -295,18 +320,58 @@ def _coords(coords: Mapping[str, Array]) -> list[list[Any]]:
     return found
 
 
-def _metric(board: Scoreboard, place: int, score: Float, weight: Float, blocks: CompressedParts) -> dict[str, Any]:
+def _groupings(coords: Sequence[Sequence[Any]]) -> dict[str, list[list[int]]]:
+    """The groups of tracks by each coordinate that can group them: with several values, not one for each track."""
+    found = {}
+    for name, values in coords:
+        groups: dict[Any, list[int]] = {}
+        for track, value in enumerate(values):
+            groups.setdefault("" if value != value else value, []).append(track)
+        if 1 < len(groups) <= GROUPS and len(groups) < len(values):
+            found[name] = list(groups.values())
+    return found
+
+
+def _statistics(
+    score: Float, weight: Float, gaps: Gaps, policies: Sequence[str], groups: Sequence[Sequence[int]]
+) -> dict[str, Float]:
+    """The aggregates that are no ratios of sums, which the page does not compute.
+
+    Each is float64 (policies, groups of tracks, systems, metrics).
+    """
+    names = [name for name, one in AGGREGATES.items() if one.statistic is not None]
+    shape = len(policies), len(groups), score.shape[0], score.shape[2]
+    found: dict[str, Float] = {name: np.empty(shape) for name in names}
+    for row, policy in enumerate(policies):
+        counted, included = included_scores(score, weight, gaps, policy, "keep")
+        for place, tracks in enumerate(groups):
+            own = counted[:, tracks], weight[:, tracks], included[:, tracks]
+            for name in names:
+                found[name][row, place] = reduce(own[0], own[1], np.empty(0), name, own[2])
+    return found
+
+
+def _metric(
+    board: Scoreboard,
+    place: int,
+    score: Float,
+    weight: Float,
+    statistics: Mapping[str, Float],
+    blocks: CompressedParts,
+) -> dict[str, Any]:
     coords = board.coords["metric"]
     record = {name: _plain(coords[name][place]) for name in DESCRIBED if name in coords}
     others = [(name, _plain(values[place])) for name, values in coords.items() if name not in DESCRIBED]
     parameters = [[name, value] for name, value in others if value != "" and value == value]
+    allowed = allowed_aggregates(str(record["aggregates"]))
     return {
         **record,
         "name": board.metrics[place],
-        "aggregates": str(record["aggregates"]).split(),
+        "aggregates": allowed,
         "parameters": parameters,
         "score": blocks.add_floats(score[..., place]),
         "weight": blocks.add_floats(weight[..., place]),
+        "statistics": {name: blocks.add_floats(statistics[name][..., place]) for name in allowed if name in statistics},
     }
 
 

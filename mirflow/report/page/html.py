@@ -23,7 +23,7 @@ from ...annotations.schema import TASK_KINDS
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...progress import Progress
 from ...store.generations import write_atomically
-from .data import describe_evaluation, describe_stores, main_metrics, standings
+from .data import describe_evaluation, describe_stores, describe_words, main_metrics, standings
 from .embed import CompressedParts, to_json
 from .origins import Origin, Roots, Shelf, page_title, read_origins, store_names
 from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
@@ -267,6 +267,7 @@ def write_page(
             "evaluations": evaluations,
             "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
             "verdicts": list(drawn.verdicts),
+            **describe_words(),
             "timelines": places,
         }
         about = f"{name}, where {where}" if where else name

@@ -1,5 +1,7 @@
 /** Annotations and evidence as the page draws them: seconds and MIDI numbers, from steps of small integers. */
 
+import { CONTENTS } from "./data.js";
+
 /** @typedef {{text: string, root: number, pitches: number, bass: number, tonal: boolean}} Label */
 
 /** @returns {Label[]} */
@@ -94,12 +96,7 @@ export function noteKey(time, cents) {
   return `${time} ${cents}`;
 }
 
-/** As mirflow/report/figures/lanes.py has them; what is half right is not right. */
-const LEANINGS = {
-  "good": ["right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"],
-  "bad": ["octave", "near", "wrong", "extra", "missed", "misaligned", "false alarm"]
-};
-const LEANING = new Map(Object.entries(LEANINGS).flatMap(([leaning, words]) => words.map((word) => [word, leaning])));
+const LEANING = new Map(Object.entries(CONTENTS.leanings).flatMap(([leaning, words]) => words.map((word) => [word, leaning])));
 
 /** Whether a verdict is good, bad, or none: a word that nobody told the page is no error. */
 export function leaning(verdict) {

@@ -1,7 +1,8 @@
 /** Colours that a colour-blind reader can tell apart. */
 
-/** Okabe and Ito's set, without black. */
-export const SET = ["#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#F0E442"];
+import { CONTENTS } from "./data.js";
+
+const SET = CONTENTS.colours;
 
 // Support points of cividis (Nunez, Anderton and Renslow 2018), dark to light.
 const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];

@@ -2,7 +2,7 @@
 
 import { choice, copyButton, el } from "./dom.js";
 import { linkTo } from "./address.js";
-import { AGGREGATES, MISSING } from "./reduce.js";
+import { CONTENTS } from "./data.js";
 import { titleOf } from "./format.js";
 
 /** @param {import("./state.js").State} state */
@@ -48,6 +48,6 @@ function nameOf(state, aggregate) {
 
 /** What the figures are, in a sentence. */
 export function explainFigures(state) {
-  return `${state.aggregate}: ${AGGREGATES.get(state.aggregate)}. ` +
-    `Missing scores (${state.missing}): ${MISSING.get(state.missing)}.`;
+  return `${state.aggregate}: ${CONTENTS.aggregates[state.aggregate].words}. ` +
+    `Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.`;
 }

@@ -1,9 +1,7 @@
 /** What the page holds: names at once, numbers when they are looked at. */
 
-/** @returns {any} */
-export function readContents() {
-  return JSON.parse(document.getElementById("contents").textContent);
-}
+/** What the page knows at once: names, and what they mean. */
+export const CONTENTS = JSON.parse(document.getElementById("contents").textContent);
 
 async function unpack(number) {
   const text = document.getElementById(`block-${number}`).textContent;
@@ -52,4 +50,22 @@ export async function readScores(evaluation, metric) {
   const [scores, weights, duration, cells] = await Promise.all(
     [readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(evaluation.cells)]);
   return { score: scores, weight: weights, duration, cells };
+}
+
+/**
+ * An aggregate that is no ratio of sums, over all tracks or a group by a coordinate: a value for each system.
+ * @param {string} by the coordinate, or nothing
+ * @param {number[]} members positions of the tracks
+ * @returns {Promise<Float64Array>}
+ */
+export async function readStatistic(evaluation, metric, aggregate, policy, by, members) {
+  const { groupings, policies, systems } = evaluation;
+  const values = await readFloats(evaluation.metrics[metric].statistics[aggregate]);
+  // All tracks come first, then the groups of one coordinate after the other, each told by its first track.
+  const firsts = [[null], ...groupings.map(([, own]) => own)];
+  const rows = firsts.reduce((sum, own) => sum + own.length, 0);
+  const place = by ? groupings.findIndex(([name]) => name === by) + 1 : 0;
+  const before = firsts.slice(0, place).reduce((sum, own) => sum + own.length, 0);
+  const row = policies.indexOf(policy) * rows + before + (by ? firsts[place].indexOf(members[0]) : 0);
+  return values.subarray(row * systems.length, (row + 1) * systems.length);
 }

@@ -4,19 +4,21 @@ import { el, section, svg } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainFigures } from "./controls.js";
 import { include, reduce } from "./reduce.js";
-import { readScores } from "./data.js";
+import { CONTENTS, readScores, readStatistic } from "./data.js";
 import { warningsOf } from "./warnings.js";
 
-/** The figures of one metric: value, n and number of missing scores for each system. */
+/** The figures of one metric over all tracks or those of a group: value, n and number of missing scores for each system. */
 export async function figures(state, metric, aggregate, members = null) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, metric);
   const included = include(numbers, systems.length, tracks.length, state.missing);
   const chosen = members || tracks.map((_, track) => track);
+  const about = CONTENTS.aggregates[aggregate];
+  const values = about.below ? null : await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
   return systems.map((_, system) => {
     const cells = chosen.map((track) => system * tracks.length + track);
     return {
-      value: reduce(aggregate, included, numbers, system, chosen, tracks.length),
+      value: values ? values[system] : reduce(about, included, numbers, system, chosen, tracks.length),
       n: cells.reduce((sum, cell) => sum + included.counts[cell], 0),
       missing: cells.reduce((sum, cell) => sum + included.missing[cell], 0),
       nothing: cells.reduce((sum, cell) => sum + included.undefined[cell], 0),

@@ -12,11 +12,11 @@ import { drawLeaderboard } from "./leaderboard.js";
 import { drawProvenance } from "./provenance.js";
 import { drawTracks } from "./tracks.js";
 import { openTrack, settleTimeline } from "./timeline.js";
-import { readContents } from "./data.js";
+import { CONTENTS } from "./data.js";
 import { State } from "./state.js";
 
 const began = performance.now();
-const state = new State(readContents());
+const state = new State(CONTENTS);
 
 function drawHead() {
   const { contents, now } = state;

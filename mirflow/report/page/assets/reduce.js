@@ -3,27 +3,12 @@
 const SCORED = 1;
 const BARE = 2;
 
-export const AGGREGATES = new Map([
-  ["mean", "plain mean over the tracks"],
-  ["median", "median over the tracks"],
-  ["pooled", "mean over the tracks, weighted by the metric's own weight"],
-  ["wcsr", "mean over the tracks, weighted by their evaluated seconds"],
-  ["wcsr_tn", "mean over the tracks, weighted by the durations of their references"],
-  ["wcsr_total", "right seconds over the seconds of all references"],
-]);
-
-export const MISSING = new Map([
-  ["common", "only the tracks that every system has"],
-  ["skip", "each system over the tracks that it has"],
-  ["zero", "missing ones count as 0 with the weight of an empty estimate"],
-]);
-
 /**
  * Which scores count under a policy.
  * @param {{score: Float64Array, weight: Float64Array, cells: Uint8Array}} numbers
  * @param {number} systems
  * @param {number} tracks
- * @param {string} policy a name of MISSING
+ * @param {string} policy what is done about missing scores
  * @returns {{value: Float64Array, counts: Uint8Array, missing: Uint8Array, undefined: Uint8Array}}
  */
 export function include(numbers, systems, tracks, policy) {
@@ -52,17 +37,12 @@ export function include(numbers, systems, tracks, policy) {
   return { value, counts, missing, undefined: undefined_ };
 }
 
-/** What a track's score is multiplied by above, and what is added up below, the fraction line. */
-function trackWeights(aggregate, weight, duration) {
-  if (aggregate === "mean") return [1, 1];
-  if (aggregate === "wcsr_tn") return [duration, duration];
-  if (aggregate === "wcsr_total") return [weight, duration];
-  return [weight, weight];
-}
+/** What a track's score is multiplied by above, or what is added up below, the fraction line. */
+const FACTORS = { one: () => 1, weight: (weight) => weight, duration: (_weight, duration) => duration };
 
 /**
- * One aggregate of one system over some tracks.
- * @param {string} aggregate a name of AGGREGATES
+ * One aggregate that is a ratio of sums, of one system over some tracks.
+ * @param {{above: string, below: string}} aggregate names of FACTORS
  * @param {{value: Float64Array, counts: Uint8Array}} included
  * @param {{weight: Float64Array, duration: Float64Array}} numbers
  * @param {number} system
@@ -72,25 +52,17 @@ function trackWeights(aggregate, weight, duration) {
  */
 export function reduce(aggregate, included, numbers, system, members, tracks) {
   const base = system * tracks;
-  if (aggregate === "median") return median(Array.from(members).filter((track) => included.counts[base + track])
-    .map((track) => included.value[base + track]));
+  const [over, under] = [FACTORS[aggregate.above], FACTORS[aggregate.below]];
   let above = 0;
   let below = 0;
   for (let place = 0; place < members.length; place++) {
     const cell = base + members[place];
     if (!included.counts[cell]) continue;
-    const [over, under] = trackWeights(aggregate, numbers.weight[cell], numbers.duration[members[place]]);
-    above += included.value[cell] * over;
-    below += under;
+    const [weight, duration] = [numbers.weight[cell], numbers.duration[members[place]]];
+    above += included.value[cell] * over(weight, duration);
+    below += under(weight, duration);
   }
   return below === 0 ? NaN : above / below;
-}
-
-/** The median of some numbers; NaN of none. */
-export function median(values) {
-  if (!values.length) return NaN;
-  const sorted = Float64Array.from(values).sort();
-  return (sorted[(sorted.length - 1) >> 1] + sorted[sorted.length >> 1]) / 2;
 }
 
 /** A quantile of sorted numbers, linear between neighbours. */

@@ -99,12 +99,9 @@ export class State {
     }
   }
 
-  /** The coordinates that can group tracks: with at least two values, and not one for each track. */
+  /** The coordinates that can group tracks. */
   get groupable() {
-    return this.now.trackCoords.filter(([, values]) => {
-      const distinct = new Set(values).size;
-      return distinct > 1 && distinct <= 60 && distinct < values.length;
-    }).map(([name]) => name);
+    return this.now.groupings.map(([name]) => name);
   }
 
   /** Groups of tracks by the chosen coordinate, as [value, positions]. */

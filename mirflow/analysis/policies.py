@@ -1,0 +1,57 @@
+"""Policies about missing and undefined scores, and tests, in words; light to import for the command line."""
+
+from __future__ import annotations
+
+MISSING = {
+    "raise": "none may be missing",
+    "zero": "missing ones count as 0 with the weight of an empty estimate",
+    "skip": "each system over the tracks that it has",
+    "common": "only the tracks that every system has",
+}
+UNDEFINED = {
+    "keep": "scores with nothing to measure count as they are",
+    "skip": "scores with nothing to measure are left out",
+}
+
+
+def say_undefined(policy: str, valueless: str = "") -> str:
+    """What is done about scores with nothing to measure, of which some or all may be NaN.
+
+    Parameters
+    ----------
+    policy : {"keep", "skip"}
+    valueless : {"", "some", "all"}
+        Which of them are NaN: these never count.
+
+    Examples
+    --------
+    >>> say_undefined("keep", "some")
+    'scores with nothing to measure count as they are, without a value not at all'
+    """
+    if policy == "keep" and valueless == "all":
+        return "scores with nothing to measure have no value and are left out"
+    return UNDEFINED[policy] + (", without a value not at all" if policy == "keep" and valueless else "")
+
+
+MAX_T = "max-t"
+"""Simultaneous p-values by the largest statistic of all pairs."""
+_SPOKEN = {
+    "permutation": "permutation test",
+    "wilcoxon": "Wilcoxon's signed-rank test",
+    "t": "paired t-test",
+    MAX_T: "max-T",
+    "holm": "Holm",
+    "bh": "Benjamini-Hochberg",
+    "none": "uncorrected",
+}
+
+
+def say_test(test: str, correction: str) -> str:
+    """A test and its correction, as they are named beside what they say.
+
+    Examples
+    --------
+    >>> say_test("permutation", "max-t")
+    'permutation test, max-T'
+    """
+    return f"{_SPOKEN.get(test, test)}, {_SPOKEN.get(correction, correction)}"

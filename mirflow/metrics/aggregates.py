@@ -1,0 +1,303 @@
+"""Aggregates over tracks: each is declared here once, and read by queries, inference, captions, commands and the page.
+
+To add one, declare it; a module outside of the package does the same::
+
+    declare(Aggregate("trimmed_mean", "mean over the tracks without the best and the worst tenth", statistic=...))
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..errors import MetricError
+from ..kernels.agreement import RATIOS, Outcomes
+from ..kernels.ranking import Ordered, average_precision, roc_auc
+from ..ragged import Float, Int
+
+Factor = Literal["one", "weight", "duration"]
+"""What a track counts with: 1, the weight of its score, or the seconds of its reference."""
+Requirement = Literal["scores", "weights", "recall"]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One way to make one number of the scores of many tracks.
+
+    It is one of four: a ratio of sums (`above` and `below`), a `statistic` of the scores, a ratio of what was counted
+    of each class (`outcomes`), or a value of each tag from the order of all tracks (`ordered` and `reached`).
+
+    Parameters
+    ----------
+    name : str
+    words : str
+        What it is, in a phrase.
+    title : str
+        How captions write the name; empty: with spaces for underscores.
+    above, below : {"", "one", "weight", "duration"}
+        ``sum(score * above) / sum(below)`` over the tracks.
+    statistic : callable or None
+        From scores (..., tracks), sorted from the smallest to the largest, NaN behind, and how many there are of each
+        row (...), at least one, to float64 (...).
+    without_each : callable or None
+        A faster way to the statistic without each of the scores: from sorted scores (tracks,), at least two, to
+        float64 (tracks,). None: the statistic is computed that many times.
+    outcomes : callable or None
+        From :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks, to float64.
+    rejections : bool
+        Whether `outcomes` needs what was rightly left out, of which counts of what was matched say nothing.
+    ordered, reached : callable or None
+        From :class:`mirflow.kernels.ranking.Ordered`; and the same from how many tracks with the tag, and of all,
+        have at least each affinity, float64 (replicates, affinities) each.
+    requires : {"scores", "weights", "recall"}
+        The metrics that have it: all whose scores are better or worse, those whose weighted mean means something, or
+        chord symbol recalls.
+    """
+
+    name: str
+    words: str
+    title: str = ""
+    above: Factor | Literal[""] = ""
+    below: Factor | Literal[""] = ""
+    statistic: Callable[[Float, Int], Float] | None = None
+    without_each: Callable[[Float], Float] | None = None
+    outcomes: Callable[[Outcomes], Float] | None = None
+    rejections: bool = False
+    ordered: Callable[[Ordered], Float] | None = None
+    reached: Callable[[Float, Float], Float] | None = None
+    requires: Requirement = "scores"
+
+    @property
+    def written(self) -> str:
+        """The name in a sentence."""
+        return self.title or self.name.replace("_", " ")
+
+    @property
+    def needs_duration(self) -> bool:
+        """Whether the durations of the references must be known."""
+        return "duration" in (self.above, self.below)
+
+    @property
+    def over_scores(self) -> bool:
+        """Whether it is one of scores, not of what was counted or put in order."""
+        return bool(self.below) or self.statistic is not None
+
+    def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
+        """What a track's score is multiplied by above, and what is added up below, the fraction line.
+
+        Parameters
+        ----------
+        weight : float64 (systems, tracks, metrics)
+        duration : float64 (tracks,), seconds
+
+        Returns
+        -------
+        (above, below) : float64 (systems, tracks, metrics)
+        """
+        return _factor(self.above, weight, duration), _factor(self.below, weight, duration)
+
+    def of_ordered(self, ordered: Float, count: Int) -> Float:
+        """The statistic of sorted scores (..., tracks), of which the first `count` (...) count; NaN of none."""
+        assert self.statistic is not None
+        if not ordered.shape[-1]:
+            return np.full(count.shape, np.nan)
+        with np.errstate(divide="ignore", invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+            return np.where(count > 0, self.statistic(ordered, count), np.nan)
+
+
+def _factor(name: str, weight: Float, duration: Float) -> Float:
+    if name == "duration":
+        return np.broadcast_to(duration[:, np.newaxis], weight.shape)
+    return weight if name == "weight" else np.ones_like(weight)
+
+
+DECLARED: dict[str, Aggregate] = {}
+"""All aggregates by name, in the order in which they are listed."""
+
+
+def declare(aggregate: Aggregate) -> Aggregate:
+    """Make an aggregate known to queries, intervals, tests, captions, commands and the page.
+
+    Raises
+    ------
+    MetricError
+        If the name is taken, or it is not said how it is computed.
+
+    Examples
+    --------
+    >>> declare(Aggregate("mean", "something else", above="one", below="one"))
+    Traceback (most recent call last):
+    mirflow.errors.MetricError: aggregate 'mean' is declared already; choose another name
+    """
+    if aggregate.name in DECLARED:
+        raise MetricError(f"aggregate {aggregate.name!r} is declared already; choose another name")
+    ways = (aggregate.above, aggregate.statistic, aggregate.outcomes, aggregate.ordered)
+    if sum(bool(way) for way in ways) != 1:
+        raise MetricError(f"aggregate {aggregate.name!r}: give above and below, or statistic, or outcomes, or ordered")
+    DECLARED[aggregate.name] = aggregate
+    return aggregate
+
+
+def _median(ordered: Float, count: Int) -> Float:
+    number = count[..., np.newaxis]
+    middle = np.maximum(number - 1, 0) // 2, np.minimum(number // 2, ordered.shape[-1] - 1)
+    low, high = (np.take_along_axis(ordered, place, axis=-1)[..., 0] for place in middle)
+    return np.asarray((low + high) / 2)
+
+
+def _median_without_each(ordered: Float) -> Float:
+    place, units = np.arange(len(ordered)), len(ordered)
+    low, high = (units - 2) // 2, (units - 1) // 2
+    with np.errstate(invalid="ignore"):
+        return np.asarray((ordered[low + (place <= low)] + ordered[high + (place <= high)]) / 2)
+
+
+for _one in (
+    Aggregate("mean", "plain mean over the tracks", above="one", below="one"),
+    Aggregate("median", "median over the tracks", statistic=_median, without_each=_median_without_each),
+    Aggregate(
+        "pooled",
+        "mean over the tracks, weighted by the metric's own weight",
+        above="weight",
+        below="weight",
+        requires="weights",
+    ),
+    Aggregate(
+        "wcsr",
+        "mean over the tracks, weighted by their evaluated seconds",
+        above="weight",
+        below="weight",
+        requires="recall",
+    ),
+    Aggregate(
+        "wcsr_tn",
+        "mean over the tracks, weighted by the durations of their references",
+        above="duration",
+        below="duration",
+        requires="recall",
+    ),
+    Aggregate(
+        "wcsr_total",
+        "right seconds over the seconds of all references",
+        above="weight",
+        below="duration",
+        requires="recall",
+    ),
+    Aggregate("sum", "added up over the tracks", above="one"),
+    Aggregate(
+        "precision",
+        "share of what was estimated as a class or tag that is of it, over all tracks",
+        outcomes=RATIOS["precision"],
+    ),
+    Aggregate(
+        "recall",
+        "share of what is of a class or tag that was estimated as such, over all tracks",
+        outcomes=RATIOS["recall"],
+    ),
+    Aggregate(
+        "f_measure",
+        "harmonic mean of precision and recall of a class or tag, over all tracks",
+        title="F-measure",
+        outcomes=RATIOS["f_measure"],
+    ),
+    Aggregate(
+        "accuracy",
+        "share of the decisions on a class or tag that are right, over all tracks",
+        outcomes=RATIOS["accuracy"],
+        rejections=True,
+    ),
+    Aggregate(
+        "negative_accuracy",
+        "share of what is not of a class or tag that was not estimated as such, over all tracks",
+        outcomes=RATIOS["negative_accuracy"],
+        rejections=True,
+    ),
+    Aggregate(
+        "roc_auc",
+        "area under the ROC curve of all tracks in order of affinity",
+        title="area under the ROC curve",
+        ordered=Ordered.roc_auc,
+        reached=roc_auc,
+    ),
+    Aggregate(
+        "average_precision",
+        "average precision of all tracks in order of affinity",
+        ordered=Ordered.average_precision,
+        reached=average_precision,
+    ),
+):
+    declare(_one)
+_SHIPPED = frozenset(DECLARED)
+
+
+class _Some(Mapping[str, Aggregate]):
+    """Those of the declared aggregates for which something holds, also of those that are declared later."""
+
+    def __init__(self, holds: Callable[[Aggregate], bool]) -> None:
+        self._holds = holds
+
+    def __getitem__(self, name: str) -> Aggregate:
+        if not self._holds(DECLARED[name]):
+            raise KeyError(name)
+        return DECLARED[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name, one in DECLARED.items() if self._holds(one))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores)
+"""Of scores that are one number a track."""
+SCORE_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.over_scores and one.requires == "scores")
+"""Of scores along extra dims, such as those of single frames or instruments."""
+RATIO_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.outcomes is not None)
+"""Of what is counted by class of both sides, or by outcome."""
+_MATCH_AGGREGATES = _Some(lambda one: one.outcomes is not None and not one.rejections)
+ORDER_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: one.ordered is not None)
+"""Of affinities; the first is the standard one."""
+CLASS_AGGREGATES: Mapping[str, Aggregate] = _Some(lambda one: bool(one.outcomes or one.ordered))
+TABLE_AGGREGATES: Mapping[str, Aggregate] = {name: DECLARED[name] for name in ("sum", "mean")}
+"""Of what is counted along extra dims, such as a confusion matrix; the first is the standard one."""
+
+
+def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[str, Aggregate]:
+    """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts.
+
+    Counts by class of both sides, counts by outcome, and affinities also have values of each class or tag. Numbers of
+    what was matched, and of what either side has, say nothing of what was rightly left out.
+    """
+    if orientation != "none":
+        return SCORE_AGGREGATES
+    if "side" in dims:
+        return ORDER_AGGREGATES
+    if "count" in dims:
+        return {**TABLE_AGGREGATES, **_MATCH_AGGREGATES}
+    rated = "outcome" in dims or dims == ("ref_class", "est_class")
+    return {**TABLE_AGGREGATES, **RATIO_AGGREGATES} if rated else TABLE_AGGREGATES
+
+
+_LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
+"""What a store lists of a metric that meets a requirement."""
+
+
+def allowed_aggregates(listed: str) -> list[str]:
+    """The aggregates of a stored metric: those that its store lists, and those declared by others that it can have.
+
+    Parameters
+    ----------
+    listed : str
+        Names, separated by spaces.
+
+    Examples
+    --------
+    >>> allowed_aggregates("mean median pooled")
+    ['mean', 'median', 'pooled']
+    """
+    names = [name for name in listed.split() if name in DECLARED]
+    later = (one for name, one in AGGREGATES.items() if name not in _SHIPPED and name not in names)
+    return [*names, *(one.name for one in later if _LISTED[one.requires] in names)]

@@ -1,0 +1,145 @@
+"""An aggregate that is declared outside of the package is one of all others, wherever numbers are made of tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import mirflow
+from mirflow.analysis.inference import compare, intervals
+from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.selection import Question
+from mirflow.cli import cli
+from mirflow.errors import MetricError, QueryError
+from mirflow.metrics.aggregates import DECLARED, Aggregate, declare
+from mirflow.metrics.base import get_task
+from mirflow.ragged import Float, Int
+from mirflow.report.page import write_page
+
+from ..groups import make_group, write_store
+from ..report.page.conftest import browser, visit
+from ..report.page.reading import choose, figures
+
+__all__ = ["browser", "visit"]
+
+GENRES = ["rock", "", "jazz", "pop"] * 10
+
+
+def trimmed(ordered: Float, count: Int) -> Float:
+    """The mean without the lowest and the highest tenth."""
+    place, cut = np.arange(ordered.shape[-1]), count // 10
+    kept = (place >= cut[..., np.newaxis]) & (place < (count - cut)[..., np.newaxis])
+    return np.asarray(np.where(kept, ordered, 0.0).sum(axis=-1) / kept.sum(axis=-1))
+
+
+def trimmed_list(scores: Float) -> float:
+    """The same of a plain list of scores."""
+    ordered, cut = sorted(scores.tolist()), len(scores) // 10
+    return float(np.mean(ordered[cut : len(ordered) - cut]))
+
+
+@pytest.fixture
+def declared() -> Iterator[None]:
+    declare(
+        Aggregate("trimmed_mean", "mean over the tracks without the lowest and the highest tenth", statistic=trimmed)
+    )
+    declare(Aggregate("late", "mean weighted by seconds and weights", above="weight", below="duration"))
+    yield
+    del DECLARED["trimmed_mean"], DECLARED["late"]
+
+
+@pytest.fixture
+def group() -> Any:
+    rng = np.random.default_rng(11)
+    score = rng.uniform(0, 1, (3, 40, 1)) ** 3 + np.array([0.3, 0.0, 0.1])[:, np.newaxis, np.newaxis]
+    meta = {"genre": GENRES, "album": [f"album {track // 4}" for track in range(40)]}
+    return make_group(score, rng.uniform(1, 300, score.shape), duration=rng.uniform(300, 400, 40), track_meta=meta)
+
+
+def expected(group: Any, rows: Any = slice(None)) -> list[float]:
+    return [trimmed_list(one) for one in group["score"].values[:, rows, 0]]
+
+
+@pytest.mark.usefixtures("declared")
+class TestADeclaredAggregateIsAvailable:
+    def test_in_a_query_of_a_store_that_was_written_before(self, group, tmp_path):
+        del DECLARED["trimmed_mean"]
+        path = write_store(tmp_path / "s.zarr", {"chord": group})
+        declare(Aggregate("trimmed_mean", "mean without the tails", statistic=trimmed))
+        found = mirflow.open_store(path).mirflow.query(aggregate="trimmed_mean")
+        np.testing.assert_allclose(found["value"].values.ravel(), expected(group), rtol=1e-13)
+        said = CliRunner().invoke(cli, ["query", str(path), "-a", "trimmed_mean", "--by", "genre"])
+        assert said.exit_code == 0, said.output
+        assert "trimmed_mean: mean without the tails" in said.output
+
+    def test_as_a_ratio_of_sums(self, group):
+        ds = group
+        found = ds.mirflow.query(aggregate="late")["value"].values.ravel()
+        score, weight, duration = ds["score"].values[..., 0], ds["weight"].values[..., 0], ds["duration"].values
+        np.testing.assert_allclose(found, (score * weight).sum(axis=1) / duration.sum(), rtol=1e-12)
+        ds["duration"][3] = np.nan
+        with pytest.raises(QueryError, match="aggregate 'late' needs the durations of the references"):
+            ds.mirflow.query(aggregate="late")
+
+    def test_in_an_interval(self, group):
+        board, question = from_dataset(group), Question(aggregate="trimmed_mean")
+        found = intervals(board, question, method="percentile", replicates=1000)
+        rng, scores = np.random.default_rng(1), group["score"].values[..., 0]
+        again = [np.array([trimmed_list(one[rng.integers(0, 40, 40)]) for _ in range(1000)]) for one in scores]
+        np.testing.assert_allclose(found.value[:, 0, 0], expected(group), rtol=1e-13)
+        np.testing.assert_allclose(found.low[:, 0, 0], [np.quantile(one, 0.025) for one in again], atol=0.02)
+        np.testing.assert_allclose(found.high[:, 0, 0], [np.quantile(one, 0.975) for one in again], atol=0.02)
+        drawn = intervals(board, question, cluster="album")
+        assert (drawn.low < drawn.value).all()
+        assert (drawn.high > drawn.value).all()
+
+    def test_in_a_paired_test(self, group):
+        found = compare(from_dataset(group), Question(aggregate="trimmed_mean"), replicates=2000).to_dataset()
+        first, second, third = expected(group)
+        difference = found["difference"].values.squeeze()
+        assert difference[0, 1:] == pytest.approx([first - second, first - third])
+        assert difference[1, 2] == pytest.approx(second - third)
+        assert found["p"].values.squeeze()[0, 1] < 0.01
+        assert "trimmed_mean" in found["aggregate"].values
+        with pytest.raises(QueryError, match="and not the trimmed_mean of 'majmin'; choose test permutation"):
+            compare(from_dataset(group), Question(aggregate="trimmed_mean"), test="t")
+
+    def test_in_a_table_for_a_paper(self, group, tmp_path):
+        path = write_store(tmp_path / "s.zarr", {"chord": group})
+        said = CliRunner().invoke(cli, ["query", str(path), "-a", "trimmed_mean", "--ci", "--format", "latex"])
+        assert said.exit_code == 0, said.output
+        assert "without the lowest and the highest tenth" in said.output
+
+    def test_among_what_is_known_of_a_metric(self):
+        metric = get_task("chord").convention(None).metrics[0]
+        assert {"trimmed_mean", "late"} <= set(metric.aggregates)
+
+    def test_in_the_page(self, group, tmp_path, visit):
+        write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "s.html")
+        page = visit(tmp_path / "s.html")
+        choose(page, "aggregate", "trimmed_mean")
+        shown = figures(page)
+        assert [shown[name][0] for name in group["system"].values] == pytest.approx(expected(group), abs=1e-12)
+        assert "mean over the tracks without the lowest" in page.locator("#leaderboard").inner_text()
+        choose(page, "by", "genre")
+        rock = [place for place, genre in enumerate(GENRES) if genre == "rock"]
+        names = [page.locator("#groups thead th").nth(place).text_content() for place in range(1, 5)]
+        column = next(place for place, name in enumerate(names) if name.startswith("rock"))
+        found = [figures(page, "#groups")[name][column] for name in group["system"].values]
+        assert found == pytest.approx(expected(group, rock), abs=1e-12)
+        choose(page, "by", "")
+        choose(page, "aggregate", "late")
+        value = from_dataset(group)
+        own = intervals(value, Question(aggregate="late"), replicates=10).value.ravel()
+        assert [figures(page)[name][0] for name in group["system"].values] == pytest.approx(own.tolist(), abs=1e-12)
+
+
+def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():
+    with pytest.raises(MetricError, match="aggregate 'median' is declared already; choose another name"):
+        declare(Aggregate("median", "middle", statistic=trimmed))
+    with pytest.raises(MetricError, match="aggregate 'other': give above and below, or statistic, or outcomes"):
+        declare(Aggregate("other", "nothing"))
