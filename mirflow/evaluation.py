@@ -300,7 +300,7 @@ def annotation_files(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         suffixes = {path.suffix.lower() for path in folder.rglob("*")}
-        hint = "; of its sound files say --task separation" if suffixes & set(SOUND) else ""
+        hint = "; of its audio files say --task separation" if suffixes & set(SOUND) else ""
         hint += "; if its .json files are JAMS, call them .jams" if ".json" in suffixes else ""
         hint += "; unpack its .zip files" if ".zip" in suffixes else ""
         raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder{hint}", path=folder)

@@ -112,7 +112,7 @@ class TestStars:
 
     def test_groups_have_none(self, store: Path) -> None:
         said = refused("query", store, *MEAN, "--by", "fold", "--significance")
-        assert "significance is that of figures over all tracks" in said
+        assert "significance is that of values over all tracks" in said
 
     def test_affinities_are_not_swapped(self, store: Path) -> None:
         said = refused("query", store, "-m", "affinities", "--significance")
@@ -159,7 +159,7 @@ class TestWhatToSay:
     @pytest.mark.parametrize("metric", ["confusion", "outcomes"])
     def test_counts_by_class_have_no_number_a_track(self, store: Path, metric: str) -> None:
         said = refused("query", store, "-m", metric, "--ci")
-        assert "its figures are those of all tracks together, by one of --aggregate" in said
+        assert "its statistics are those of all tracks together, by one of --aggregate" in said
         assert "recall" in said
         assert "=mean" not in said
 
@@ -168,7 +168,7 @@ class TestWhatToSay:
     )
     def test_ranks_of_counts_want_an_aggregate(self, store: Path, group: str, metric: str, unit: str) -> None:
         said = refused("compare", store, "-g", group, "-m", metric, "--friedman", "--unit", unit)
-        assert f"what is ranked is a figure of each {unit}; choose an aggregate: precision, recall" in said
+        assert f"what is ranked is a value of each {unit}; choose an aggregate: precision, recall" in said
         assert f"(--aggregate recall --unit {unit})" in said
 
     def test_the_unit_of_a_confusion_is_the_class(self, store: Path) -> None:
@@ -231,7 +231,7 @@ class TestTables:
         rules = "The rules are those of mirex."
         text = ask("query", store, *RECALL, "--ci", "--format", "latex")
         over = "3 systems on 60 tracks, with 95 \\% confidence intervals."
-        assert rf"\caption{{Classification: recall of each class of {over} {rules} The best figures are bold.}}" in text
+        assert rf"\caption{{Classification: recall of each class of {over} {rules} The best values are bold.}}" in text
         text = ask("query", store, *MEAN, "--percent", "--format", "latex")
         assert "Classification: recall, mean over classes, of 3 systems on 60 tracks, in percent." in text
 

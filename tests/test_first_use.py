@@ -128,7 +128,7 @@ class TestSound:
         result = invoke("check", folder, "-t", "separation")
         assert f"{folder / 'bass.wav'}: is cut off" in result.stdout
         assert result.stderr == "1 folder: 1 error, 0 warnings, 0 notes\n"
-        assert "of its sound files say --task separation" in invoke("check", folder).stderr
+        assert "of its audio files say --task separation" in invoke("check", folder).stderr
 
     def test_a_sample_that_is_no_number_is_told_with_source_and_file(self, tmp_path: Path) -> None:
         noise = np.random.default_rng(0).normal(size=(2, 4000)) * 0.1

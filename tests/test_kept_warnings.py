@@ -20,7 +20,7 @@ from mirflow.store.format import nested_attrs
 from .report.page.reading import contents_of
 
 TRUTH = "a\tjazz\nb\trock\nc\trock\n"
-NEVER = "no label of system 'bad' occurs in the truth: 'Jazz' is given, 'jazz' is true"
+NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, 'jazz' is true"
 LEFT_OUT = "'gt' is not scored as a system: 'gt.txt' is the reference; list the systems that take part to say so"
 
 pytestmark = pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")

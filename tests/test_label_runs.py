@@ -182,7 +182,7 @@ def test_a_table_that_cannot_be_read_costs_its_system_and_no_other(tmp_path: Pat
 def test_what_is_wrong_with_classes_is_told_before_anything_runs(tmp_path: Path) -> None:
     write_classes(tmp_path, 5)
     plain = CLASSIFICATION[: CLASSIFICATION.index("    classes")]
-    with pytest.raises(PipelineError, match="'jazz' stands twice in the tree"):
+    with pytest.raises(PipelineError, match="'jazz' occurs twice in the tree"):
         mirflow.run(write_pipeline(tmp_path, plain + "    classes: {tree: {a: [jazz], b: [jazz]}}\n"))
     with pytest.raises(PipelineError, match=r"absent\.csv: cannot be read"):
         mirflow.run(write_pipeline(tmp_path, plain + "    classes: absent.csv\n"))

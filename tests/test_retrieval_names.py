@@ -76,7 +76,7 @@ def test_only_the_system_that_never_meets_is_told(folder: Path) -> None:
     write(folder / "bob.lists", LISTS, "song:{}")
     with pytest.warns(MirflowWarning) as told:
         found = score(pipeline(folder, "truth.qrels", "{system}.lists"))
-    message = "retrieval: no item of system 'bob' occurs in the truth: 'song:x' is listed, 'a' is true"
+    message = "retrieval: no item of system 'bob' occurs in the reference: 'song:x' is listed, 'a' is true"
     assert [str(one.message) for one in told] == [message]
     np.testing.assert_allclose(found, [PRECISION, [0.0, 0.0]], rtol=0, atol=1e-12)
 
@@ -86,7 +86,7 @@ def test_names_that_meet_in_part_stay_and_are_told_once(folder: Path) -> None:
     lists = {"q1": ["y", "a", "/m/b.wav"], "q2": ["c.wav"]}
     write(folder / "ada.lists", lists, "{}")
     message = (
-        "retrieval: some items of system 'ada' occur in the truth as they are called, and others would not but for"
+        "retrieval: some items of system 'ada' occur in the reference as they are called, and others would not but for"
         " folders and suffixes: '/m/b.wav' is listed for 'q1', 'b' is true; call them alike"
     )
     with pytest.warns(MirflowWarning) as told:
@@ -129,7 +129,7 @@ def test_the_command_line_tells_it_too(folder: Path) -> None:
         warnings.simplefilter("default")
         shown = CliRunner().invoke(cli, ["evaluate", *names])
     assert shown.exit_code == 0, shown.output
-    assert "warning: no item of system 'bob' occurs in the truth: 'song:x' is listed, 'a' is true" in shown.output
+    assert "warning: no item of system 'bob' occurs in the reference: 'song:x' is listed, 'a' is true" in shown.output
 
 
 def test_a_run_again_computes_nothing_until_the_names_change(folder: Path) -> None:
@@ -241,6 +241,6 @@ def test_classes_that_are_written_otherwise_are_told(folder: Path) -> None:
     (folder / "truth.csv").write_text("track,class\na,jazz\nb,rock\n")
     (folder / "ada.tsv").write_text("a\tJazz\nb\tRock\n")
     path = pipeline(folder, "truth.csv", "{system}.tsv", task="classification", metrics=["accuracy"])
-    message = "no label of system 'ada' occurs in the truth: 'Jazz' is given, 'jazz' is true"
+    message = "no label of system 'ada' occurs in the reference: 'Jazz' is given, 'jazz' is true"
     with pytest.warns(MirflowWarning, match=message):
         mirflow.run(path, scheduler="serial")

@@ -161,7 +161,7 @@ def test_missing_queries_and_repeated_items_are_named(collection):
         Status.missing_estimate,
         Status.missing_reference,
     )
-    assert "item 't05' stands twice" in str(found.message.sel(track="t00").values)
+    assert "item 't05' occurs twice" in str(found.message.sel(track="t00").values)
     assert "ann.lists:1 [t00]:" in str(found.message.sel(track="t00").values)
 
 
@@ -224,5 +224,5 @@ def test_the_linter_knows_them(collection):
     told = [(problem.severity, problem.line, problem.message) for problem in found]
     assert told == [
         ("error", 1, "score is not a number: 'high'"),
-        ("error", 3, "item 'a' stands twice: as number 1 and number 2"),
+        ("error", 3, "item 'a' occurs twice: as number 1 and number 2"),
     ]

@@ -176,7 +176,7 @@ def damage(path: Path, how: str) -> None:
 BAD = [
     ("missing", "unreadable", "there is no file of the source 'voice'"),
     ("cut", "unreadable", "t1/voice.wav: is cut off: its header says 8036 bytes, there are"),
-    ("text", "unreadable", "t1/voice.wav: is no sound file that can be read: Format not recognised"),
+    ("text", "unreadable", "t1/voice.wav: is no audio file that can be read: Format not recognised"),
     ("empty", "invalid", "t1/voice.wav: holds no samples"),
     ("short", "invalid", "t1/voice.wav has 3000 samples"),
     ("stereo", "invalid", "t1/voice.wav has 2"),

@@ -173,14 +173,15 @@ def _said(differing: Sequence[str], shared: int, where: str, longer: Collection[
     one = len(differing) == 1
     which = "track" if one else "the first: track"
     of = f"the reference{'' if one else 's'} of {len(differing)} of {counted(shared, 'shared track')}"
-    first, truths = f"({which} {differing[0]!r})", "systems of different stores are held against different truths there"
+    first = f"({which} {differing[0]!r})"
+    so = "systems of different stores are held against references that differ there"
     if len(longer) == len(differing):
-        return f"{of} {'is' if one else 'are'} of different durations {where} {first}, so that {truths}"
+        return f"{of} {'is' if one else 'are'} of different durations {where} {first}, so that {so}"
     come = f"{of} {'comes' if one else 'come'} from different files {where} {first}"
     if not longer:
-        may = truths.replace("are held", "may be held")
+        may = so.replace("are held", "may be held")
         return f"{come} and may differ, so that {may}"
-    return f"{come}, {len(longer)} of them of another duration, and the others may differ, so that {truths}"
+    return f"{come}, {len(longer)} of them of another duration, and the others may differ, so that {so}"
 
 
 def _tracks(ds: xr.Dataset) -> list[str]:

@@ -554,7 +554,7 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
 def _parameters_apart(a: ComparedScores, b: ComparedScores, pair: tuple[str, str]) -> str:
     """What differs in the parameters of two metrics: ``matching (optimal, greedy)``."""
     found = [one for one in of_metrics(a, b, [pair]) if not one.name.startswith(("version of ", "unit of "))]
-    told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not said'}, {one.b or 'not said'})" for one in found)
+    told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not given'}, {one.b or 'not given'})" for one in found)
     return ", ".join(told)
 
 
@@ -653,7 +653,7 @@ def _pairs(left: Mapping[str, ComparedScores], right: Mapping[str, ComparedScore
     pairs = [(side, right[name]) for name, side in left.items() if name in right]
     if not pairs:
         raise QueryError(
-            f"no evaluation stands on both sides: {', '.join(left)}; {', '.join(right)}; "
+            f"no evaluation is on both sides: {', '.join(left)}; {', '.join(right)}; "
             "name those to compare behind a colon, as in stores/x.zarr:chord"
         )
     return pairs
@@ -720,5 +720,5 @@ def diff(
     found, _ = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
     if len(found) > 1:
         names = ", ".join(one.sides[0].group for one in found)
-        raise QueryError(f"several evaluations stand on both sides: {names}; name one, as in stores/x.zarr:chord")
+        raise QueryError(f"several evaluations are on both sides: {names}; name one, as in stores/x.zarr:chord")
     return found[0].to_dataset()

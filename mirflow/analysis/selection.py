@@ -127,7 +127,7 @@ class _ExpressionReader:
     def is_none(self, left: ast.expr, right: ast.expr, negated: bool) -> Bool:
         """Where a coordinate has no value."""
         if not (isinstance(right, ast.Constant) and right.value is None):
-            raise self.wrong(right, "stands after 'is', where only None can; write ==")
+            raise self.wrong(right, "follows 'is', where only None can; write ==")
         absent = np.asarray(_missing(self.value(left))) & np.ones(self.count, dtype=np.bool_)
         return ~absent if negated else absent
 
@@ -156,7 +156,7 @@ class _ExpressionReader:
                 return np.asarray(-number if isinstance(node.op, ast.USub) else number)
         if isinstance(node, ast.Name | ast.Call):
             return self.column(node)
-        raise self.wrong(node, "cannot stand here; there are names, texts, numbers, comparisons, and, or, not, in")
+        raise self.wrong(node, "is not allowed here; there are names, texts, numbers, comparisons, and, or, not, in")
 
     def column(self, node: ast.Name | ast.Call) -> Column:
         """The coordinate of a name."""
@@ -474,7 +474,7 @@ def _rated(measure: Measure) -> str:
     some = "query (also with --ci)" if ordered else "query (also with --ci, --significance), compare"
     unit = "tag" if "tag" in dims else "class"
     return (
-        f"its figures are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {some} and "
+        f"its statistics are those of all tracks together, by one of --aggregate {', '.join(kinds)}: {some} and "
         f"--friedman with --unit {unit} take them, of this metric alone"
     )
 
@@ -626,7 +626,7 @@ def _holds(board: Scoreboard, expression: str) -> Bool:
                     f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
                 ) from None
         if not difflib.get_close_matches(error.name, columns, n=1):
-            raise QueryError(f"where: {error}; a text stands in quotes: {error.name!r}") from None
+            raise QueryError(f"where: {error}; a text is quoted: {error.name!r}") from None
         raise
 
 

@@ -32,7 +32,7 @@ class Classes:
     Raises
     ------
     AnnotationError
-        If a name stands twice or is empty, or a credit is not between 0 and 1 or of a class that is not named.
+        If a name occurs twice or is empty, or a credit is not between 0 and 1 or of a class that is not named.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Classes:
         seen: set[str] = set()
         for name in self.names:
             if not name or name in seen:
-                raise AnnotationError(f"the class {name!r} stands twice" if name else "a class without a name")
+                raise AnnotationError(f"the class {name!r} occurs twice" if name else "a class without a name")
             seen.add(name)
         told: set[tuple[str, str]] = set()
         for reference, estimate, credit in self.credits:
@@ -65,7 +65,7 @@ class Classes:
             if not 0 <= credit <= 1:  # NaN is not, either
                 raise AnnotationError(f"{pair} is not between 0 and 1: {credit}")
             if (reference, estimate) in told:
-                raise AnnotationError(f"{pair} stands twice")
+                raise AnnotationError(f"{pair} occurs twice")
             told.add((reference, estimate))
 
     @classmethod
@@ -94,7 +94,7 @@ class Classes:
         every = dict.fromkeys([*names, *paths, *(name for pair in table for name in pair)])
         if len(set(names)) < len(names):
             twice = next(name for place, name in enumerate(names) if name in names[:place])
-            raise AnnotationError(f"the class {twice!r} stands twice")
+            raise AnnotationError(f"the class {twice!r} occurs twice")
         return cls(tuple(every), tuple((*pair, value) for pair, value in table.items() if value))
 
     @cached_property
@@ -123,7 +123,7 @@ def _paths(tree: Tree, above: tuple[str, ...]) -> list[tuple[str, tuple[str, ...
     names = [name for name, _ in found]
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise AnnotationError(f"the class {twice!r} stands twice in the tree")
+        raise AnnotationError(f"the class {twice!r} occurs twice in the tree")
     return found
 
 

@@ -78,7 +78,7 @@ across_option = click.option(
     multiple=True,
     callback=_pairs,
     metavar="DIM=HOW",
-    help="Across the figures of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+    help="Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
 )
 aggregate_option = click.option(
     "--aggregate", "-a", type=_Aggregates(), help="Default: the one that the field reports for each metric."
@@ -197,8 +197,8 @@ def showing_options(command: Command) -> Command:
         click.option(
             "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."
         ),
-        click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their figures."),
-        click.option("--caption", help="In LaTeX: what stands above, as LaTeX. Default: what the table holds."),
+        click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values."),
+        click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds."),
         click.option("--tex-label", help="In LaTeX: the label to refer to the table by."),
         click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table."),
         click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),

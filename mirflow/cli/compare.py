@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 @click.option(
     "--test",
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
-    help="Default: auto, a permutation test of the figure itself.",
+    help="Default: auto, a permutation test of the value itself.",
 )
 @click.option(
     "--correction",

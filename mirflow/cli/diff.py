@@ -138,7 +138,7 @@ def diff_command(
     "--mapping",
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A YAML file: which metric stands in which column.",
+    help="A YAML file: which metric is in which column.",
 )
 @click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Where the scores go.")
 @click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where the mapping's patterns start.")

@@ -34,7 +34,7 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 
 
 @click.command("schema", short_help="Print the JSON Schema of pipeline files.")
-@click.option("--mapping", is_flag=True, help="Of the files that say what stands in published tables.")
+@click.option("--mapping", is_flag=True, help="Of the files that describe published tables.")
 def schema_command(mapping: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     from ..pipeline import json_schema

@@ -55,7 +55,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Latex:
-    """How tables are written in LaTeX: intervals below their figures, another caption, a label, no notes."""
+    """How tables are written in LaTeX: intervals below their values, another caption, a label, no notes."""
 
     stacked: bool = False
     caption: str | None = None

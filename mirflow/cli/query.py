@@ -131,7 +131,9 @@ def _answers(
     if rated_kind(board, question) is not None:
         return _rates(board, question, name, options)
     if question.across:
-        raise click.UsageError(f"--across gives figures of figures, and --{told[0]} is about tracks: leave one out")
+        raise click.UsageError(
+            f"--across gives statistics of statistics, and --{told[0]} is about tracks: leave one out"
+        )
     return [_numbers(board, question, name, options)]
 
 

@@ -73,7 +73,7 @@ def clean(rows: Ragged) -> Cleaned:
     -------
     Cleaned
         Columns label, level (float64: 0 for NS, 1 for SS, 2 for VS, NaN for none) and value (float64, NaN for none).
-        Flaws are a grader who judged a candidate twice, a candidate that stands twice in a list, a broad category that
+        Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, a broad category that
         is none, and judgements that say nothing or are not finite. A row is one of judgements, and may name a candidate
         again, if it says anything of graders or categories.
 
@@ -85,7 +85,7 @@ def clean(rows: Ragged) -> Cleaned:
     [0.0, 2.0, 2.0]
     >>> twice = Ragged({"label": np.array([0, 0])}, (np.array([2]),), ("x",))
     >>> clean(twice).flaws[0].message
-    "candidate 'x' stands twice, at ranks 1 and 2"
+    "candidate 'x' occurs twice, at ranks 1 and 2"
     """
     size = len(rows.columns["label"])
     grader, broad = (rows.columns.get(name, np.full(size, "")) for name in ("grader", "broad"))
@@ -134,7 +134,7 @@ def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
         (
             twice & ~judged,
             lambda item: (
-                f"candidate {names[label[item]]!r} stands twice, at ranks {before[item] - start[item] + 1} "
+                f"candidate {names[label[item]]!r} occurs twice, at ranks {before[item] - start[item] + 1} "
                 f"and {item - start[item] + 1}"
             ),
         ),
@@ -610,7 +610,7 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     Raises
     ------
     AnnotationError
-        If a candidate stands twice in the groups, or in the results.
+        If a candidate occurs twice in the groups, or in the results.
 
     References
     ----------
@@ -671,7 +671,7 @@ def evaluate(
     Raises
     ------
     AnnotationError
-        If a grader judged a candidate twice, a result stands twice, or a result is not judged and may not be.
+        If a grader judged a candidate twice, a result occurs twice, or a result is not judged and may not be.
     UnknownNameError
         For an `unjudged` that there is not.
 

@@ -71,7 +71,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     ...               (np.array([3, 2]),), ("guitar", "slow"))
     >>> cleaned = clean(rows)
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
-    ([2, 0], [1, 0], "the tag 'guitar' stands twice, with 0.1 and with 0.2")
+    ([2, 0], [1, 0], "the tag 'guitar' occurs twice, with 0.1 and with 0.2")
     """
     label, texts, owner = rows.columns["label"], [*rows.labels, ""], rows_of(rows.counts[0])
     problems = label_problems(rows, classes, "tag")
@@ -89,7 +89,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
             (
                 differs,
                 lambda item: (
-                    f"the tag {texts[label[item]]!r} stands twice, with {value[first[item]]:g} and with {value[item]:g}"
+                    f"the tag {texts[label[item]]!r} occurs twice, with {value[first[item]]:g} and with {value[item]:g}"
                 ),
             ),
         ]

@@ -659,7 +659,7 @@ def _remedy(evaluation: Evaluation, apart: Apart) -> str:
         ("estimates", evaluation.estimates, apart.around_estimate),
     ):
         if around is None or "/" in "".join((*around, apart.reference)):
-            return "call the files alike, or write what stands around the names into the pattern, as in {track}_x.lab"
+            return "call the files alike, or write what surrounds the names into the pattern, as in {track}_x.lab"
         filled = side.path
         for place in ("{track}", "{track:path}"):
             filled = filled.replace(place, f"{around[0]}{place}{around[1]}")

@@ -164,7 +164,7 @@ class _Builder:
                 self._add(place, f"a key must be text (line {key_node.start_mark.line + 1})")
                 continue
             if key in values:
-                self._add((*place, key), f"stands twice (line {key_node.start_mark.line + 1})")
+                self._add((*place, key), f"occurs twice (line {key_node.start_mark.line + 1})")
                 continue
             self.document.lines[*place, key] = key_node.start_mark.line + 1
             values[key] = self.build(value_node, (*place, key))

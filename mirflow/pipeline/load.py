@@ -93,7 +93,7 @@ def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> 
     Raises
     ------
     MetadataError
-        If there is no such file or column, a track stands twice, or none of the tracks is in it.
+        If there is no such file or column, a track occurs twice, or none of the tracks is in it.
     """
     try:
         data, size = read_within(path, MAX_BYTES)

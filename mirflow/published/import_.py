@@ -48,7 +48,7 @@ def import_scores(
     Parameters
     ----------
     mapping : path
-        A mapping file: which metric stands in which column of which table.
+        A mapping file: which metric is in which column of which table.
     store : path
         A new store, or one of imported scores; groups of the same name are replaced, others stay.
     root : path or None

@@ -404,7 +404,7 @@ class ScoreGroup(Strict):
 
 
 class TableMapping(Strict):
-    """A mapping file: which metric stands in which column of which table."""
+    """A mapping file: which metric is in which column of which table."""
 
     name: str
     """For people."""

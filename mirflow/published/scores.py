@@ -186,7 +186,7 @@ class _RowReader:
         here = place_of(self.table.name, row.line)
         others = self.gathered.cells.setdefault((system, track), {})
         if name in others:
-            self._refuse(row, f"system {system!r}, track {track!r}, {name} stands also in {others[name][2]}")
+            self._refuse(row, f"system {system!r}, track {track!r}, {name} is also in {others[name][2]}")
         others[name] = (_scaled(value, scale), heavy, here)
         step = 10.0**-decimals * scale
         self.gathered.steps[name] = min(step, self.gathered.steps.get(name, np.inf))
@@ -330,7 +330,7 @@ def _mapping(document: Document) -> tuple[TableMapping | None, list[Problem]]:
     if not isinstance(document.data, Mapping):
         return None, problems or [Problem("", "is empty; it needs name and groups")]
     if "evaluations" in document.data:
-        return None, [Problem("", "is a pipeline file; a mapping has groups and says what stands in published tables")]
+        return None, [Problem("", "is a pipeline file; a mapping has groups and describes published tables")]
     try:
         return TableMapping.model_validate(document.data), problems
     except ValidationError as error:

@@ -50,7 +50,7 @@ class FileSignal:
     Raises
     ------
     UnreadableError
-        If it is not there, no sound file, encoded as libsndfile cannot decode, or shorter than its header says.
+        If it is not there, no audio file, encoded as libsndfile cannot decode, or shorter than its header says.
     InvalidAnnotationError
         If it holds no sample.
 
@@ -154,7 +154,7 @@ class FileSignal:
         try:
             return SoundFile(self.path)
         except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and nobody says how it is coded
-            raise UnreadableError(f"is no sound file that can be read: {_reason(error)}", path=self.name) from None
+            raise UnreadableError(f"is no audio file that can be read: {_reason(error)}", path=self.name) from None
 
     def _demand_whole(self, file: Any) -> None:
         """Whether all is there that the header promises; the samples of compressed files are tried at the end."""
@@ -424,7 +424,7 @@ def sound_files(folder: Path) -> list[Path]:
     """
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
-        raise AnnotationError("no sound files in the folder", path=folder)
+        raise AnnotationError("no audio files in the folder", path=folder)
     return found
 
 
@@ -438,5 +438,5 @@ def sound_folders(folder: Path) -> list[Path]:
     """
     found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
     if not found:
-        raise AnnotationError(f"no sound files ({', '.join(SUFFIXES)}) in the folder", path=folder)
+        raise AnnotationError(f"no audio files ({', '.join(SUFFIXES)}) in the folder", path=folder)
     return sorted(found)

@@ -93,7 +93,7 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
     parents: dict[str, str] = {}
     for line, (one, parent) in rows:
         if one in parents:
-            raise InvalidAnnotationError(f"the class {one!r} stands twice", path=name, line=line)
+            raise InvalidAnnotationError(f"the class {one!r} occurs twice", path=name, line=line)
         parents[one] = parent
     below: dict[str, list[str]] = {}
     for one, parent in parents.items():
@@ -105,12 +105,12 @@ def _tree(rows: Sequence[_Row], name: str) -> Tree:
 
 
 def _demand_top(one: str, parents: Mapping[str, str], name: str) -> None:
-    """Refuse a class that stands below itself, or deeper than any tree of classes goes."""
+    """Refuse a class that is below itself, or deeper than any tree of classes goes."""
     passed = {one}
     while parents.get(one):
         one = parents[one]
         if one in passed:
-            raise InvalidAnnotationError(f"the class {one!r} stands below itself", path=name)
+            raise InvalidAnnotationError(f"the class {one!r} is below itself", path=name)
         passed.add(one)
         if len(passed) > _DEEPEST:
             raise InvalidAnnotationError(f"has more than {_DEEPEST} levels below {one!r}", path=name)
@@ -128,6 +128,6 @@ def _credit(rows: Sequence[_Row], name: str) -> dict[str, dict[str, float]]:
         except ValueError:
             raise InvalidAnnotationError(f"credit is not a number: {text!r}", path=name, line=line) from None
         if estimate in table.setdefault(reference, {}):
-            raise InvalidAnnotationError(f"the pair {reference!r}, {estimate!r} stands twice", path=name, line=line)
+            raise InvalidAnnotationError(f"the pair {reference!r}, {estimate!r} occurs twice", path=name, line=line)
         table[reference][estimate] = worth
     return table

@@ -457,7 +457,7 @@ def parse_listed(
     UnreadableError
         If the bytes are not text.
     InvalidAnnotationError
-        For a row with too few columns, a field that is not a number, or a rank that stands twice, with its line.
+        For a row with too few columns, a field that is not a number, or a rank that occurs twice, with its line.
 
     Examples
     --------
@@ -480,7 +480,7 @@ def check_listed(annotation: Annotation, name: str) -> Annotation:
     Raises
     ------
     InvalidAnnotationError
-        For a rank that is no positive whole number or stands twice, and onsets without a position in the score.
+        For a rank that is no positive whole number or occurs twice, and onsets without a position in the score.
 
     Examples
     --------
@@ -510,5 +510,5 @@ def _check_ranks(
     twice = np.flatnonzero(rank[order][1:] == rank[order][:-1])
     for place in twice[:1].tolist():
         item, first = int(order[place + 1]), int(order[place])
-        message = f"rank {rank[item]:g} stands twice, first on line {annotation.line(first)}"
+        message = f"rank {rank[item]:g} occurs twice, first on line {annotation.line(first)}"
         raise InvalidAnnotationError(message, path=name, line=annotation.line(item))

@@ -476,7 +476,7 @@ def _demand_points(
         return
     whole = [fields for _, fields in rows if len(fields) == 2 and all(field.isdecimal() for field in fields)]
     if len(whole) == len(rows) and len({fields[0] for fields in whole}) < len(rows):
-        message = "commas may stand before decimals or between columns: declare decimal: ',' or delimiter: comma"
+        message = "commas may precede decimals or separate columns: declare decimal: ',' or delimiter: comma"
         raise InvalidAnnotationError(f"{message}: {','.join(whole[0])!r}", path=name, line=rows[0][0])
 
 
@@ -752,7 +752,7 @@ def _number(
     has_comma = _DECIMAL.fullmatch(text)
     if has_comma and options.has_decimal_commas(layout.separator):
         return float(text.replace(",", "."))
-    hint = "; if commas stand before decimals, declare decimal: ','" if has_comma else ""
+    hint = "; if commas precede decimals, declare decimal: ','" if has_comma else ""
     if column == "end" and "label" in layout.places and not has_comma:
         hint = "; if rows are a start and a label, declare columns: {start: 0, label: 1}"
     elif (

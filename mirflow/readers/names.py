@@ -147,7 +147,7 @@ class Truths:
             return own, ""
         if not called:
             what, how = _WORDS[self.kind]
-            message = f"no {what} of system {system!r} occurs in the truth"
+            message = f"no {what} of system {system!r} occurs in the reference"
             message += f": {next(iter(listed))!r} is {how}, {next(iter(true))!r} is true"
             return own, message + (_why_apart(listed, true) if self.kind in _FILES else "")
         for track, source in estimates.items():
@@ -182,7 +182,9 @@ class Truths:
         for name in own:
             meant = missed.get(strip_name(name))
             if meant is not None and name not in truth:
-                message = f"some items of system {system!r} occur in the truth as they are called, and others would not"
+                message = (
+                    f"some items of system {system!r} occur in the reference as they are called, and others would not"
+                )
                 message += f" but for folders and suffixes: {name!r} is listed for {track!r}, {meant!r} is true"
                 return f"{message}; call them alike"
         return ""

@@ -230,8 +230,8 @@ class DelimitedOptions(_Signed):
     )
     decimal: Decimal | None = option(
         None,
-        "What stands before decimals; default: a point, or a comma where semicolons stand between columns.",
-        "What stands before decimals in text: . or ,. Default: a comma where semicolons part columns.",
+        "The character before decimals; default: a point, or a comma where semicolons stand between columns.",
+        "The character before decimals in text: . or ,. Default: a comma where semicolons part columns.",
         places=(7, 5),
         signed=True,
     )
@@ -245,9 +245,9 @@ class DelimitedOptions(_Signed):
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
         if self.decimal not in (None, *get_args(Decimal)):
-            raise AnnotationError(f"not what stands before decimals: {self.decimal!r}; write '.' or ','")
+            raise AnnotationError(f"not a sign before decimals: {self.decimal!r}; write '.' or ','")
         if self.decimal == "," == self.separator:
-            raise AnnotationError("commas cannot stand between columns and before decimals; declare another delimiter")
+            raise AnnotationError("commas cannot both separate columns and precede decimals; declare another delimiter")
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
             raise AnnotationError(f"not a time unit: {self.time_unit!r}; the number after the @ is out of range")
         known = {name for names in COLUMNS.values() for name in names} | {*KEYS}
@@ -375,7 +375,7 @@ class Reading(_Signed):
     sources: tuple[str, ...] = option(
         (),
         "Values of {source} to take, in this order, where a track has one sound file for each source; default: all.",
-        "Of sound: the sources to take, in this order: vocals,drums.",
+        "Of audio: the sources to take, in this order: vocals,drums.",
         places=(14, 13),
         signed=True,
     )
@@ -438,13 +438,13 @@ class Reading(_Signed):
         if self.levels and self.kind != "hierarchy":
             raise AnnotationError(f"levels are those of a hierarchy, and {self.task or self.kind} has none")
         if len(set(self.levels)) < len(self.levels):
-            raise AnnotationError(f"a level stands twice: {', '.join(self.levels)}")
+            raise AnnotationError(f"a level occurs twice: {', '.join(self.levels)}")
         if self.sources and self.kind != "audio":
             raise AnnotationError(f"sources are those of audio, and {self.task or self.kind} has none")
         if len(set(self.sources)) < len(self.sources):
-            raise AnnotationError(f"a source stands twice: {', '.join(self.sources)}")
+            raise AnnotationError(f"a source occurs twice: {', '.join(self.sources)}")
         if self.format is not None and self.kind == "audio":
-            raise AnnotationError(f"sound files say themselves what they are: leave the format {self.format!r} out")
+            raise AnnotationError(f"audio files declare their format: leave the format {self.format!r} out")
 
     @classmethod
     def of(

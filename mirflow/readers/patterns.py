@@ -44,7 +44,7 @@ class Pattern:
     """A path with placeholders.
 
     ``{name}`` stands for one or more characters within one folder level, ``{name:path}`` may span several. A
-    placeholder that stands twice has the same value in both places. Every other character stands for itself.
+    placeholder that occurs twice has the same value in both places. Every other character stands for itself.
 
     Examples
     --------

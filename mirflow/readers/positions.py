@@ -6,7 +6,7 @@
     The first beat of the file, and each beat after a change of the bar's number.
 ``bar_end``
     Each beat before a change of the bar's number; and, put in front of them, the first beat of the file where it lies
-    in bar 1. It stands twice where bar 1 has one beat.
+    in bar 1. It occurs twice where bar 1 has one beat.
 
 The last two are how the downbeats of the Harmonix Set were indexed when its published scores were computed (``bar_end``
 for madmom, ``bar_start`` for Durand's system); the annotated downbeats are ``downbeat``.

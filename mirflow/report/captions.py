@@ -43,7 +43,7 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
     if (counts == counts[:1]).all():
         told = (f"{head}: {count}" for head, count in zip(heads, counts[0].tolist(), strict=True))
         return (f"n by column: {', '.join(told)}",)
-    return ("n: the fewest and the most of a row; --format csv or json says that of each figure",)
+    return ("n: the fewest and the most of a row; --format csv or json says that of each value",)
 
 
 def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def caution_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> caution_notes({"warnings": "no item of system 'bob' occurs in the truth"})
-    ("warning: no item of system 'bob' occurs in the truth",)
+    >>> caution_notes({"warnings": "no item of system 'bob' occurs in the reference"})
+    ("warning: no item of system 'bob' occurs in the reference",)
     """
     return (*reference_notes(attrs), *(f"warning: {said}" for said in attrs.get(WARNINGS, "").splitlines()))
 
@@ -289,4 +289,4 @@ def _rules(attrs: Mapping[str, str]) -> str:
 
 
 def _bold(systems: Sequence[str]) -> str:
-    return " The best figures are bold." if len(systems) > 1 else ""
+    return " The best values are bold." if len(systems) > 1 else ""

@@ -414,7 +414,7 @@ def _settings(one: Difference) -> Iterator[str]:
         grouped.setdefault((name, setting.a, setting.b), []).append(metric)
     for (name, a, b), metrics in grouped.items():
         of = f" ({_some(metrics)})" if any(metrics) else ""
-        yield f"differs: {name}: {a or 'not said'} in a, {b or 'not said'} in b{of}"
+        yield f"differs: {name}: {a or 'not given'} in a, {b or 'not given'} in b{of}"
 
 
 def _some(names: Sequence[str]) -> str:

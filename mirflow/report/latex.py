@@ -51,7 +51,7 @@ def to_latex(
 ) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
-    The best figures are bold, and where others are not told apart from the best these have a star, as it has.
+    The best values are bold, and where others are not told apart from the best these have a star, as it has.
     Intervals are small, and the notes stand below.
 
     Parameters

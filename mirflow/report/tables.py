@@ -283,7 +283,7 @@ def _pipes(entries: Sequence[str]) -> str:
 def to_csv(table: Table) -> str:
     """The table for other programs: full precision, nothing for what is not there, no title and no notes.
 
-    An infinite figure is ``inf`` or ``-inf``.
+    An infinite value is ``inf`` or ``-inf``.
     """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -184,9 +184,9 @@ def test_evaluations_belong_together_by_name_or_because_there_are_no_others(tmp_
     assert differences(f"{a}:other", f"{b}:more")[1] == ([], [])
     found, _ = differences(f"{a}:other", group)
     assert found[0].sides[0].label == f"{a}:other"
-    with pytest.raises(QueryError, match="no evaluation stands on both sides: other; chord, more; name those"):
+    with pytest.raises(QueryError, match="no evaluation is on both sides: other; chord, more; name those"):
         differences(f"{a}:other", b)
-    with pytest.raises(QueryError, match="several evaluations stand on both sides: chord, other"):
+    with pytest.raises(QueryError, match="several evaluations are on both sides: chord, other"):
         mirflow.diff(a, a)
     with pytest.raises(UnknownNameError, match=r"unknown group of .*a\.zarr 'chrod'; did you mean 'chord'"):
         mirflow.diff(f"{a}:chrod", b)

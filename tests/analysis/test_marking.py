@@ -54,7 +54,7 @@ def test_neither_way_is_better(board):
 
 
 def test_groups_of_tracks_have_none(board):
-    with pytest.raises(QueryError, match="significance is that of figures over all tracks"):
+    with pytest.raises(QueryError, match="significance is that of values over all tracks"):
         marked(board, Question(by="track"))
 
 

@@ -55,8 +55,9 @@ class TestReferencesThatDiffer:
             mirflow.open_store(stores)
         (one,) = caught
         assert str(one.message) == (
-            f"group 'chord': {SAID} and may differ, so that systems of different stores may be held against different "
-            "truths there; where they differ, score them again with the same references, or ask the stores one by one"
+            f"group 'chord': {SAID} and may differ, so that systems of different stores may be held against "
+            "references that differ there; where they differ, score them again with the same references, or ask the "
+            "stores one by one"
         )
 
     def test_are_an_attribute_of_the_evaluation_and_of_every_answer(self, stores):
@@ -111,7 +112,7 @@ class TestDurationsThatDiffer:
         parts = {name: ds.drop_vars("digest") for name, ds in {**years, "y2013": longer}.items()}
         assert differing_references(parts).startswith(
             "the reference of 1 of 3 shared tracks is of different durations in y2012 and y2013 (track 't1'), so that "
-            "systems of different stores are held against different truths there"
+            "systems of different stores are held against references that differ there"
         )
 
     def test_are_told_from_files_that_may_say_the_same(self, years):

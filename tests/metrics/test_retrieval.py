@@ -254,7 +254,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("annotation", "item", "message"),
         [
-            (ranking("xyx"), 2, "item 'x' stands twice: as number 1 and number 3"),
+            (ranking("xyx"), 2, "item 'x' occurs twice: as number 1 and number 3"),
             (ranking(["x", ""]), 1, "an item without a name"),
             (ranking(["x", "", ""]), 1, "an item without a name"),
             (ranking("xy", [1.0, np.nan]), 1, "value of item 'y' is no number: nan"),
@@ -321,7 +321,7 @@ class TestPairFunctions:
         assert retrieval.reciprocal_rank(["x"], {"x": 1.0, "a": 2.0}) == 0.5
 
     def test_what_is_wrong_raises(self):
-        with pytest.raises(ValueError, match="relevant: item 'x' stands twice"):
+        with pytest.raises(ValueError, match="relevant: item 'x' occurs twice"):
             retrieval.validate(["x", "x"], ["y"])
         with pytest.raises(ValueError, match="names of items, not one text"):
             retrieval.recall("xy", ["x"])

@@ -245,7 +245,7 @@ class TestMeeting:
             (("bass", "drums", "vocals"), "no estimate of source 'voice'; there are bass, drums, vocals"),
             (("bass", "drums"), "no estimate of source 'voice'"),
             (("bass", "bass", "voice"), "two estimated sources are called 'bass'"),
-            ((), "2 estimated sources stand against 3 reference sources"),
+            ((), "2 estimated sources for 3 reference sources"),
         ],
     )
     def test_missing_sources_are_named(self, names: tuple[str, ...], message: str) -> None:

@@ -259,7 +259,7 @@ class TestBadInput:
             (judgements([("a", "g1", "similar", 9)]), "not a broad category: 'similar'; known: NS, SS, VS"),
             (judgements([("a", "g1", "VS", np.inf)]), "the value of 'a' is not finite: inf"),
             (judgements([("a", "g1", "", np.nan)]), "the judgement of 'a' has neither a broad nor a fine part"),
-            (listed("a", "b", "a"), "candidate 'a' stands twice, at ranks 1 and 3"),
+            (listed("a", "b", "a"), "candidate 'a' occurs twice, at ranks 1 and 3"),
         ],
     )
     def test_is_named(self, reference: Annotation, message: str) -> None:
@@ -276,9 +276,9 @@ class TestBadInput:
         assert one([("a", "g", text, 9)], ["a"], "psum@1") == [1.0]
 
     def test_functions_raise(self) -> None:
-        with pytest.raises(AnnotationError, match="reference: candidate '1' stands twice"):
+        with pytest.raises(AnnotationError, match="reference: candidate '1' occurs twice"):
             similarity.average_dynamic_recall([["1"], ["1"]], ["1"])
-        with pytest.raises(AnnotationError, match="estimate: candidate '2' stands twice"):
+        with pytest.raises(AnnotationError, match="estimate: candidate '2' occurs twice"):
             similarity.average_dynamic_recall([["1"]], ["2", "2"])
         with pytest.raises(InvalidAnnotationError, match="no fine judgement of 'x'"):
             similarity.evaluate(["a"], ["x"], fine=[1.0])

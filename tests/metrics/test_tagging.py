@@ -120,7 +120,7 @@ def test_bad_tags_are_told() -> None:
 
     assert flaw(["slow", "sloww"], None, Classes(TAGS)) == "not a tag here: 'sloww'; did you mean 'slow'?"
     assert flaw([""]) == "a tag without a name"
-    assert flaw(["slow", "slow"], [0.1, 0.2]) == "the tag 'slow' stands twice, with 0.1 and with 0.2"
+    assert flaw(["slow", "slow"], [0.1, 0.2]) == "the tag 'slow' occurs twice, with 0.1 and with 0.2"
     assert flaw(["slow", "sad"], [0.1, math.nan]) == "the tag 'sad' has no number, but others have"
 
 

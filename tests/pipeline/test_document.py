@@ -40,7 +40,7 @@ def test_variables_come_from_the_environment() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a: 1\nb: 2\na: 3\n", "a: stands twice (line 3)"),
+        ("a: 1\nb: 2\na: 3\n", "a: occurs twice (line 3)"),
         (
             "a: !!python/object:os.system {}\n",
             "a: YAML tags are not allowed: tag:yaml.org,2002:python/object:os.system (line 1)",

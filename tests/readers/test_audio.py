@@ -167,13 +167,13 @@ def test_a_container_that_counts_its_own_head_is_whole(tmp_path: Path) -> None:
 
 def test_what_is_no_sound_file(tmp_path: Path) -> None:
     (tmp_path / "a.wav").write_text("0.0 1.0 C:maj\n" * 100)
-    with pytest.raises(UnreadableError, match=r"a\.wav: is no sound file that can be read: Format not recognised"):
+    with pytest.raises(UnreadableError, match=r"a\.wav: is no audio file that can be read: Format not recognised"):
         FileSignal(str(tmp_path / "a.wav"))
     (tmp_path / "b.wav").write_bytes(b"")
-    with pytest.raises(UnreadableError, match=r"b\.wav: is no sound file"):
+    with pytest.raises(UnreadableError, match=r"b\.wav: is no audio file"):
         FileSignal(str(tmp_path / "b.wav"))
     (tmp_path / "c.raw").write_bytes(bytes(100))
-    with pytest.raises(UnreadableError, match=r"c\.raw: is no sound file"):
+    with pytest.raises(UnreadableError, match=r"c\.raw: is no audio file"):
         FileSignal(str(tmp_path / "c.raw"))
     with pytest.raises(UnreadableError, match=r"d\.wav: cannot be read: No such file"):
         FileSignal(str(tmp_path / "d.wav"))
@@ -184,7 +184,7 @@ def test_a_codec_that_nobody_knows(tmp_path: Path) -> None:
     data = bytearray(path.read_bytes())
     data[20:22] = struct.pack("<H", 0x1234)
     path.write_bytes(bytes(data))
-    with pytest.raises(UnreadableError, match=r"a\.wav: is no sound file that can be read: "):
+    with pytest.raises(UnreadableError, match=r"a\.wav: is no audio file that can be read: "):
         FileSignal(str(path))
 
 

@@ -284,7 +284,7 @@ def test_commas_that_may_be_of_decimals_are_not_guessed_at() -> None:
 def test_points_and_commas_before_decimals_are_not_mixed() -> None:
     with pytest.raises(InvalidAnnotationError, match=r"a\.csv:2: .*declare decimal"):
         intervals("0,0;1,5;C:maj\n1.5;2.0;N\n", "csv")
-    with pytest.raises(AnnotationError, match="commas cannot stand between columns and before decimals"):
+    with pytest.raises(AnnotationError, match="commas cannot both separate columns and precede decimals"):
         DelimitedOptions(delimiter=",", decimal=",")
-    with pytest.raises(AnnotationError, match="not what stands before decimals: ';'"):
+    with pytest.raises(AnnotationError, match="not a sign before decimals: ';'"):
         DelimitedOptions(decimal=";")  # type: ignore[arg-type]

@@ -69,7 +69,7 @@ def test_lines_are_those_of_the_items(tmp_path):
 @pytest.mark.parametrize(
     ("text", "options", "error", "message"),
     [
-        ("a\t1\nb\t1\na\t2\n", {}, InvalidAnnotationError, r"g\.tsv:3: item 'a' stands twice, first on line 1"),
+        ("a\t1\nb\t1\na\t2\n", {}, InvalidAnnotationError, r"g\.tsv:3: item 'a' occurs twice, first on line 1"),
         ("a\t1\n\t1\n", {}, InvalidAnnotationError, r"g\.tsv:2: the row names no item"),
         ("a\t1\n", {"exclude_same": "artist"}, InvalidAnnotationError, "no header, so no column 'artist'"),
         ("track\tgenre\tartits\na\t1\tx\n", {"exclude_same": "artist"}, InvalidAnnotationError, "mean 'artits'"),

@@ -77,7 +77,7 @@ def test_what_can_be_wrong(folder: Path) -> None:
         read(path, task="hierarchy", levels=ORDER)
     with pytest.raises(AnnotationError, match="levels are those of a hierarchy, and chord has none"):
         read(folder / "x_upper.lab", task="chord", levels=ORDER)
-    with pytest.raises(AnnotationError, match="a level stands twice"):
+    with pytest.raises(AnnotationError, match="a level occurs twice"):
         read(path, task="hierarchy", levels=["upper", "upper"])
 
 

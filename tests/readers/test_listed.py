@@ -105,7 +105,7 @@ class TestLists:
     @pytest.mark.parametrize(
         ("rank", "message"),
         [
-            ("1", r"s.csv:3: rank 1 stands twice, first on line 2"),
+            ("1", r"s.csv:3: rank 1 occurs twice, first on line 2"),
             ("0", r"s.csv:3: not a rank: 0"),
             ("1.5", "not a rank: 1.5"),
         ],

@@ -37,7 +37,7 @@ class TestNamesThatNeverMeet:
     def test_are_told_with_one_of_each_side(self):
         found, warning = met({"q": ["song a"]}, {"q": ["a.wav"]})
         assert found == {"q": ["a.wav"]}
-        assert warning == "no item of system 'ada' occurs in the truth: 'a.wav' is listed, 'song a' is true"
+        assert warning == "no item of system 'ada' occurs in the reference: 'a.wav' is listed, 'song a' is true"
 
     def test_are_not_shortened_where_two_would_be_alike(self):
         """`1.wav` of which folder? Both sides have to be sure."""
@@ -57,7 +57,7 @@ class TestNamesThatNeverMeet:
     def test_of_labels_are_only_told(self):
         found, warning = truths({"t": ["jazz"]}, "labels").meet(held("labels", {"t": ["jazz.wav"]}), "ada")
         assert list(found["t"].read()[0].labels or ()) == ["jazz.wav"]
-        assert warning == "no label of system 'ada' occurs in the truth: 'jazz.wav' is given, 'jazz' is true"
+        assert warning == "no label of system 'ada' occurs in the reference: 'jazz.wav' is given, 'jazz' is true"
 
     def test_of_candidates_are_told_query_by_query(self):
         judged = truths({"q": ["b01", "b02"]}, "judgements")

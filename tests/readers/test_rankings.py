@@ -71,7 +71,7 @@ class TestRows:
     @pytest.mark.parametrize(
         ("ranks", "message"),
         [
-            ("1 2 2", "x.csv:4: rank 2 stands twice, first on line 3"),
+            ("1 2 2", "x.csv:4: rank 2 occurs twice, first on line 3"),
             ("1 2 4", "x.csv:4: no rank 3: after 2 comes 4"),
             ("2 3 4", "x.csv:2: not the first rank, or not a rank: 2"),
             ("1 2 2.5", "x.csv:4: not the first rank, or not a rank: 2.5"),
@@ -121,7 +121,7 @@ class TestLists:
 
     def test_a_query_that_stands_twice_is_spoilt(self, tmp_path):
         opened = table(tmp_path, "x.txt", "q1 a\nq2 b\nq1 c\n", format="lists")
-        with pytest.raises(InvalidAnnotationError, match=r"x\.txt:3: query 'q1' stands twice, first on line 1"):
+        with pytest.raises(InvalidAnnotationError, match=r"x\.txt:3: query 'q1' occurs twice, first on line 1"):
             opened.read(RowKey("q1"))
         assert items(opened, "q2") == ["b"]
 

@@ -111,7 +111,7 @@ def test_paths_below_the_working_folder(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_what_is_not_there(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    with pytest.raises(AnnotationError, match="empty: no sound files in the folder"):
+    with pytest.raises(AnnotationError, match="empty: no audio files in the folder"):
         read(tmp_path / "empty", task="separation")
     with pytest.raises(UnreadableError, match="there is no such file; the nearest folder that exists is"):
         read(tmp_path / "empty" / "{source}.wav", task="separation")
@@ -179,9 +179,9 @@ def test_how_sound_is_read() -> None:
     assert Reading.of(task="separation", max_bytes=1000).max_bytes == 1000
     with pytest.raises(AnnotationError, match="sources are those of audio, and chord has none"):
         Reading.of(task="chord", sources=["bass"])
-    with pytest.raises(AnnotationError, match="a source stands twice: bass, bass"):
+    with pytest.raises(AnnotationError, match="a source occurs twice: bass, bass"):
         Reading.of(task="separation", sources=["bass", "bass"])
-    with pytest.raises(AnnotationError, match="sound files say themselves what they are"):
+    with pytest.raises(AnnotationError, match="audio files declare their format"):
         Reading.of(task="separation", format="csv")
     with pytest.raises(AnnotationError, match="declare no columns"):
         read("a.wav", task="separation", columns={"time": 0})

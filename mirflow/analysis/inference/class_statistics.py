@@ -183,7 +183,7 @@ def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> t
     answer = answer_extra(chosen, group)
     for dim in question.across or {}:
         if dim in answer.groupings:
-            raise QueryError(f"across {dim!r}: figures across groups of tracks have no intervals and no tests")
+            raise QueryError(f"across {dim!r}: statistics across groups of tracks have no intervals and no tests")
     return chosen, cast(ExtraAnswer, across(answer, question.across)) if question.across else answer
 
 

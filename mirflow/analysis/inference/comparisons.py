@@ -202,7 +202,7 @@ def mark_best(
         If tracks are grouped, or systems cannot be compared by such figures.
     """
     if answer.groupings:
-        raise QueryError("significance is that of figures over all tracks; ask without groups (by, --by)")
+        raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")
     names = answer.metrics if isinstance(answer, Answer) else answer.metric
     same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
     found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)

@@ -154,7 +154,7 @@ def difference_bounds(
     dict of str to float64 (pairs,)
         ``difference``, ``low`` and ``high``.
     """
-    with np.errstate(invalid="ignore"):  # of two infinite figures, NaN says that they have no difference
+    with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
         difference = value[pairs[:, 0]] - value[pairs[:, 1]]
     low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
     if replicates is not None and left_out is not None:

@@ -64,7 +64,7 @@ class MetricAgreement:
         told = {
             "tau": f"Kendall's tau-b of the rankings of the {ranked}",
             "p": "p-value of no association",
-            "n": f"number of {ranked} that both have a figure for",
+            "n": f"number of {ranked} that both have a value for",
         }
         if self.between == "metric":
             return dataset_of(self, variables, {"aggregate": self.aggregates}, told)

@@ -284,12 +284,12 @@ def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
 
 
 TESTS = {
-    "permutation": "the two systems' results swapped unit by unit, compared by the figure itself",
+    "permutation": "the two systems' results swapped unit by unit, compared by the value itself",
     "wilcoxon": "Wilcoxon's signed-rank test of the units' differences",
     "t": "Student's paired t-test of the units' differences",
 }
 DEFAULT_TEST = "permutation"
-"""The only one that is about the figure itself for every aggregate."""
+"""The only one that is about the value itself for every aggregate."""
 _DEFINED = {"t": ("mean",), "wilcoxon": ("mean", "median")}
 _NEAR = 1e-11
 
@@ -300,7 +300,7 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
     Parameters
     ----------
     test : {"auto", "permutation", "wilcoxon", "t"}
-        ``auto`` is the permutation test, the only one that is about the figure itself for every aggregate.
+        ``auto`` is the permutation test, the only one that is about the value itself for every aggregate.
 
     Raises
     ------
@@ -579,7 +579,7 @@ _COUNTS = ("n", "wins", "ties")
 LONG_NAMES = {
     "value": "aggregate over tracks",
     "letters": "systems that share a letter are not told apart by the test",
-    "difference": "figure of system minus figure of other, on the units of both",
+    "difference": "value of system minus value of other, on the units of both",
     "low": "lower end of the confidence interval of the difference",
     "high": "upper end of the confidence interval of the difference",
     "p": "p-value",

@@ -325,7 +325,7 @@ def ask_units(
     if len(answer.systems) < 2:
         raise QueryError(f"{counted(len(answer.systems), 'system')} to compare; at least two are needed")
     if unit in (question.across or {}):
-        raise QueryError(f"across {unit!r}: the figures of the units are ranked one by one")
+        raise QueryError(f"across {unit!r}: the values of the units are ranked one by one")
     if by is not None:
         _check_values(answer, unit)
     if question.across:
@@ -346,7 +346,7 @@ def _want_aggregate(answer: ExtraAnswer, unit: str) -> None:
     own = CLASS if unit in CONFUSED else unit
     kinds = ", ".join(RATIO_AGGREGATES)
     raise QueryError(
-        f"unit {unit!r}: metric {answer.metric!r} holds counts, and what is ranked is a figure of each {own}; "
+        f"unit {unit!r}: metric {answer.metric!r} holds counts, and what is ranked is a value of each {own}; "
         f"choose an aggregate: {kinds} (--aggregate recall --unit {own})"
     )
 
@@ -356,7 +356,7 @@ def _check_across(answer: ExtraAnswer) -> None:
     for dim, names in across_of(answer.attrs).items():
         if len(names) > 1 or "std" in names:
             raise QueryError(
-                f"across {dim!r}: systems are ranked by one figure that can be better; choose mean or median"
+                f"across {dim!r}: systems are ranked by one value that can be better; choose mean or median"
             )
 
 

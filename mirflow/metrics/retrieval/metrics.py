@@ -49,7 +49,7 @@ def clean(rows: Ragged) -> Cleaned:
     --------
     >>> cleaned = clean(Ragged({"label": np.array([0, 1, 0, 1])}, (np.array([3, 1]),), ("x", "y")))
     >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[0].message
-    ([0, 1], "item 'x' stands twice: as number 1 and number 3")
+    ([0, 1], "item 'x' occurs twice: as number 1 and number 3")
     """
     label = rows.columns["label"]
     names = [*rows.labels, ""]
@@ -59,7 +59,7 @@ def clean(rows: Ragged) -> Cleaned:
 
     def twice(item: int) -> str:
         one, two = (int(place - start[item]) + 1 for place in (before[item], item))
-        return f"item {names[label[item]]!r} stands twice: as number {one} and number {two}"
+        return f"item {names[label[item]]!r} occurs twice: as number {one} and number {two}"
 
     nameless: Bool = np.array([not name for name in names], dtype=np.bool_)[label]  # the last one serves -1
     problems: list[Problem] = [

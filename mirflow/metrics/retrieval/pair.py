@@ -33,14 +33,14 @@ def validate(relevant: Items, ranking: Items) -> None:
     Raises
     ------
     ValueError
-        For an item that stands twice or has no name, and a grade that is not a number.
+        For an item that occurs twice or has no name, and a grade that is not a number.
 
     Examples
     --------
     >>> validate(["x"], ["y", "x", "y"])
     Traceback (most recent call last):
         ...
-    ValueError: ranking: item 'y' stands twice: as number 1 and number 3
+    ValueError: ranking: item 'y' occurs twice: as number 1 and number 3
     """
     _side(relevant, "relevant")
     _side(ranking, "ranking")

@@ -188,7 +188,7 @@ def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
                 raise CannotMeet(f"two {side} sources are called {name!r}")
     if wanted is None or given is None:
         if counts[0] != counts[1]:
-            raise CannotMeet(f"{counts[1]} estimated sources stand against {counts[0]} reference sources")
+            raise CannotMeet(f"{counts[1]} estimated sources for {counts[0]} reference sources")
         return list(range(counts[0]))
     missing = [name for name in wanted if name not in given]
     more = [name for name in given if name not in wanted]

@@ -116,7 +116,7 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     UnreadableError
         If the file is not there, too large or not text.
     InvalidAnnotationError
-        If a column is not there, or an item stands twice.
+        If a column is not there, or an item occurs twice.
     """
     options = reading.delimited
     text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)
@@ -193,7 +193,7 @@ def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self
     for line, item, _, _ in rows:
         if item in first:
             raise InvalidAnnotationError(
-                f"item {item!r} stands twice, first on line {first[item]}", path=name, line=line
+                f"item {item!r} occurs twice, first on line {first[item]}", path=name, line=line
             )
         first[item] = line
     items = tuple(first)

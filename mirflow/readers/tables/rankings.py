@@ -92,7 +92,7 @@ def _check_ranks(annotation: Annotation, rank: Float, order: Int, name: str) -> 
     item = int(order[place])
     line, text = annotation.line(item), f"{rank[item]:g}"
     if place and ranks[place] == ranks[place - 1]:
-        message = f"rank {text} stands twice, first on line {annotation.line(int(order[place - 1]))}"
+        message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
     elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
         message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
     else:
@@ -130,7 +130,7 @@ class ListTable:
         rows = [(number, line) for number, line in self.spans.numbered(key, self.spans.text(data)) if line.strip()]
         (line, text), others = rows[0], rows[1:]
         if others:
-            message = f"query {key.track!r} stands twice, first on line {line}"
+            message = f"query {key.track!r} occurs twice, first on line {line}"
             raise InvalidAnnotationError(message, path=self.spans.name, line=others[0][0])
         items = split_list(text, self.delimiter)[1:]
         lines = SameLine(line, len(items))

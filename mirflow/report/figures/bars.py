@@ -100,7 +100,7 @@ def groups(
         whose = f": {label(answer.systems[0])}" if len(answer.systems) == 1 else ""
         page.head(
             f"{label(named(answer), 60)} by {label(named_by, 40)}{whose}",
-            describe(answer, notes=[note, *told, *infinite(answer.value, "infinite figure")]),
+            describe(answer, notes=[note, *told, *infinite(answer.value, "infinite value")]),
         )
     return page.ax
 

@@ -240,7 +240,7 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
 def _describe(found: Comparison, unit: str) -> str:
     """What has to be known of figures and bars."""
     share = f"{found.aggregates[0]} over tracks" if unit == "track" else f"{found.aggregates[0]} within each {unit}"
-    notes = [share, f"missing: {found.attrs['missing']}", *infinite(found.value[:, 0], "infinite figure")]
+    notes = [share, f"missing: {found.attrs['missing']}", *infinite(found.value[:, 0], "infinite value")]
     return f"{title_of(found.attrs)}; {'; '.join(notes)}. {_bars(letters_note(found, 0))}"
 
 

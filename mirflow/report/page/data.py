@@ -228,7 +228,7 @@ LONGEST_MESSAGE = 2_000
 """Characters of a message that the page shows."""
 _SILENT = EMPTY | {Status.missing_estimate, Status.missing_reference, Status.not_computed}
 """What becomes of a cell for reasons that quote nothing."""
-_UNTOLD = "not told here, as it may quote a reference"
+_UNTOLD = "not shown here, as it may quote a reference"
 _SCORED, _BARE = 1, 2
 _ORIGIN = ("task", "convention", "grid", "combine")
 

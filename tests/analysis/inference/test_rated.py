@@ -177,7 +177,7 @@ class TestIntervals:
 
     def test_what_they_are_not_for(self):
         board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
-        with pytest.raises(QueryError, match="across 'fold': figures across groups of tracks have no intervals"):
+        with pytest.raises(QueryError, match="across 'fold': statistics across groups of tracks have no intervals"):
             rate_intervals(board, question(by="fold", across={"fold": "mean"}))
         with pytest.raises(QueryError, match=r"aggregate 'recall' is read off all tracks(.|\n)*unit 'fold'"):
             rate_intervals(board, question(), unit="fold")
@@ -378,11 +378,11 @@ class TestRanks:
             friedman(board, question(), unit="clas")
         with pytest.raises(QueryError, match="ranked on each class over all tracks"):
             friedman(board, question(by="fold"), unit="class")
-        with pytest.raises(QueryError, match="across 'class': the figures of the units are ranked one by one"):
+        with pytest.raises(QueryError, match="across 'class': the values of the units are ranked one by one"):
             friedman(board, question(across={"class": "mean"}), unit="class")
         with pytest.raises(QueryError, match=r"unit 'fold': metric 'confusion' has further dims \(class\)"):
             friedman(board, question(), unit="fold")
-        with pytest.raises(QueryError, match="across 'class': systems are ranked by one figure that can be better"):
+        with pytest.raises(QueryError, match="across 'class': systems are ranked by one value that can be better"):
             friedman(board, question(across={"class": "mean,std"}), unit="fold")
         lacking = World(9, track_meta={"fold": ["a", "b", "c"] * 2 + ["", "", "a"]}).board
         with pytest.raises(QueryError, match="unit 'fold': 2 tracks without a value of it"):
