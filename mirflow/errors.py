@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 
 class MirflowError(Exception):
@@ -239,3 +240,25 @@ class PruneError(RunError):
 
 class SchedulerError(RunError):
     """A run could not start: its scheduler cannot be reached, or a package that it needs is not installed."""
+
+
+T = TypeVar("T")
+
+
+def problems_of(things: Iterable[T], read: Callable[[T], object]) -> list[AnnotationError]:
+    """Why things, such as sources, cannot be read; nothing of those that can."""
+    problems = []
+    for one in things:
+        try:
+            read(one)
+        except AnnotationError as error:
+            problems.append(error)
+    return problems
+
+
+def together(problems: Sequence[AnnotationError]) -> AnnotationError:
+    """Several problems as one error with a line for each; a single one as it is."""
+    told = list(dict.fromkeys(map(str, problems)))
+    if len(problems) == 1:
+        return problems[0]
+    return AnnotationError("\n".join([counted(len(told), "problem"), *(f"  {one}" for one in told)]))

@@ -9,10 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .annotations.annotation import Annotation, from_dataset
+from .annotations.annotation import Annotation
 from .annotations.classes import Classes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
+from .annotations.labelled import from_dataset
 from .annotations.schema import KINDS, kind_of
 from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .annotations import collection as collections
-from .annotations.annotation import Annotation, from_dataset, to_dataset
+from .annotations.annotation import Annotation
 from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
+from .annotations.labelled import from_dataset, to_dataset
 from .annotations.schema import kind_of
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, align_lazily, read_source
-from .errors import AnnotationError, counted
+from .errors import AnnotationError, problems_of, together
 from .readers import read, read_all
 from .readers.audio_files import gather_stems, has_sources
 from .readers.hierarchies import gather_levels, has_levels
 from .readers.options import Reading, describe_options
 from .readers.patterns import Pattern
 from .readers.sources import FileSource, Source, as_asked
-from .readers.tables.table import TableSource, holds_tracks, spread_table
+from .readers.tables.table import holds_tracks, spread_tables
 from .store.packs import open_pack, write_pack
 
 if TYPE_CHECKING:
@@ -132,27 +133,10 @@ def _read(collection: LazyCollection) -> Collection:
     try:
         return collection.compute(scheduler="synchronous")
     except AnnotationError as first:
-        problems = _problems(collection.sources)
+        problems = problems_of(collection.sources, read_source)
         if len(problems) < 2:
             raise
-        raise _together(problems) from first
-
-
-def _problems(sources: Iterable[Source]) -> list[AnnotationError]:
-    """Why sources cannot be read; none of those that can."""
-    problems = []
-    for source in sources:
-        try:
-            read_source(source)
-        except AnnotationError as error:
-            problems.append(error)
-    return problems
-
-
-def _together(problems: Sequence[AnnotationError]) -> AnnotationError:
-    """Several problems as one error with a line for each."""
-    told = list(dict.fromkeys(map(str, problems)))
-    return AnnotationError("\n".join([counted(len(told), "problem"), *(f"  {one}" for one in told)]))
+        raise together(problems) from first
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
@@ -163,7 +147,7 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     if matcher.is_pack:
         return {track: as_asked(source, reading) for track, source in open_pack(text).items()}
     if holds_tracks(text, reading):
-        return _spread(matcher, root, reading)
+        return dict(spread_tables(text, reading))
     levelled = has_levels(text, reading)
     inner = {"level"} if levelled else {"source"} if has_sources(text, reading) else set()
     if set(matcher.names) != {"track", *inner}:
@@ -178,32 +162,6 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
         stems = gather_stems([replace(match, name=match.path) for match in matches], text, matcher.names, reading)
         return {values["track"]: source for source, values in stems}
     return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
-
-
-def _spread(matcher: Pattern, root: str, reading: Reading) -> dict[str, Source]:
-    """What the files of many tracks that a pattern finds hold, by track."""
-    matches = [replace(match, name=match.path) for match in matcher.find(root)]
-    if not matches:
-        raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
-    tables: list[TableSource] = []
-    problems: list[AnnotationError] = []
-    for match in matches:
-        try:
-            tables += spread_table(match, reading)
-        except AnnotationError as error:
-            problems.append(error)
-    if problems:
-        problems += _problems(tables)
-        raise problems[0] if len(problems) == 1 else _together(problems)
-    sources: dict[str, Source] = {}
-    for source in tables:
-        if source.key.track in sources:
-            both = f"{sources[source.key.track].label} and {source.label}"
-            raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
-        sources[source.key.track] = source
-    if not sources:
-        raise AnnotationError("has no rows that name a track", path=matches[0].path)
-    return sources
 
 
 def align(

@@ -12,7 +12,7 @@ import xarray as xr
 from click.testing import CliRunner
 
 import mirflow
-from mirflow.annotations.annotation import from_dataset
+from mirflow.annotations.labelled import from_dataset
 from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.engine.block import works_of

@@ -4,18 +4,25 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..annotations.collection import Collection
-from ..errors import AnnotationError, InvalidAnnotationError, MetricError
+from ..annotations.annotation import Annotation
+from ..annotations.collection import Collection, collect
+from ..errors import AnnotationError, InvalidAnnotationError, MetricError, problems_of, together
 from ..kernels.agreement import GraderAgreement, fleiss_kappa, merge_categories
 from ..metrics.similarity import BROAD, clean
 from ..ragged import Float, Int, rows_of
+from ..readers.options import Reading
+from ..readers.patterns import Pattern
+from ..readers.sources import Source
+from ..readers.tables.table import spread_tables
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -61,11 +68,21 @@ class AllJudged:
 
 def read_judgements(path: str | os.PathLike[str]) -> Collection:
     """The judgements in a file, by query; the attribute ``judged_file`` says which file."""
-    from ..loading import load_collection
+    found: dict[str, Annotation] = {}
+    problems = problems_of(_sources(path).items(), lambda one: found.update({one[0]: one[1].read()[0]}))
+    if problems:
+        raise together(problems)
+    return replace(collect(found), attrs={SOURCE: os.fspath(path)})
 
-    found = load_collection(path, "similarity")
-    assert isinstance(found, Collection)  # not a lazy one, as none was asked for
-    return replace(found, attrs={**found.attrs, SOURCE: os.fspath(path)})
+
+def _sources(path: str | os.PathLike[str]) -> Mapping[str, Source]:
+    """The judgements of each query in a file or a pack."""
+    text = Path(path).as_posix()
+    if Pattern(text).is_pack:
+        from ..store.packs import open_pack
+
+        return open_pack(text)
+    return spread_tables(text, Reading.of("similarity"))
 
 
 def all_judged(judgements: Judgements) -> AllJudged:
@@ -100,12 +117,7 @@ def all_judged(judgements: Judgements) -> AllJudged:
 
 def _line(path: str, query: str, item: int) -> int | None:
     """Where a judgement stands in its file, which is read again: a collection has no lines."""
-    from ..loading import load_collection
-
-    lazy = load_collection(path, "similarity", lazy=True)
-    assert not isinstance(lazy, Collection)
-    annotation, _ = lazy.sources[lazy.tracks.index(query)].read()
-    return annotation.line(item)
+    return _sources(path)[query].read()[0].line(item)
 
 
 SCHEMES = MappingProxyType({"3-level": ((0,), (1,), (2,)), "2-level": ((0,), (1, 2))})

@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import TYPE_CHECKING, Any, overload
+from typing import overload
 
 import numpy as np
 
-from ..errors import AnnotationError
 from ..ragged import Column, Int, Ragged
 from .schema import KINDS, Kind
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 class CodedLabels(Sequence[str]):
@@ -252,64 +248,29 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
     return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
 
 
-def to_dataset(annotation: Annotation) -> xr.Dataset:
-    """An annotation as a labelled dataset with units; the counts of nested kinds stand as variables ``<dim>_size``.
+def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
+    """Segmentations, from the coarsest to the finest, as one hierarchy; without any segment it has no levels either.
 
-    Sound becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
+    Parameters
+    ----------
+    levels : sequence of Annotation
+        At least one, of kind intervals.
+    files : sequence of str
+        What to call the file of each level in messages; empty: all are of one file.
+
+    Examples
+    --------
+    >>> whole = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["A"])
+    >>> parts = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0])}, ["a", "b"])
+    >>> stack_levels([whole, parts]).inner_counts[0].tolist()
+    [1, 2]
     """
-    if annotation.kind == "audio":
-        from .labelled_audio import audio_dataset
-
-        return audio_dataset(annotation)
-    import xarray as xr
-
-    kind = annotation.schema
-    variables: dict[str, tuple[str, Any, dict[str, str]]] = {}
-    for outer, inner, counts in zip(kind.dims, kind.dims[1:], annotation.inner_counts, strict=False):
-        variables[f"{inner}_size"] = (outer, counts, {"long_name": f"number of {inner}s", "sample_dimension": inner})
-    for variable in kind.variables:
-        values: Any = annotation.columns.get(variable.name)
-        if variable.name == "label" and annotation.labels is not None:
-            values = np.array(annotation.labels, dtype=str)
-        if values is not None:
-            dim = kind.dims[(variable.depth or len(kind.dims)) - 1]
-            variables[variable.name] = (dim, values, _attrs(variable.long_name, variable.units))
-    return xr.Dataset(variables, attrs={"kind": kind.name, **annotation.attrs})
-
-
-def _attrs(long_name: str, units: str | None) -> dict[str, str]:
-    return {"long_name": long_name} if units is None else {"long_name": long_name, "units": units}
-
-
-def from_dataset(dataset: xr.Dataset) -> Annotation:
-    """The plain columns of a labelled dataset.
-
-    Raises
-    ------
-    AnnotationError
-        If the dataset is not one annotation of a known kind, or a required variable is missing.
-    """
-    name = str(dataset.attrs.get("kind"))
-    if name not in KINDS:
-        raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
-    if name == "audio":
-        from .labelled_audio import audio_annotation
-
-        return audio_annotation(dataset)
-    kind = KINDS[name]
-    sizes = [f"{dim}_size" for dim in kind.dims[1:]]
-    missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
-    if missing:
-        raise AnnotationError(f"an annotation of kind {name!r} needs the variables {', '.join(missing)}")
     columns: dict[str, Column] = {
-        v.name: np.asarray(dataset[v.name].values, dtype=DTYPES[v.dtype])
-        for v in kind.variables
-        if v.name != "label" and v.name in dataset.variables
+        name: np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end")
     }
-    labels = [str(label) for label in dataset["label"].values] if "label" in dataset.variables else None
-    inner = tuple(np.asarray(dataset[size].values, dtype=np.int64) for size in sizes)
-    for dim, counts in zip(kind.dims[1:], inner, strict=True):
-        if int(counts.sum()) != dataset.sizes[dim]:
-            raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
-    attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
-    return Annotation(name, columns, labels, inner, attrs=attrs)
+    labels = [label for level in levels for label in level.labels or ()]
+    counts = np.array([len(level) for level in levels], dtype=np.int64)
+    lines = [line for level in levels for line in level.lines or range(1, len(level) + 1)]
+    if not counts.any():
+        counts = counts[:0]
+    return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))

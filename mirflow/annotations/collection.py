@@ -13,7 +13,8 @@ import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError
 from ..ragged import Column, Int, Ragged
-from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, to_dataset, to_ragged
+from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, to_ragged
+from .labelled import to_dataset
 from .schema import KINDS, Kind
 
 if TYPE_CHECKING:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, stack_levels
 from ..errors import AnnotationError, UnreadableError
 from .content import digest_of, mix_stats
 from .options import Reading
 from .patterns import Match, fill, group_by
-from .sources import FileSource, stack_levels
+from .sources import FileSource
 
 PLACEHOLDER = "{level}"
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, Attribute, from_dataset
+from ..annotations.annotation import Annotation, Attribute
+from ..annotations.labelled import from_dataset
 from ..errors import AnnotationError, Problem, UnreadableError
 from ..ragged import Float, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi

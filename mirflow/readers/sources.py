@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-import numpy as np
-
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, stack_levels
 from ..errors import InvalidAnnotationError
-from ..ragged import Column
 from .columns import (
     demand_tag_numbers,
     has_numbers,
@@ -131,34 +127,6 @@ def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<
     if reading.kind == "hierarchy":
         return stack_levels([parse_delimited(data, "intervals", format, options, name, task=reading.task)])
     return parse_key(data, options, name) if reading.kind == "key" else parse_tempo(data, options, name)
-
-
-def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Annotation:
-    """Segmentations, from the coarsest to the finest, as one hierarchy; without any segment it has no levels either.
-
-    Parameters
-    ----------
-    levels : sequence of Annotation
-        At least one, of kind intervals.
-    files : sequence of str
-        What to call the file of each level in messages; empty: all are of one file.
-
-    Examples
-    --------
-    >>> whole = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["A"])
-    >>> parts = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 2.0])}, ["a", "b"])
-    >>> stack_levels([whole, parts]).inner_counts[0].tolist()
-    [1, 2]
-    """
-    columns: dict[str, Column] = {
-        name: np.concatenate([level.columns[name] for level in levels]) for name in ("start", "end")
-    }
-    labels = [label for level in levels for label in level.labels or ()]
-    counts = np.array([len(level) for level in levels], dtype=np.int64)
-    lines = [line for level in levels for line in level.lines or range(1, len(level) + 1)]
-    if not counts.any():
-        counts = counts[:0]
-    return Annotation("hierarchy", columns, labels, (counts,), lines, levels[0].attrs, tuple(files))
 
 
 @runtime_checkable

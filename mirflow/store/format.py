@@ -67,10 +67,6 @@ def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
     return {CLASSES: {"names": names, "credits": credits}}
 
 
-WRITTEN = "chunks_written"
-"""Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
-
-
 @dataclass(frozen=True)
 class GroupContent:
     """One evaluation as it stands in a store.
@@ -227,7 +223,7 @@ def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape
     shape : (int, int)
         Number of systems and tracks.
     """
-    from .zarr_io import create_array
+    from .zarr_io import WRITTEN, create_array
 
     inner = tuple(len(labels) for labels in sparse.coords)
     dims = tuple(_write_dim(group, name, dim, labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True))
@@ -310,6 +306,8 @@ def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
     cell_at : int64 (systems * tracks,)
         Cell at each flat (system, track) place; -1 where there is none.
     """
+    from .zarr_io import WRITTEN
+
     array, dims = array_of(group, name), dims_of(group, name)[2:]
     attrs: dict[str, Any] = dict(array.attrs)
     attrs.pop(WRITTEN, None)

@@ -22,14 +22,15 @@ from zarr.codecs import ZstdCodec
 from zarr.storage import LocalStore
 
 from ..errors import DamagedError, StoreError
-from .format import WRITTEN
 from .generations import write_synced
 
 if TYPE_CHECKING:
+    from zarr.abc.buffer import Buffer, BufferPrototype
     from zarr.abc.store import ByteRequest
-    from zarr.core.buffer import Buffer, BufferPrototype
 
 _CHUNK = re.compile(r"(.*)/c(?:/\d+)*")
+WRITTEN = "chunks_written"
+"""Attribute of a variable of which not every chunk is written: how many are, so that a lost one shows."""
 
 
 class BuildingStore(LocalStore):

@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, from_dataset, to_dataset
+from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.audio import HeldSignal, Signal, signal_column
+from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.errors import AnnotationError
 from mirflow.ragged import Float
 from tests.sound import RATE, noise, write, write_stems

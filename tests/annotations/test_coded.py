@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.annotations.annotation import Annotation, CodedLabels, from_dataset, to_dataset, to_ragged
+from mirflow.annotations.annotation import Annotation, CodedLabels, to_ragged
+from mirflow.annotations.labelled import from_dataset, to_dataset
 
 WORDS = ("x", "y", "z")
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mirflow.annotations.annotation import Annotation, from_dataset, to_dataset
+from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import Collection, collect
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
+from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.annotations.schema import KINDS, TASK_KINDS, kind_of
 from mirflow.errors import AnnotationError, UnknownNameError
 

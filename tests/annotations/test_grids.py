@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, to_dataset, to_ragged
+from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.grids import codes_at, hop_of
+from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError
 
 

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import mirflow
-from mirflow.annotations.annotation import Annotation, from_dataset, from_ragged, to_dataset, to_ragged
+from mirflow.annotations.annotation import Annotation, from_ragged, to_ragged
 from mirflow.annotations.collection import Collection, collect
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
+from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
 from mirflow.pipeline import plan_evaluation

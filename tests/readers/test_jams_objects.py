@@ -12,7 +12,8 @@ import jams
 import numpy as np
 import pytest
 
-from mirflow.annotations.annotation import Annotation, to_dataset
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from mirflow.readers import from_jams, is_jams, read, read_all, schema_problems, to_jams
 from mirflow.readers.options import Reading

@@ -8,14 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from ...annotations.annotation import Annotation
+from ...annotations.annotation import Annotation, stack_levels
 from ...errors import AnnotationError
 from ..columns import are_no_tags, has_numbers
 from ..content import decode, demand_no_json, digest_of, read_bytes
 from ..delimited import Layout, as_annotation, demand_numbers_read, find_layout, find_separator, is_header, sniff
 from ..layouts import SAMPLE, demand_columns, demand_width
 from ..options import COLUMNS, KEYS, Reading
-from ..sources import stack_levels
 from .distance_matrix import name_items
 from .table import RowKey, demand, demand_key
 

@@ -6,14 +6,14 @@ import importlib
 import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from io import BufferedReader, RawIOBase
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple, Protocol, overload
 
 from ...annotations.annotation import Annotation
-from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError
+from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
 from ..content import decode, file_stat, open_file, unreadable
 from ..options import KEYS, TABLES, Reading
 from ..patterns import Match, Pattern
@@ -242,6 +242,35 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
     asked = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
     keys = [key for key in table.keys if asked is None or key.track in asked]
     return [TableSource(match.path, key, reading, match.name, table.stamp(key)) for key in keys]
+
+
+def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
+    """What the files of many tracks of a path or pattern hold, by track.
+
+    Raises
+    ------
+    AnnotationError
+        If the pattern matches nothing, no row names a track, one has two annotations, or rows cannot be read: all of
+        them are told.
+    """
+    matcher = Pattern(path.lstrip("/"))
+    root = "/" if path.startswith("/") else "."
+    matches = [replace(match, name=match.path) for match in matcher.find(root)]
+    if not matches:
+        raise AnnotationError(f"the pattern {matcher.text!r} matches nothing; {matcher.hint(root)}")
+    tables: list[TableSource] = []
+    problems = problems_of(matches, lambda match: tables.extend(spread_table(match, reading)))
+    if problems:
+        raise together([*problems, *problems_of(tables, TableSource.read)])
+    sources: dict[str, TableSource] = {}
+    for source in tables:
+        if source.key.track in sources:
+            both = f"{sources[source.key.track].label} and {source.label}"
+            raise AnnotationError(f"two annotations of track {source.key.track!r}: {both}")
+        sources[source.key.track] = source
+    if not sources:
+        raise AnnotationError("has no rows that name a track", path=matches[0].path)
+    return sources
 
 
 def demand(table: Keyed, key: RowKey, name: str) -> None:
