@@ -19,7 +19,7 @@ from ...metrics.base import Convention, get_task
 from ...pipeline.plan import EvaluationPlan
 from ...ragged import Bool, Column
 from ..layout import title_of
-from ..page.origins import Shelf, find_plans
+from ..origins import Shelf, find_plans
 from .canvas import GREY, Sheet, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric

@@ -26,8 +26,8 @@ from ...ragged import Float
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
 from ..figures.lanes import BAD, GOOD, HALF
-from .embed import CompressedParts, shorten
-from .origins import Origin
+from ..origins import Origin, shorten
+from .embed import CompressedParts
 
 VALUES = 1_000_000
 """Values of all systems together that one metric may have to be in the page."""

@@ -16,6 +16,7 @@ from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float, offsets_of
 from ...theory.chords import encode_vocabulary
 from ...theory.keys import MODES, UNNAMED, parse_key
+from ..origins import LONGEST, shorten
 
 LEVEL = 6
 
@@ -105,19 +106,6 @@ _TRIADS = {"major": 0b10010001, "minor": 0b10001001}
 _TRIADS |= dict.fromkeys(("lydian", "mixolydian"), _TRIADS["major"])
 _TRIADS |= dict.fromkeys(("dorian", "phrygian"), _TRIADS["minor"]) | {"locrian": 0b1001001}
 Entry = list[str | int]
-LONGEST = 300
-"""Characters of a label that the page shows."""
-
-
-def shorten(text: str, longest: int) -> str:
-    """A text, cut where it is too long to be looked at.
-
-    Examples
-    --------
-    >>> shorten("verse", 5), shorten("chorus", 5)
-    ('verse', 'chor\N{HORIZONTAL ELLIPSIS}')
-    """
-    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 class PageLabels:

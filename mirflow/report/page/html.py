@@ -23,9 +23,9 @@ from ...annotations.schema import TASK_KINDS
 from ...errors import MirflowError, QueryError, UnknownNameError
 from ...progress import Progress
 from ...store.generations import write_atomically
+from ..origins import Origin, Roots, Shelf, page_title, read_origins, store_names
 from .data import describe_evaluation, describe_stores, describe_words, main_metrics, standings
 from .embed import CompressedParts, to_json
-from .origins import Origin, Roots, Shelf, page_title, read_origins, store_names
 from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
 
 STDOUT = "-"

@@ -17,9 +17,9 @@ from ...pipeline.plan import EvaluationPlan
 from ...progress import Progress
 from ...ragged import Column
 from ...readers.sources import Source
+from ..origins import REFERENCE, Files, Shelf
 from .data import order_tracks
 from .embed import Encoded, PageLabels, encode, encode_evidence
-from .origins import REFERENCE, Files, Shelf
 
 
 @dataclass

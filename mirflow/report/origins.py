@@ -9,18 +9,31 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ...accessor import Stores, name_stores, open_store
-from ...analysis.queries import boards_of
-from ...analysis.scoreboard import Array, Scoreboard, read_store
-from ...annotations.annotation import Annotation, to_ragged
-from ...annotations.schema import TASK_KINDS
-from ...errors import AnnotationError, MirflowError, PipelineError, QueryError
-from ...metrics.base import get_task
-from ...pipeline import plan_text
-from ...pipeline.plan import EvaluationPlan, Reference
-from ...readers.sources import Source
-from ...store.packs import open_pack, row_digests
-from .embed import LONGEST, shorten
+from ..accessor import Stores, name_stores, open_store
+from ..analysis.queries import boards_of
+from ..analysis.scoreboard import Array, Scoreboard, read_store
+from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.schema import TASK_KINDS
+from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
+from ..metrics.base import get_task
+from ..pipeline import plan_text
+from ..pipeline.plan import EvaluationPlan, Reference
+from ..readers.sources import Source
+from ..store.packs import open_pack, row_digests
+
+LONGEST = 300
+"""Characters of a label or a message that the page shows."""
+
+
+def shorten(text: str, longest: int) -> str:
+    """A text, cut where it is too long to be looked at.
+
+    Examples
+    --------
+    >>> shorten("verse", 5), shorten("chorus", 5)
+    ('verse', 'chor\N{HORIZONTAL ELLIPSIS}')
+    """
+    return text if len(text) <= longest else f"{text[: longest - 1]}\N{HORIZONTAL ELLIPSIS}"
 
 
 @dataclass(frozen=True)
