@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -241,9 +242,8 @@ class Bench:
         return max(1, window), max(1, hop)
 
 
-Reading = Callable[[Bench, Measure], Float]
+Read = Callable[[Bench, Measure], Float]
 """Values in dB along source, and perhaps frame."""
-Readings = Mapping[str, Reading]
 
 
 def _whole(bench: Bench, measure: Measure) -> tuple[Float, Float]:
@@ -313,41 +313,27 @@ def median_over_frames(ratios: Float) -> Float:
         return np.array([np.median(row) if len(row) else np.nan for row in known])
 
 
-def _of_whole(row: int) -> Reading:
-    return lambda bench, measure: _whole(bench, measure)[0][row]
+def _read_whole(row: int, bench: Bench, measure: Measure) -> Float:
+    found: Float = _whole(bench, measure)[0][row]
+    return found
 
 
-def _of_frames(row: int) -> Reading:
-    return lambda bench, measure: _frames(bench, measure)[0][row]
+def _read_order(bench: Bench, measure: Measure) -> Float:
+    return _whole(bench, measure)[1]
 
 
-def _of_track_frames(row: int) -> Reading:
-    return lambda bench, measure: _track_frames(bench, measure)[row]
+def _read_frames(row: int, bench: Bench, measure: Measure) -> Float:
+    found: Float = _frames(bench, measure)[0][row]
+    return found
 
 
-def _of_median(row: int) -> Reading:
-    return lambda bench, measure: median_over_frames(_track_frames(bench, measure)[row])
+def _read_track_frames(row: int, bench: Bench, measure: Measure) -> Float:
+    found: Float = _track_frames(bench, measure)[row]
+    return found
 
 
-def _mir_eval_readings() -> Readings:
-    rows = {name: NAMES.index(name) for name in NAMES}
-    rows |= {"image_sir": rows["sir"], "image_sar": rows["sar"]}
-    found: dict[str, Reading] = {"si_sdr": _read_invariant, "source_si_sdr": _read_invariant}
-    for name, row in rows.items():
-        found |= {name: _of_whole(row), f"source_{name}": _of_whole(row), f"frame_{name}": _of_frames(row)}
-    found["source_permutation"] = lambda bench, measure: _whole(bench, measure)[1]
-    return MappingProxyType(found)
-
-
-def _museval_readings() -> Readings:
-    found: dict[str, Reading] = {"si_sdr": _read_invariant, "source_si_sdr": _read_invariant}
-    for name, own in (("sdr", "image_sdr"), ("isr", "image_isr"), ("sir", "sir"), ("sar", "sar")):
-        row = NAMES.index(own)
-        found |= {name: _of_median(row), f"source_{name}": _of_median(row), f"frame_{name}": _of_track_frames(row)}
-    return MappingProxyType(found)
-
-
-_READ_MIR_EVAL, _READ_MUSEVAL = _mir_eval_readings(), _museval_readings()
+def _read_median(row: int, bench: Bench, measure: Measure) -> Float:
+    return median_over_frames(_track_frames(bench, measure)[row])
 
 
 def score(
@@ -391,7 +377,7 @@ def score(
     >>> scores.score.round(2).tolist(), scores.weight.tolist()
     ([[19.92, 19.93]], [[1.0, 1.0]])
     """
-    return _score(references, estimates, (reference_row, estimate_row), measures, grid, _READ_MIR_EVAL, refit=False)
+    return _score(references, estimates, (reference_row, estimate_row), measures, grid, refit=False)
 
 
 def score_museval(
@@ -403,7 +389,7 @@ def score_museval(
     grid: Grid = "union",
 ) -> Scores:
     """Scores of pairs as museval has them: as `score`, but estimates are cut or padded to the references' length."""
-    return _score(references, estimates, (reference_row, estimate_row), measures, grid, _READ_MUSEVAL, refit=True)
+    return _score(references, estimates, (reference_row, estimate_row), measures, grid, refit=True)
 
 
 def _score(
@@ -412,7 +398,6 @@ def _score(
     rows: tuple[Int, Int],
     measures: Sequence[Measure],
     grid: Grid,
-    readings: Readings,
     refit: bool,
 ) -> Scores:
     refuse_grid(grid, "separated sources")
@@ -433,10 +418,9 @@ def _score(
             sides = meet(references, estimates, own, refit)
             bench.lay(sides, own[0])
             for column, measure in enumerate(scalars):
-                found = readings[measure.metric.name](bench, measure)
-                values[pair, column], weights[pair, column] = _mean(found)
+                values[pair, column], weights[pair, column] = _mean(measure.read(bench))
             for extra in extras.values():
-                extra.add(pair, sides, readings[extra.measure.metric.name](bench, extra.measure))
+                extra.add(pair, sides, extra.measure.read(bench))
         except (CannotMeet, FloatingPointError, AnnotationError, OSError) as error:
             where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
             refused[pair] = where or str(error)
@@ -541,7 +525,13 @@ def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
 
 
 def _scalar(
-    name: str, shown: str, parameters: tuple[Parameter, ...], how: str, aggregate: str, literature: str
+    name: str,
+    shown: str,
+    read: Read,
+    parameters: tuple[Parameter, ...],
+    how: str,
+    aggregate: str,
+    literature: str,
 ) -> Metric:
     title, summary = _TITLES[shown]
     return Metric(
@@ -558,12 +548,14 @@ def _scalar(
         perfect_exceptions="" if shown in _EXACT and aggregate == "mean" else _ROUNDED,
         parameters=parameters,
         literature=literature,
+        read=read,
     )
 
 
 def _extra(
     name: str,
     shown: str,
+    read: Read,
     parameters: tuple[Parameter, ...],
     dims: tuple[str, ...],
     key: str,
@@ -588,21 +580,21 @@ def _extra(
         dims=dims,
         default=False,
         literature=literature,
+        read=read,
     )
 
 
 def _mir_eval_metrics() -> tuple[Metric, ...]:
     whole, spans = (_LENGTH, _permutation(True)), (*_spans(30.0, 15.0), _LENGTH, _permutation(False))
-    literature = {name: _IMAGES if name.startswith("image") else _VINCENT for name in _KEYS}
-    scalars = [_scalar(name, name, whole, "mean over the sources", "mean", literature[name]) for name in _KEYS]
-    by_source = [
-        _extra(f"source_{name}", name, whole, ("source",), key.format(""), literature[name])
-        for name, key in _KEYS.items()
-    ]
-    by_frame = [
-        _extra(f"frame_{name}", name, spans, ("source", "frame"), key.format(" Frames"), literature[name])
-        for name, key in _KEYS.items()
-    ]
+    scalars, by_source, by_frame = [], [], []
+    for name, key in _KEYS.items():
+        literature = _IMAGES if name.startswith("image") else _VINCENT
+        row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
+        read, frames = partial(_read_whole, row), partial(_read_frames, row)
+        scalars.append(_scalar(name, name, read, whole, "mean over the sources", "mean", literature))
+        by_source.append(_extra(f"source_{name}", name, read, whole, ("source",), key.format(""), literature))
+        dims, title = ("source", "frame"), key.format(" Frames")
+        by_frame.append(_extra(f"frame_{name}", name, frames, spans, dims, title, literature))
     return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, _order(whole))
 
 
@@ -623,14 +615,15 @@ def _order(parameters: tuple[Parameter, ...]) -> Metric:
         default=False,
         literature=_VINCENT,
         nominal=True,
+        read=_read_order,
     )
 
 
 def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
     parameters = (_ZERO_MEAN, _permutation(permutation))
     return (
-        _scalar("si_sdr", "si_sdr", parameters, "mean over the sources", "mean", _LE_ROUX),
-        _extra("source_si_sdr", "si_sdr", parameters, ("source",), "", _LE_ROUX),
+        _scalar("si_sdr", "si_sdr", _read_invariant, parameters, "mean over the sources", "mean", _LE_ROUX),
+        _extra("source_si_sdr", "si_sdr", _read_invariant, parameters, ("source",), "", _LE_ROUX),
     )
 
 
@@ -642,16 +635,14 @@ def _museval_metrics() -> tuple[Metric, ...]:
         help="filters of the whole track (BSS Eval v4) or of each frame (v3)",
     )
     parameters = (*_spans(1.0, 1.0), _LENGTH, origin)
-    shown = {"sdr": "image_sdr", "isr": "image_isr", "sir": "image_sir", "sar": "image_sar"}
     how = "median over frames, then mean over the sources"
-    scalars = [_scalar(name, own, parameters, how, "median", _SISEC) for name, own in shown.items()]
-    by_source = [
-        _extra(f"source_{name}", own, parameters, ("source",), "", _SISEC, "median") for name, own in shown.items()
-    ]
-    by_frame = [
-        _extra(f"frame_{name}", own, parameters, ("source", "frame"), "", _SISEC, "median")
-        for name, own in shown.items()
-    ]
+    scalars, by_source, by_frame = [], [], []
+    for name, own in (("sdr", "image_sdr"), ("isr", "image_isr"), ("sir", "image_sir"), ("sar", "image_sar")):
+        row = NAMES.index(own if own in NAMES else name)
+        read, frames = partial(_read_median, row), partial(_read_track_frames, row)
+        scalars.append(_scalar(name, own, read, parameters, how, "median", _SISEC))
+        by_source.append(_extra(f"source_{name}", own, read, parameters, ("source",), "", _SISEC, "median"))
+        by_frame.append(_extra(f"frame_{name}", own, frames, parameters, ("source", "frame"), "", _SISEC, "median"))
     return (*scalars, *_invariant_metrics(False), *by_source, *by_frame)
 
 
