@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -15,9 +15,35 @@ from ...errors import AnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
-from ..base import Cleaned, Convention, Flaw, Grid, Measure, Metric, Parameter, Scores, Sparse, Task
+from ..base import (
+    Cleaned,
+    Convention,
+    Flaw,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Sparse,
+    Task,
+    Weight,
+    metric,
+    metrics_in,
+)
 from . import kernel, mirex2013
-from .kernel import ChordSide, ChordTimelines, Cut, Totals, Wanted, add_up, cut, lay_out, to_frames, to_sparse
+from .kernel import (
+    ChordSide,
+    ChordTimelines,
+    Confusion,
+    Cut,
+    Totals,
+    Wanted,
+    add_up,
+    cut,
+    lay_out,
+    to_frames,
+    to_sparse,
+)
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides
 
 
@@ -214,23 +240,11 @@ def _only(rows: Ragged, item: Int) -> Ragged:
     return Ragged({name: column[item] for name, column in rows.columns.items()}, (counts,), rows.labels)
 
 
-@dataclass(frozen=True, slots=True)
-class ChordReading:
-    """One measure of one convention.
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
 
-    Parameters
-    ----------
-    wanted : Wanted
-        What has to be added up for it.
-    read : callable
-        Totals -> score and weight, float64 (pairs,) each.
-    hop : float or None
-        The frames that it is defined on; None: it follows the grid that was asked for.
-    """
-
-    wanted: Wanted
-    read: Callable[[Totals], tuple[Float, Float]]
-    hop: float | None = None
+_RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
+"""What metrics need: see `Totals`."""
 
 
 def ratio(part: Float, whole: Float) -> Float:
@@ -244,93 +258,224 @@ def ratio(part: Float, whole: Float) -> Float:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-_RULES = Wanted(rules=True)
-_FRAGMENTATION = Wanted(fragmentation=True)
-
-
-def rule(name: str) -> ChordReading:
+def _recall(rule: str, totals: Totals, measure: Measure) -> Read:
     """Right seconds over comparable seconds under one rule."""
-
-    def read(totals: Totals) -> tuple[Float, Float]:
-        right, comparable = totals.rules[name]
-        return ratio(right, comparable), comparable
-
-    return ChordReading(_RULES, read)
-
-
-def overall_recall(name: str, hop: float | None = None) -> ChordReading:
-    """Right seconds under one rule over all seconds of the reference."""
-
-    def read(totals: Totals) -> tuple[Float, Float]:
-        return ratio(totals.rules[name][0], totals.seconds), totals.seconds
-
-    return ChordReading(_RULES, read, hop)
+    right, comparable = totals.rules[rule]
+    return ratio(right, comparable), comparable
 
 
 def _kept(totals: Totals, side: int) -> Float:
     return 1 - ratio(totals.fragmentation[side], totals.span)
 
 
-def _overseg(totals: Totals) -> tuple[Float, Float]:
+def _overseg(totals: Totals, measure: Measure) -> Read:
     return _kept(totals, 0), totals.span
 
 
-def _underseg(totals: Totals) -> tuple[Float, Float]:
+def _underseg(totals: Totals, measure: Measure) -> Read:
     return _kept(totals, 1), totals.span
 
 
-def _seg(totals: Totals) -> tuple[Float, Float]:
+def _seg(totals: Totals, measure: Measure) -> Read:
     return np.minimum(_kept(totals, 0), _kept(totals, 1)), totals.span
 
 
-def class_recall(vocabulary: str) -> ChordReading:
-    """Class-averaged recall in one vocabulary."""
-    return ChordReading(
-        Wanted(vocabularies=frozenset({vocabulary})),
-        lambda totals: kernel.class_recall(totals.confusions[vocabulary], vocabulary),
+_MIR_EVAL = "Raffel et al., mir_eval, ISMIR 2014"
+_MCVICAR = "Pauwels and Peeters, Evaluating automatically estimated chord sequences, ICASSP 2013"
+_HARTE = "Harte, PhD thesis, 2010, section 8.3.2; Mauch and Dixon, ISMIR 2010"
+_UNDEFINED = "0 where every reference label is X"
+
+_OF_RULE: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "thirds": ("Thirds", "same root and same kind of third", ()),
+    "thirds_inv": ("Thirds with inversions", "same root, kind of third and bass", ()),
+    "triads": ("Triads", "same root and same tones up to the fifth", ()),
+    "triads_inv": ("Triads with inversions", "same root, tones up to the fifth and bass", ()),
+    "tetrads": ("Tetrads", "same root and same tones within the octave", ()),
+    "tetrads_inv": ("Tetrads with inversions", "same root, tones within the octave and bass", ()),
+    "root": ("Root", "same root, or both no chord", ("ChordRoot",)),
+    "mirex": ("MIREX 2010", "at least three pitch classes in common, or both no chord", ("ChordMIREX2010",)),
+    "majmin": ("Major/minor", "same triad, where the reference is major, minor or no chord", ("MajMin",)),
+    "majmin_inv": ("Major/minor with inversions", "as majmin, and the same bass", ("MajMinBass", "MajMinInv")),
+    "sevenths": (
+        "Sevenths",
+        "same chord, where the reference is maj, min, maj7, 7, min7 or no chord",
+        ("Sevenths", "7ths"),
+    ),
+    "sevenths_inv": ("Sevenths with inversions", "as sevenths, and the same bass", ("SeventhsBass", "SeventhsInv")),
+}
+_EXCEPTIONS = {
+    "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
+    "sevenths": "0 where no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
+    "mirex": "0 where every reference label is X or has fewer than three pitch classes, such as power chords",
+}
+
+
+def _of_rule(name: str) -> Metric:
+    title, summary, aliases = _OF_RULE[name]
+    return Metric(
+        name,
+        title,
+        f"share of the comparable time on which the estimate is right: {summary}",
+        "comparable seconds: reference segments inside the rule's vocabulary",
+        key=name,
+        aliases=aliases,
+        standard_aggregate="wcsr",
+        recall=True,
+        perfect_exceptions=_EXCEPTIONS.get(name.removesuffix("_inv"), _UNDEFINED),
+        literature=f"{_MIR_EVAL}; {_MCVICAR}",
+        read=partial(_recall, name),
+        needs=_RULES,
     )
 
 
-def _overlap(totals: Totals) -> tuple[Float, Float]:
+def _of_segmentation(
+    name: str, read: Callable[..., Read], title: str, summary: str, key: str = "", aliases: tuple[str, ...] = ()
+) -> Metric:
+    return Metric(
+        name,
+        title,
+        summary,
+        "length of the reference",
+        key=key,
+        aliases=aliases,
+        pooling="micro",
+        standard_aggregate="mean",
+        literature=_HARTE,
+        read=read,
+        needs=_FRAGMENTATION,
+    )
+
+
+_RULE = Parameter("rule", "majmin", choices=RULES, help="the comparison rule")
+
+
+def _vocabulary(*names: str) -> Parameter:
+    return Parameter("vocabulary", "majmin", choices=names, help="the classes that chords fall into")
+
+
+_LENGTH = Weight("length of the reference", "s")
+_on_request = partial(metric, default=False)
+
+
+@_on_request(
+    "Chord symbol recall",
+    _LENGTH,
+    aliases=("CSR",),
+    needs=_RULES,
+    standard_aggregate="wcsr",
+    recall=True,
+    perfect=None,
+    parameters=(_RULE,),
+    literature="Harte, PhD thesis, 2010; equation 1 of Raffel et al., 2014; DECIBEL",
+)
+def csr(totals: Totals, measure: Measure) -> Read:
+    """Share of the reference's whole length on which the estimate is right; what the rule cannot compare is wrong."""
+    return ratio(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
+
+
+@_on_request(
+    "Frame-wise chord symbol recall",
+    Weight("frames of the reference, in seconds", "s"),
+    needs=_RULES,
+    standard_aggregate="wcsr",
+    recall=True,
+    perfect=None,
+    parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
+    literature="MIREX audio chord estimation before 2013",
+)
+def csr_framewise(totals: Totals, measure: Measure) -> Read:
+    """Share of all frames on which the estimate is right."""
+    return ratio(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
+
+
+@_on_request(
+    "Overlap score over 25 classes",
+    _LENGTH,
+    needs=_CONFUSIONS,
+    literature="equation 12 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010",
+)
+def overlap_2008(totals: Totals, measure: Measure) -> Read:
+    """Share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord."""
     right, seconds = kernel.overlap(totals.confusions["25"])
     return ratio(right, seconds), seconds
 
 
-def confused(vocabulary: str) -> Wanted:
-    """What a confusion matrix needs."""
-    return Wanted(vocabularies=frozenset({vocabulary}))
+@_on_request(
+    "Class-averaged recall",
+    Weight("number of chord qualities in the reference, no chord included", "qualities"),
+    aliases=("ACQA",),
+    needs=_CONFUSIONS,
+    pooling="micro",
+    perfect_exceptions="0 where no reference label is in the vocabulary",
+    parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
+    literature="Cho, Improved techniques for automatic chord recognition from music audio signals, 2014",
+)
+def class_recall(totals: Totals, measure: Measure) -> Read:
+    """Mean, over the chord qualities of the reference, of the share of their time on which the estimate is right."""
+    vocabulary = str(measure["vocabulary"])
+    return kernel.class_recall(totals.confusions[vocabulary], vocabulary)
 
 
-Builder = Callable[[Measure], ChordReading]
+@_on_request(
+    "Confusion matrix",
+    Weight("none", "s"),
+    needs=_CONFUSIONS,
+    unit="s",
+    range=(0.0, float("inf")),
+    orientation="none",
+    pooling="none",
+    perfect=None,
+    parameters=(_vocabulary(*VOCABULARIES),),
+    dims=("ref_class", "est_class"),
+    literature="Burgoyne et al., A cross-validated study of modelling strategies, ISMIR 2007",
+)
+def confusion(totals: Totals, measure: Measure) -> Confusion:
+    """Time by chord class of the reference and of the estimate."""
+    return totals.confusions[str(measure["vocabulary"])]
 
-_SEGMENTATION = (
-    ChordReading(_FRAGMENTATION, _underseg),
-    ChordReading(_FRAGMENTATION, _overseg),
-    ChordReading(_FRAGMENTATION, _seg),
+
+METRICS = (
+    *(_of_rule(name) for name in RULES),
+    _of_segmentation(
+        "underseg", _underseg, "Under-segmentation", "1 - directional Hamming distance of the estimate", "underseg"
+    ),
+    _of_segmentation(
+        "overseg", _overseg, "Over-segmentation", "1 - directional Hamming distance of the reference", "overseg"
+    ),
+    _of_segmentation("seg", _seg, "Segmentation", "the smaller of overseg and underseg", "seg", ("MeanSeg",)),
+    *metrics_in(globals()),
 )
 
-
-def _always(reading: ChordReading) -> Builder:
-    return lambda measure: reading
-
-
-_READ_MIR_EVAL: dict[str, Builder] = {
-    **{name: _always(rule(name)) for name in RULES},
-    **{name: _always(one) for name, one in zip(("underseg", "overseg", "seg"), _SEGMENTATION, strict=True)},
-    "csr": lambda measure: overall_recall(str(measure["rule"])),
-    "csr_framewise": lambda measure: overall_recall(str(measure["rule"]), float(measure["hop"])),
-    "overlap_2008": _always(ChordReading(Wanted(vocabularies=frozenset({"25"})), _overlap)),
-    "class_recall": lambda measure: class_recall(str(measure["vocabulary"])),
-}
-"""The scalar measures of convention mir_eval."""
-
-_READ_DECIBEL: dict[str, Builder] = {
-    "csr": _always(rule("majmin")),
-    "undersegmentation": _always(_SEGMENTATION[0]),
-    "oversegmentation": _always(_SEGMENTATION[1]),
-    "segmentation": _always(_SEGMENTATION[2]),
-}
-"""The scalar measures of convention decibel."""
+_DECIBEL_METRICS = (
+    Metric(
+        "csr",
+        "Chord symbol recall",
+        "share of the comparable time on which the estimate is right, by rule majmin",
+        "comparable seconds",
+        aliases=("CSR",),
+        standard_aggregate="wcsr_tn",
+        recall=True,
+        perfect_exceptions=_EXCEPTIONS["majmin"],
+        literature="Odekerken, Koops and Volk, DECIBEL, ISMIR 2020",
+        read=partial(_recall, "majmin"),
+        needs=_RULES,
+    ),
+    _of_segmentation(
+        "undersegmentation",
+        _underseg,
+        "Under-segmentation",
+        "1 - directional Hamming distance of the estimate, equal neighbours not merged",
+        aliases=("UnS",),
+    ),
+    _of_segmentation(
+        "oversegmentation",
+        _overseg,
+        "Over-segmentation",
+        "1 - directional Hamming distance of the reference, equal neighbours not merged",
+        aliases=("OvS",),
+    ),
+    _of_segmentation("segmentation", _seg, "Segmentation", "the smaller of the two", aliases=("Seg",)),
+)
 
 GRIDS = ("union", "frames")
 
@@ -385,7 +530,7 @@ def score(
     >>> scores.score.tolist(), scores.weight.tolist()
     ([[0.5, 0.75]], [[4.0, 4.0]])
     """
-    return _score(references, estimates, reference_row, estimate_row, measures, grid, _READ_MIR_EVAL, merging=True)
+    return _score(references, estimates, reference_row, estimate_row, measures, grid, merging=True)
 
 
 def score_unmerged(
@@ -397,7 +542,7 @@ def score_unmerged(
     grid: Grid = "union",
 ) -> Scores:
     """Scores of pairs by DECIBEL's rules: as `score`, but neighbours with equal chords are not merged."""
-    return _score(references, estimates, reference_row, estimate_row, measures, grid, _READ_DECIBEL, merging=False)
+    return _score(references, estimates, reference_row, estimate_row, measures, grid, merging=False)
 
 
 def _score(
@@ -407,7 +552,6 @@ def _score(
     estimate_row: Int,
     measures: Sequence[Measure],
     grid: Grid,
-    builders: Mapping[str, Builder],
     merging: bool,
 ) -> Scores:
     hop = _hop(grid)
@@ -416,26 +560,37 @@ def _score(
     estimate_row = np.where(silent, len(estimates), estimate_row)
     sides = ChordSide(references, chords.reference), ChordSide(_with_empty_row(estimates), chords.estimate)
     scalars = [measure for measure in measures if not measure.metric.dims]
-    matrices = [str(measure["vocabulary"]) for measure in measures if measure.metric.dims]
-    readings = [builders[measure.metric.name](measure) for measure in scalars]
     needs: dict[float | None, Wanted] = {}
-    for own_hop, wanted in [(one.hop, one.wanted) for one in readings] + [(None, confused(name)) for name in matrices]:
-        at = hop if own_hop is None else _hop(own_hop)
-        needs[at] = needs.get(at, Wanted()) | wanted
+    for measure in measures:
+        at = _hop_of(measure, hop)
+        needs[at] = needs.get(at, Wanted()) | _wanted(measure)
     merged = chords.merged if merging else None
     rows = reference_row[scorable], estimate_row[scorable]
     totals, axis = _totals(needs, sides, rows, chords, merged)
     values = np.zeros((2, len(reference_row), len(scalars)))
-    for column, one in enumerate(readings):
-        values[:, scorable, column] = one.read(totals[hop if one.hop is None else one.hop])
+    for column, measure in enumerate(scalars):
+        values[:, scorable, column] = measure.read(totals[_hop_of(measure, hop)])
     values[0, list(refused)] = np.nan
     extras: dict[str, Sparse] = {}
     heard = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
-    for name in matrices:
-        extras[f"confusion_{name}"] = to_sparse(totals[hop].confusions[name], name, scorable, heard)
+    for measure in measures:
+        if measure.metric.dims:
+            extras[measure.variable] = to_sparse(measure.read(totals[hop]), str(measure["vocabulary"]), scorable, heard)
     repairs = np.zeros(len(reference_row), dtype=np.int64)
     repairs[scorable] = axis.ragged_ends
     return Scores(values[0], values[1], extras, refused, repairs)
+
+
+def _hop_of(measure: Measure, hop: float | None) -> float | None:
+    """The frames that a measure is defined on; without any of its own, those of the grid that was asked for."""
+    return _hop(float(measure["hop"])) if "hop" in measure.parameters else hop
+
+
+def _wanted(measure: Measure) -> Wanted:
+    """What has to be added up for a measure."""
+    needs = measure.metric.needs
+    vocabularies = {str(measure.parameters.get("vocabulary", "25"))} if needs == _CONFUSIONS else set()
+    return Wanted(needs == _RULES, needs == _FRAGMENTATION, frozenset(vocabularies))
 
 
 def _hop(grid: Grid) -> float | None:
@@ -582,173 +737,6 @@ def _labels(rows: Ragged, item: Int) -> Column:
     labels = np.array([*(rows.labels[code] for code in rows.columns["label"].tolist()), NO_CHORD], dtype=str)
     return labels[item]
 
-
-_MIR_EVAL = "Raffel et al., mir_eval, ISMIR 2014"
-_MCVICAR = "Pauwels and Peeters, Evaluating automatically estimated chord sequences, ICASSP 2013"
-_HARTE = "Harte, PhD thesis, 2010, section 8.3.2; Mauch and Dixon, ISMIR 2010"
-_UNDEFINED = "0 where every reference label is X"
-
-_OF_RULE: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "thirds": ("Thirds", "same root and same kind of third", ()),
-    "thirds_inv": ("Thirds with inversions", "same root, kind of third and bass", ()),
-    "triads": ("Triads", "same root and same tones up to the fifth", ()),
-    "triads_inv": ("Triads with inversions", "same root, tones up to the fifth and bass", ()),
-    "tetrads": ("Tetrads", "same root and same tones within the octave", ()),
-    "tetrads_inv": ("Tetrads with inversions", "same root, tones within the octave and bass", ()),
-    "root": ("Root", "same root, or both no chord", ("ChordRoot",)),
-    "mirex": ("MIREX 2010", "at least three pitch classes in common, or both no chord", ("ChordMIREX2010",)),
-    "majmin": ("Major/minor", "same triad, where the reference is major, minor or no chord", ("MajMin",)),
-    "majmin_inv": ("Major/minor with inversions", "as majmin, and the same bass", ("MajMinBass", "MajMinInv")),
-    "sevenths": (
-        "Sevenths",
-        "same chord, where the reference is maj, min, maj7, 7, min7 or no chord",
-        ("Sevenths", "7ths"),
-    ),
-    "sevenths_inv": ("Sevenths with inversions", "as sevenths, and the same bass", ("SeventhsBass", "SeventhsInv")),
-}
-_EXCEPTIONS = {
-    "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
-    "sevenths": "0 where no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
-    "mirex": "0 where every reference label is X or has fewer than three pitch classes, such as power chords",
-}
-
-
-def _of_rule(name: str) -> Metric:
-    title, summary, aliases = _OF_RULE[name]
-    return Metric(
-        name,
-        title,
-        f"share of the comparable time on which the estimate is right: {summary}",
-        "comparable seconds: reference segments inside the rule's vocabulary",
-        key=name,
-        aliases=aliases,
-        standard_aggregate="wcsr",
-        recall=True,
-        perfect_exceptions=_EXCEPTIONS.get(name.removesuffix("_inv"), _UNDEFINED),
-        literature=f"{_MIR_EVAL}; {_MCVICAR}",
-    )
-
-
-def _of_segmentation(name: str, title: str, summary: str, key: str = "", aliases: tuple[str, ...] = ()) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        "length of the reference",
-        key=key,
-        aliases=aliases,
-        pooling="micro",
-        standard_aggregate="mean",
-        literature=_HARTE,
-    )
-
-
-_RULE = Parameter("rule", "majmin", choices=RULES, help="the comparison rule")
-
-
-def _vocabulary(*names: str) -> Parameter:
-    return Parameter("vocabulary", "majmin", choices=names, help="the classes that chords fall into")
-
-
-_ON_REQUEST = (
-    Metric(
-        "csr",
-        "Chord symbol recall",
-        "share of the reference's whole length on which the estimate is right; what the rule cannot compare is wrong",
-        "length of the reference",
-        aliases=("CSR",),
-        standard_aggregate="wcsr",
-        recall=True,
-        perfect=None,
-        parameters=(_RULE,),
-        default=False,
-        literature="Harte, PhD thesis, 2010; equation 1 of Raffel et al., 2014; DECIBEL",
-    ),
-    Metric(
-        "csr_framewise",
-        "Frame-wise chord symbol recall",
-        "share of all frames on which the estimate is right",
-        "frames of the reference, in seconds",
-        standard_aggregate="wcsr",
-        recall=True,
-        perfect=None,
-        parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
-        default=False,
-        literature="MIREX audio chord estimation before 2013",
-    ),
-    Metric(
-        "overlap_2008",
-        "Overlap score over 25 classes",
-        "share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord",
-        "length of the reference",
-        standard_aggregate="mean",
-        default=False,
-        literature="equation 12 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010",
-    ),
-    Metric(
-        "class_recall",
-        "Class-averaged recall",
-        "mean, over the chord qualities of the reference, of the share of their time on which the estimate is right",
-        "number of chord qualities in the reference, no chord included",
-        "qualities",
-        aliases=("ACQA",),
-        pooling="micro",
-        perfect_exceptions="0 where no reference label is in the vocabulary",
-        parameters=(_vocabulary("majmin", "triads", "sevenths", "tetrads"),),
-        default=False,
-        literature="Cho, Improved techniques for automatic chord recognition from music audio signals, 2014",
-    ),
-    Metric(
-        "confusion",
-        "Confusion matrix",
-        "time by chord class of the reference and of the estimate",
-        "none",
-        unit="s",
-        range=(0.0, float("inf")),
-        orientation="none",
-        pooling="none",
-        perfect=None,
-        parameters=(_vocabulary(*VOCABULARIES),),
-        dims=("ref_class", "est_class"),
-        default=False,
-        literature="Burgoyne et al., A cross-validated study of modelling strategies, ISMIR 2007",
-    ),
-)
-
-METRICS = (
-    *(_of_rule(name) for name in RULES),
-    _of_segmentation("underseg", "Under-segmentation", "1 - directional Hamming distance of the estimate", "underseg"),
-    _of_segmentation("overseg", "Over-segmentation", "1 - directional Hamming distance of the reference", "overseg"),
-    _of_segmentation("seg", "Segmentation", "the smaller of overseg and underseg", "seg", ("MeanSeg",)),
-    *_ON_REQUEST,
-)
-
-_DECIBEL_METRICS = (
-    Metric(
-        "csr",
-        "Chord symbol recall",
-        "share of the comparable time on which the estimate is right, by rule majmin",
-        "comparable seconds",
-        aliases=("CSR",),
-        standard_aggregate="wcsr_tn",
-        recall=True,
-        perfect_exceptions=_EXCEPTIONS["majmin"],
-        literature="Odekerken, Koops and Volk, DECIBEL, ISMIR 2020",
-    ),
-    _of_segmentation(
-        "undersegmentation",
-        "Under-segmentation",
-        "1 - directional Hamming distance of the estimate, equal neighbours not merged",
-        aliases=("UnS",),
-    ),
-    _of_segmentation(
-        "oversegmentation",
-        "Over-segmentation",
-        "1 - directional Hamming distance of the reference, equal neighbours not merged",
-        aliases=("OvS",),
-    ),
-    _of_segmentation("segmentation", "Segmentation", "the smaller of the two", aliases=("Seg",)),
-)
 
 MIR_EVAL = Convention(
     "mir_eval",
