@@ -48,6 +48,16 @@ class Kind:
         The tasks whose references and estimates are of this kind.
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
+    columns : tuple of str
+        What columns of delimited text can hold; empty: such files have one layout only, or there are none.
+    headings : tuple of tuple of str
+        Columns that a header has to name, in one of these ways.
+    usual_order : tuple of str
+        Columns of a file without header, from the first.
+    narrow_order : tuple of str
+        Columns of rows that have no more than these; empty: as usual.
+    listed : bool
+        Whether an annotation is a list of names without times, of which one file usually holds many.
     """
 
     name: str
@@ -55,6 +65,11 @@ class Kind:
     variables: tuple[Variable, ...]
     tasks: tuple[str, ...]
     rules: tuple[str, ...] = field(default=())
+    columns: tuple[str, ...] = ()
+    headings: tuple[tuple[str, ...], ...] = ()
+    usual_order: tuple[str, ...] = ()
+    narrow_order: tuple[str, ...] = ()
+    listed: bool = False
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -69,6 +84,11 @@ class Kind:
         return tuple(v.name for v in self.variables if not v.optional)
 
     @property
+    def pitched(self) -> bool:
+        """Whether it has frequencies, which files may give as MIDI numbers."""
+        return any(v.units == "Hz" for v in self.variables)
+
+    @property
     def depths(self) -> dict[str, int]:
         """Depths of the variables that do not lie along the innermost dim."""
         return {v.name: v.depth for v in self.variables if v.depth is not None}
@@ -77,6 +97,8 @@ class Kind:
 _START = Variable("start", "float64", "start of the interval", "s")
 _END = Variable("end", "float64", "end of the interval", "s")
 _LABEL = Variable("label", "str", "label", optional=True)
+_INTERVAL_COLUMNS = ("start", "end", "duration", "label")
+_INTERVAL_HEADINGS = (("start", "end"), ("start", "duration"))
 
 KINDS = MappingProxyType(
     {
@@ -88,6 +110,9 @@ KINDS = MappingProxyType(
                 (Variable("time", "float64", "time of the event", "s"), _LABEL),
                 ("beat", "downbeat", "onset", "alignment"),
                 ("finite", "in_seconds", "not_negative", "sorted", "distinct"),
+                columns=("time", "label", "bar"),
+                headings=(("time",),),
+                usual_order=("time", "label"),
             ),
             Kind(
                 "intervals",
@@ -95,6 +120,9 @@ KINDS = MappingProxyType(
                 (_START, _END, Variable("label", "str", "label")),
                 ("chord", "segment"),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
+                columns=_INTERVAL_COLUMNS,
+                headings=_INTERVAL_HEADINGS,
+                usual_order=("start", "end", "label"),
             ),
             Kind(
                 "hierarchy",
@@ -102,6 +130,9 @@ KINDS = MappingProxyType(
                 (_START, _END, Variable("label", "str", "label")),
                 ("hierarchy",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
+                columns=_INTERVAL_COLUMNS,
+                headings=_INTERVAL_HEADINGS,
+                usual_order=("start", "end", "label"),
             ),
             Kind(
                 "notes",
@@ -115,6 +146,9 @@ KINDS = MappingProxyType(
                 ),
                 ("transcription",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
+                columns=("start", "end", "duration", "pitch", "velocity", "label"),
+                headings=(("start", "end", "pitch"), ("start", "duration", "pitch")),
+                usual_order=("start", "end", "pitch"),
             ),
             Kind(
                 "series",
@@ -126,6 +160,9 @@ KINDS = MappingProxyType(
                 ),
                 ("melody",),
                 ("finite", "in_seconds", "not_negative", "sorted"),
+                columns=("time", "frequency", "voicing"),
+                headings=(("time", "frequency"),),
+                usual_order=("time", "frequency"),
             ),
             Kind(
                 "multipitch",
@@ -163,6 +200,10 @@ KINDS = MappingProxyType(
                 ("item",),
                 (Variable("label", "str", "class or tag"), Variable("value", "float64", "affinity", optional=True)),
                 ("classification", "tagging"),
+                columns=("label", "value"),
+                headings=(("label",),),
+                usual_order=("label", "value"),
+                listed=True,
             ),
             Kind(
                 "ranking",
@@ -176,6 +217,10 @@ KINDS = MappingProxyType(
                     Variable("tie", "float64", "of equal scores the largest is ahead, else names say", optional=True),
                 ),
                 ("retrieval",),
+                columns=("label", "value", "rank"),
+                headings=(("label",),),
+                usual_order=("label",),
+                listed=True,
             ),
             Kind(
                 "judgements",
@@ -188,6 +233,11 @@ KINDS = MappingProxyType(
                     Variable("value", "float64", "fine judgement; of systems a score", optional=True),
                 ),
                 ("similarity",),
+                columns=("label", "grader", "broad", "value", "rank"),
+                headings=(("label",),),
+                usual_order=("label", "grader", "broad", "value"),
+                narrow_order=("label", "value"),  # the lists of systems
+                listed=True,
             ),
             Kind(
                 "following",
@@ -200,6 +250,10 @@ KINDS = MappingProxyType(
                 ),
                 ("score_following",),
                 ("finite", "in_seconds", "not_negative"),
+                columns=("time", "detected", "position", "pitch"),
+                headings=(("time", "position"),),
+                usual_order=("time", "detected", "position", "pitch"),
+                narrow_order=("time", "position", "pitch"),  # alignments without times of detection
             ),
             Kind(
                 "audio",

@@ -98,19 +98,6 @@ _WITHOUT_NUMBERS: Mapping[str, tuple[Collection[str], str]] = {
 }
 """Kind -> columns of which any says how the names of a row are meant, and what its numbers would be."""
 _PLAIN_NAME = re.compile(r"[A-Za-z_][\w.-]*")
-WAYS: Mapping[str, tuple[Collection[str], ...]] = {
-    "notes": (("start", "end", "pitch"), ("start", "duration", "pitch")),
-    "intervals": (("start", "end"), ("start", "duration")),
-    "hierarchy": (("start", "end"), ("start", "duration")),
-    "series": (("time", "frequency"),),
-    "events": (("time",),),
-    "labels": (("label",),),
-    "ranking": (("label",),),
-    "judgements": (("label",),),
-    "following": (("time", "position"),),
-}
-"""Kind -> columns that a header has to name, in one of these ways."""
-_LIST_NAMES = ("labels", "ranking", "judgements")
 _NEVER_READ = ("confidence", "conf", "comment", "comments", "remark", "remarks", "color", "colour")
 """What no kind reads unless it is declared, and what changes no score."""
 
@@ -184,12 +171,12 @@ def named_columns(
 looks like melody (time, frequency): say task melody; or declare columns: {time: time}
     """
     places = find_columns(kind, ("track", *COLUMNS[kind]) if keyed else COLUMNS[kind], header)
-    needed = [("track",) * keyed + tuple(way) for way in WAYS[kind]]
+    needed = [("track",) * keyed + tuple(way) for way in KINDS[kind].headings]
     if not any(set(way) <= set(places) for way in needed):
         raise InvalidAnnotationError(_unnamed(kind, header, needed[0], places), path=name, line=line)
     if "end" in places:
         places.pop("duration", None)
-    if kind not in _LIST_NAMES:
+    if not KINDS[kind].listed:
         _demand_known(kind, header, places, task, name, line)
     return places
 
@@ -270,7 +257,7 @@ def _kind_of(header: Sequence[str]) -> str:
     found = {}
     for kind in ("intervals", "notes", "series", "events", "labels"):
         places = find_columns(kind, COLUMNS[kind], header)
-        if any(set(way) <= set(places) for way in WAYS[kind]):
+        if any(set(way) <= set(places) for way in KINDS[kind].headings):
             found[kind] = len(places)
     return max(found, key=lambda kind: found[kind]) if found else ""
 
@@ -378,23 +365,8 @@ _SHOWN = 60
 
 _QUOTED = re.compile(r'"[^"]*"')
 _DECIMAL = re.compile(r"[+-]?\d+,\d+")
-_DEFAULT = {
-    "events": {"time": 0, "label": 1},
-    "positions": {"time": 0, "label": 1},
-    "bars": {"time": 0, "label": 1, "bar": 2},
-    "intervals": {"start": 0, "end": 1, "label": 2},
-    "notes": {"start": 0, "end": 1, "pitch": 2},
-    "series": {"time": 0, "frequency": 1},
-    "labels": {"label": 0, "value": 1},
-    "ranking": {"label": 0},
-    "judgements": {"label": 0, "grader": 1, "broad": 2, "value": 3},
-    "following": {"time": 0, "detected": 1, "position": 2, "pitch": 3},
-}
-# What rows of at most so many columns hold: the lists of systems, and alignments without times of detection.
-_NARROW = {
-    "judgements": (2, {"label": 0, "value": 1}),
-    "following": (3, {"time": 0, "position": 1, "pitch": 2}),
-}
+# Of beats with positions in the bar, and with numbers of bars.
+_ORDERS = {"positions": ("time", "label"), "bars": ("time", "label", "bar")}
 _LISTS = ("labels", "ranking", "judgements", "following")
 """Kinds of which the rows may end before the optional columns."""
 _TEXTS = ("grader", "broad")
@@ -613,7 +585,9 @@ def _demand_declared(
 ) -> None:
     """Raise unless the columns are there that rows of the kind cannot do without."""
     counted = {"time"} if kind == "series" and options.hop else set()  # frames that are counted need no times
-    ways = (("start",),) if kind in ("intervals", "hierarchy") else WAYS[kind]  # a list of boundaries has no ends
+    ways = (
+        (("start",),) if kind in ("intervals", "hierarchy") else KINDS[kind].headings
+    )  # a list of boundaries has no ends
     wanted = [set(names) - counted for names in ways]
     if not any(names <= places.keys() for names in wanted):
         missing = min((sorted(names - places.keys()) for names in wanted), key=len)
@@ -623,7 +597,7 @@ def _demand_declared(
 
 def _demand_clear(kind: str, first: Sequence[str], name: str | Path, line: int, *, keyed: bool) -> None:
     """Raise if columns are neither declared nor named, and may be one thing or another."""
-    width = len(_DEFAULT[kind]) + keyed if kind in _UNCLEAR else len(first)
+    width = len(KINDS[kind].usual_order) + keyed if kind in _UNCLEAR else len(first)
     if len(first) > width:
         message = f"{len(first)} columns without names, and {_UNCLEAR[kind]} may be meant: declare columns"
         raise InvalidAnnotationError(f"{message}: {' '.join(first)!r}", path=name, line=line)
@@ -631,9 +605,9 @@ def _demand_clear(kind: str, first: Sequence[str], name: str | Path, line: int, 
 
 def _usual(layout: str, kind: str, first: Sequence[str], *, keyed: bool) -> dict[str, int]:
     """The usual order of columns: of those that an annotation can do without, as many as the first row has."""
-    width, narrow = _NARROW.get(layout, (0, {}))
-    usual = narrow if len(first) - keyed <= width else _DEFAULT[layout]
-    places = {column: place + keyed for column, place in usual.items()}
+    narrow = KINDS[kind].narrow_order
+    usual = narrow if len(first) - keyed <= len(narrow) else _ORDERS.get(layout, KINDS[kind].usual_order)
+    places = {column: place for place, column in enumerate(usual, keyed)}
     if keyed:
         places = {"track": 0, **places}
     if kind not in _LISTS:

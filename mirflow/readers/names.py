@@ -15,13 +15,14 @@ from types import MappingProxyType
 import numpy as np
 
 from ..annotations.annotation import Annotation, CodedLabels
+from ..annotations.schema import KINDS
 from ..errors import AnnotationError
 from ..ragged import Float
 from .content import digest_of
 from .sources import Source
 from .tables.distance_matrix import name_items, strip_name
 
-NAMED = ("ranking", "judgements", "labels")
+NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
 """Kinds whose two sides meet by names."""
 _FILES = ("ranking", "judgements")
 """Those whose names may be of files."""

@@ -26,21 +26,10 @@ SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
 _FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix"}
 TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
 """Formats whose files always hold many tracks: rankings and what is relevant for queries."""
-_OF_INTERVALS = ("start", "end", "duration", "label")
-COLUMNS = {
-    "events": ("time", "label", "bar"),
-    "intervals": _OF_INTERVALS,
-    "hierarchy": _OF_INTERVALS,
-    "notes": ("start", "end", "duration", "pitch", "velocity", "label"),
-    "series": ("time", "frequency", "voicing"),
-    "labels": ("label", "value"),
-    "ranking": ("label", "value", "rank"),
-    "judgements": ("label", "grader", "broad", "value", "rank"),
-    "following": ("time", "detected", "position", "pitch"),
-}
+COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 KEYS = ("track", "system", "annotator")
 """Columns that tell the annotations of a file of many tracks apart; see :mod:`mirflow.readers.tables.table.table`."""
-PITCHED = ("notes", "series", "multipitch")
+PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "track"]
 Select = Literal["all", "downbeat", "bar_start", "bar_end"]
@@ -469,7 +458,7 @@ class Reading(_Signed):
                 raise AnnotationError(f"not an option of reading: {name!r}; {phrase}")
         kept = {name: OPTIONS[name].keep(value) for name, value in options.items()}
         text = {name: kept.pop(name) for name in options if name in DELIMITED}
-        layout = replace(delimited or DelimitedOptions(), **text)
+        layout = DelimitedOptions(**text) if delimited is None else replace(delimited, **text)
         namespace = kept.get("namespace")
         if kind is None and task is not None:
             kind = kind_of(task).name

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,8 @@ from mirflow.annotations.annotation import Annotation, from_ragged, to_ragged
 from mirflow.annotations.collection import Collection, collect
 from mirflow.annotations.collection import from_dataset as collection_from_dataset
 from mirflow.annotations.labelled import from_dataset, to_dataset
+from mirflow.annotations.schema import KINDS as DECLARED
+from mirflow.annotations.schema import Kind
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
 from mirflow.pipeline import plan_evaluation
@@ -199,3 +202,9 @@ def test_the_file_of_the_level_is_blamed(files: Path) -> None:
     paths = [files / side / "a_{level}.lab" for side in ("ref", "est")]
     scores = mirflow.evaluate_paths(*paths, "hierarchy", levels=["upper", "lower"])
     assert str(scores.message.item()).startswith(f"{files}/est/a_lower.lab:3: interval ends before it starts")
+
+
+@pytest.mark.parametrize("kind", DECLARED.values(), ids=lambda kind: kind.name)
+def test_columns_of_a_kind_cover_its_headings_and_its_usual_order(kind: Kind) -> None:
+    assert {*chain(*kind.headings), *kind.usual_order, *kind.narrow_order} <= {*kind.columns}
+    assert bool(kind.columns) == bool(kind.headings) == bool(kind.usual_order)

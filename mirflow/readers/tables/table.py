@@ -13,13 +13,12 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol, overload
 
 from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
 from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
 from ..content import decode, file_stat, open_file, unreadable
 from ..options import KEYS, TABLES, Reading
 from ..patterns import Match, Pattern
 
-LISTED = ("labels", "ranking", "judgements")
-"""Kinds whose files hold many tracks wherever their path does not name one."""
 WHOLE = ("matrix",)
 """Formats that have rows of all items of a collection: those count that the other side asks for."""
 ROWS = "rows"
@@ -158,7 +157,7 @@ def holds_tracks(path: str, reading: Reading) -> bool:
     format = format_of(path, reading)
     if format in TABLES or "track" in dict(reading.delimited.columns):
         return True
-    return reading.kind in LISTED and "track" not in pattern.names and format != "jams"
+    return KINDS[reading.kind].listed and "track" not in pattern.names and format != "jams"
 
 
 def format_of(path: str, reading: Reading) -> str:
