@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -24,19 +24,27 @@ label_option = click.option(
 )
 
 
-class _Aggregates(click.Choice[str]):
-    """The declared aggregates, also those that were declared after the commands."""
+class Declared(click.Choice[str]):
+    """Names that are looked up when they are needed, so that those declared after the commands are among them.
 
-    def __init__(self) -> None:
-        super().__init__(tuple(DECLARED))
+    Parameters
+    ----------
+    names : callable
+        Gives the names.
+    """
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        self.choices = tuple(DECLARED)
-        return super().convert(value, param, ctx)
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+        super().__init__(())
 
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        self.choices = tuple(DECLARED)
-        return super().get_metavar(param, ctx)
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The names as they are now."""
+        return tuple(self._names())
+
+    @choices.setter
+    def choices(self, given: tuple[str, ...]) -> None:
+        """Leave what click sets at first: the names are looked up."""
 
 
 def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
@@ -81,7 +89,10 @@ across_option = click.option(
     help="Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
 )
 aggregate_option = click.option(
-    "--aggregate", "-a", type=_Aggregates(), help="Default: the one that the field reports for each metric."
+    "--aggregate",
+    "-a",
+    type=Declared(lambda: DECLARED),
+    help="Default: the one that the field reports for each metric.",
 )
 
 

@@ -12,6 +12,7 @@ import click
 
 from ..analysis.policies import MISSING, UNDEFINED
 from .common_options import (
+    Declared,
     aggregate_option,
     label_option,
     label_stores,
@@ -22,16 +23,6 @@ from .common_options import (
 )
 from .output import check_figure
 
-KINDS = {
-    "distributions": "distributions",
-    "critical-difference": "critical_difference",
-    "heatmap": "heatmap",
-    "scatter": "scatter",
-    "tolerance": "tolerance",
-    "groups": "groups",
-    "confusion": "confusion",
-    "timeline": "timeline",
-}
 VENUES = ("ieee", "ismir", "tismir")
 _COMMON = ("group", "system", "tracks", "where", "missing", "undefined", "over", "width", "venue", "height", "caption")
 
@@ -44,9 +35,27 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
         return value
 
 
-@click.command("plot", short_help="Draw a figure for a paper.")
+def _kinds() -> dict[str, Any]:
+    """The declared kinds of figures; looked up late, as they import what ``mirflow --help`` need not wait for."""
+    from ..report.figures import kinds
+
+    return {kind.name: kind for kind in kinds()}
+
+
+class _PlotCommand(click.Command):
+    """A command whose help lists the kinds of figures."""
+
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the help with a line for each kind."""
+        listed = "\n".join(f"{name:<20} {kind.words}" for name, kind in _kinds().items())
+        told, self.help = self.help, inspect.cleandoc(self.help or "").replace("KINDS", listed)
+        super().format_help_text(ctx, formatter)
+        self.help = told
+
+
+@click.command("plot", cls=_PlotCommand, short_help="Draw a figure for a paper.")
 @store_argument
-@click.argument("kind", type=click.Choice(tuple(KINDS)))
+@click.argument("kind", type=Declared(_kinds))
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
@@ -92,21 +101,14 @@ def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...],
     """Draw a figure of the scores in STORE.
 
     \b
-    distributions        every track, a row for each system
-    critical-difference  systems on an axis, with bars over those that are not told apart
-    heatmap              tracks x systems
-    scatter              two systems, or two metrics, against each other, track by track
-    tolerance            a metric over a parameter that was swept
-    groups               bars of groups of tracks, with confidence intervals
-    confusion            what a system hears for what
-    timeline             the annotations of one track, with what is right
+    KINDS
 
     Every figure says which aggregate it shows, over how many tracks, and what was done about missing scores.
     """
     from ..report import figures
 
     check_figure(output)
-    draw = getattr(figures, KINDS[kind])
+    draw = _kinds()[kind].draw
     most = 2 if kind == "scatter" else 1
     if len(metrics) > most:
         shown = "two metrics at most" if most > 1 else "one metric"

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal
-
-import numpy as np
+from operator import methodcaller
+from typing import TYPE_CHECKING, Literal
 
 from ..errors import MetricError
-from ..kernels.agreement import RATIOS, Outcomes
-from ..kernels.ranking import Ordered, average_precision, roc_auc
-from ..ragged import Float, Int
+
+if TYPE_CHECKING:
+    from ..kernels.agreement import Outcomes
+    from ..kernels.ranking import Ordered
+    from ..ragged import Float, Int
+
+# The command line offers the names, so that numpy and kernels are imported when something is computed.
 
 Factor = Literal["one", "weight", "duration"]
 """What a track counts with: 1, the weight of its score, or the seconds of its reference."""
@@ -101,6 +104,8 @@ class Aggregate:
 
     def of_ordered(self, ordered: Float, count: Int) -> Float:
         """The statistic of sorted scores (..., tracks), of which the first `count` (...) count; NaN of none."""
+        import numpy as np
+
         assert self.statistic is not None
         if not ordered.shape[-1]:
             return np.full(count.shape, np.nan)
@@ -109,6 +114,8 @@ class Aggregate:
 
 
 def _factor(name: str, weight: Float, duration: Float) -> Float:
+    import numpy as np
+
     if name == "duration":
         return np.broadcast_to(duration[:, np.newaxis], weight.shape)
     return weight if name == "weight" else np.ones_like(weight)
@@ -142,6 +149,8 @@ def declare(aggregate: Aggregate) -> Aggregate:
 
 
 def _median(ordered: Float, count: Int) -> Float:
+    import numpy as np
+
     number = count[..., np.newaxis]
     middle = np.maximum(number - 1, 0) // 2, np.minimum(number // 2, ordered.shape[-1] - 1)
     low, high = (np.take_along_axis(ordered, place, axis=-1)[..., 0] for place in middle)
@@ -149,10 +158,24 @@ def _median(ordered: Float, count: Int) -> Float:
 
 
 def _median_without_each(ordered: Float) -> Float:
+    import numpy as np
+
     place, units = np.arange(len(ordered)), len(ordered)
     low, high = (units - 2) // 2, (units - 1) // 2
     with np.errstate(invalid="ignore"):
         return np.asarray((ordered[low + (place <= low)] + ordered[high + (place <= high)]) / 2)
+
+
+def _roc_auc(having: Float, every: Float) -> Float:
+    from ..kernels.ranking import roc_auc
+
+    return roc_auc(having, every)
+
+
+def _average_precision(having: Float, every: Float) -> Float:
+    from ..kernels.ranking import average_precision
+
+    return average_precision(having, every)
 
 
 for _one in (
@@ -190,43 +213,43 @@ for _one in (
     Aggregate(
         "precision",
         "share of what was estimated as a class or tag that is of it, over all tracks",
-        outcomes=RATIOS["precision"],
+        outcomes=methodcaller("precision"),
     ),
     Aggregate(
         "recall",
         "share of what is of a class or tag that was estimated as such, over all tracks",
-        outcomes=RATIOS["recall"],
+        outcomes=methodcaller("recall"),
     ),
     Aggregate(
         "f_measure",
         "harmonic mean of precision and recall of a class or tag, over all tracks",
         title="F-measure",
-        outcomes=RATIOS["f_measure"],
+        outcomes=methodcaller("f_measure"),
     ),
     Aggregate(
         "accuracy",
         "share of the decisions on a class or tag that are right, over all tracks",
-        outcomes=RATIOS["accuracy"],
+        outcomes=methodcaller("accuracy"),
         rejections=True,
     ),
     Aggregate(
         "negative_accuracy",
         "share of what is not of a class or tag that was not estimated as such, over all tracks",
-        outcomes=RATIOS["negative_accuracy"],
+        outcomes=methodcaller("negative_accuracy"),
         rejections=True,
     ),
     Aggregate(
         "roc_auc",
         "area under the ROC curve of all tracks in order of affinity",
         title="area under the ROC curve",
-        ordered=Ordered.roc_auc,
-        reached=roc_auc,
+        ordered=methodcaller("roc_auc"),
+        reached=_roc_auc,
     ),
     Aggregate(
         "average_precision",
         "average precision of all tracks in order of affinity",
-        ordered=Ordered.average_precision,
-        reached=average_precision,
+        ordered=methodcaller("average_precision"),
+        reached=_average_precision,
     ),
 ):
     declare(_one)

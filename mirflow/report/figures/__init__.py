@@ -1,68 +1,32 @@
-"""Figures for papers, of result stores and judgements; matplotlib (extra ``report``) is imported when one is drawn."""
+"""Figures for papers, of result stores and judgements; matplotlib (extra ``report``) is imported when one is drawn.
+
+A kind of figure is a file of this folder with a function that :func:`figure` declares. A module of the user's own
+declares one in the same way.
+"""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING
 
-from .bars import groups
-from .canvas import save, save_caption
-from .confusion import confusion
-from .critical_difference import critical_difference
-from .distributions import distributions
+from .canvas import Kind, Plots, figure, kinds, save, save_caption
 from .fine_and_broad import graders
-from .heatmap import heatmap
-from .scatter import scatter
-from .timeline import timeline
-from .tolerance import tolerance
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+if TYPE_CHECKING:  # for type checkers alone, which cannot see what the modules declare
+    from .bars import groups as groups
+    from .confusion import confusion as confusion
+    from .critical_difference import critical_difference as critical_difference
+    from .distributions import distributions as distributions
+    from .heatmap import heatmap as heatmap
+    from .scatter import scatter as scatter
+    from .timeline import timeline as timeline
+    from .tolerance import tolerance as tolerance
 
-__all__ = [
-    "confusion",
-    "critical_difference",
-    "distributions",
-    "graders",
-    "groups",
-    "heatmap",
-    "save",
-    "save_caption",
-    "scatter",
-    "timeline",
-    "tolerance",
-]
+for _module in iter_modules(__path__):
+    import_module(f".{_module.name}", __name__)
+# Several modules have the name of their function, which takes their place.
+globals().update({_kind.draw.__name__: _kind.draw for _kind in kinds()})
 
-Taken = ParamSpec("Taken")
-
-
-def _method(draw: Callable[Concatenate[Any, Taken], Axes]) -> Callable[Concatenate[Plots, Taken], Axes]:
-    """A figure's function as a method, with its signature and its words but for the scores."""
-
-    def method(self: Plots, /, *given: Taken.args, **named: Taken.kwargs) -> Axes:
-        return draw(self.scores, *given, **named)
-
-    functools.update_wrapper(method, draw)
-    return method
-
-
-class Plots:
-    """The figures of :mod:`mirflow.report.figures`, about a dataset or tree of scores.
-
-    Parameters
-    ----------
-    scores : xr.Dataset or xr.DataTree
-    """
-
-    def __init__(self, scores: Any) -> None:
-        self.scores = scores
-
-    distributions = _method(distributions)
-    critical_difference = _method(critical_difference)
-    heatmap = _method(heatmap)
-    scatter = _method(scatter)
-    tolerance = _method(tolerance)
-    groups = _method(groups)
-    confusion = _method(confusion)
-    timeline = _method(timeline)
+__all__ = ["Kind", "Plots", "figure", "graders", "kinds", "save", "save_caption"]
+__all__ += [_kind.draw.__name__ for _kind in kinds()]

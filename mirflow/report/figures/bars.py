@@ -13,7 +13,7 @@ from ...analysis.scoreboard import ANNOTATOR, Scoreboard
 from ...analysis.selection import Names, Question
 from ...errors import FigureError
 from ..layout import group_labels, together
-from .canvas import CYCLE, Sheet, label, sheet
+from .canvas import CYCLE, Sheet, figure, label, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
@@ -38,6 +38,7 @@ _BAR = 0.088
 _MOST = 600
 
 
+@figure("bars of groups of tracks, with confidence intervals", place=6)
 def groups(
     scores: Stored,
     metric: str | None = None,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import textwrap
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary
 
 from ...errors import FigureError, MirflowWarning
@@ -28,6 +29,83 @@ GREY, PALE = "#767676", "#D9D9D9"
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 _LINES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
 MOST_LOOKS = len(CYCLE) * len(_LINES)
+
+
+Draw = Callable[..., "Axes"]
+KINDS: dict[str, Kind] = {}
+"""What can be drawn of scores, by the name on the command line."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of figure.
+
+    Parameters
+    ----------
+    name : str
+        On the command line.
+    words : str
+        What it shows, in a phrase.
+    draw : callable
+        From scores, and options by keyword, to axes.
+    place : int
+        Where it is listed.
+    """
+
+    name: str
+    words: str
+    draw: Draw
+    place: int
+
+
+class Plots:
+    """The figures of :mod:`mirflow.report.figures`, about a dataset or tree of scores.
+
+    Parameters
+    ----------
+    scores : xr.Dataset or xr.DataTree
+    """
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+
+Drawing = TypeVar("Drawing", bound=Draw)
+
+
+def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
+    """Declare a function as a kind of figure: ``mirflow plot`` and ``.mirflow.plot`` have it under its name.
+
+    Parameters
+    ----------
+    words : str
+        What it shows, in a phrase.
+    place : int
+        Where it is listed; by default behind those of the package.
+
+    Returns
+    -------
+    callable
+        A decorator of a function that takes scores, ``metric`` and the options of
+        :class:`mirflow.report.figures.track_scores.FigureOptions`, and gives axes.
+    """
+
+    def declare(draw: Drawing) -> Drawing:
+        name = draw.__name__.replace("_", "-")
+        KINDS[name] = Kind(name, words, draw, place)
+
+        def method(self: Plots, /, *given: Any, **named: Any) -> Axes:
+            return draw(self.scores, *given, **named)
+
+        setattr(Plots, draw.__name__, functools.update_wrapper(method, draw))
+        return draw
+
+    return declare
+
+
+def kinds() -> list[Kind]:
+    """All kinds of figures, in the order in which they are listed."""
+    return sorted(KINDS.values(), key=lambda kind: kind.place)
 
 
 @dataclass(frozen=True)

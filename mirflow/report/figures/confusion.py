@@ -12,13 +12,14 @@ from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError
 from ...ragged import Float
 from ..layout import REST, choose_labels, title_of, with_others
-from .canvas import Sheet, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, plural, question_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
+@figure("what a system hears for what", place=7)
 def confusion(
     scores: Stored,
     metric: str | None = None,

@@ -14,7 +14,7 @@ from ...errors import FigureError, UnknownNameError
 from ...ragged import Float
 from ..captions import letters_note
 from ..layout import title_of
-from .canvas import Sheet, label, sheet
+from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, plural, question_of
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ _ROW, _BAR = 0.155, 0.075
 TESTS = ("auto", "friedman")
 
 
+@figure("systems on an axis, with bars over those that are not told apart", place=2)
 def critical_difference(
     scores: Stored,
     metric: str | None = None,

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float
-from .canvas import BLUE, RED, SKY, Sheet, label, sheet
+from .canvas import BLUE, RED, SKY, Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, infinite, scores_of
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ _MANY = 3000
 """Points of one figure beyond which they become a picture in pdf and svg, which would be slow to open otherwise."""
 
 
+@figure("every track, a row for each system", place=1)
 def distributions(
     scores: Stored,
     metric: str | None = None,

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float, Int
-from .canvas import PALE, Sheet, label, sheet
+from .canvas import PALE, Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, plural, scores_of
 
 if TYPE_CHECKING:
@@ -20,6 +20,7 @@ _NAME = 0.105
 ORDERS = ("difficulty", "stored")
 
 
+@figure("tracks x systems", place=3)
 def heatmap(
     scores: Stored,
     metric: str | None = None,

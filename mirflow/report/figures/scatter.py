@@ -11,7 +11,7 @@ from ...analysis.inference.sample import settle
 from ...analysis.selection import Names, as_names
 from ...errors import FigureError
 from ...ragged import Bool, Float
-from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, label, looks, sheet
+from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Shown,
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 _MANY = 3000
 
 
+@figure("two systems, or two metrics, against each other, track by track", place=4)
 def scatter(
     scores: Stored,
     metric: Names = None,

@@ -20,7 +20,7 @@ from ...pipeline.plan import EvaluationPlan
 from ...ragged import Bool, Column
 from ..layout import title_of
 from ..origins import Shelf, find_plans
-from .canvas import GREY, Sheet, label, sheet
+from .canvas import GREY, Sheet, figure, label, sheet
 from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
@@ -60,6 +60,7 @@ class _Lane:
     evidence: Mapping[str, Column] | None = None
 
 
+@figure("the annotations of one track, with what is right", place=8)
 def timeline(
     scores: Stored,
     track: str | None = None,

@@ -11,7 +11,7 @@ from ...analysis.scoreboard import Scoreboard
 from ...errors import FigureError, MirflowError
 from ...metrics.base import Measure, get_task, parse
 from ...ragged import Float
-from .canvas import CYCLE, PALE, Look, Sheet, label, looks, sheet
+from .canvas import CYCLE, PALE, Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
@@ -31,6 +31,7 @@ _ALL = 14
 """Systems up to which each has a look of its own; of more the best have."""
 
 
+@figure("a metric over a parameter that was swept", place=5)
 def tolerance(
     scores: Stored,
     metric: str | None = None,
