@@ -25,6 +25,7 @@ default_role = "py:obj"  # `name` in docstrings
 napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_preprocess_types = False
+napoleon_custom_sections = ["Conventions", "Metrics"]  # of the modules of tasks
 
 html_theme = "furo"
 html_title = "mirflow"

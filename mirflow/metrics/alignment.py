@@ -1,4 +1,25 @@
-"""Alignment of events to audio: mir_eval's functions for one pair under its own names, conventions in `TASK`."""
+"""Alignment: reference and estimate are times of the same events in the same order, such as the words of a song.
+
+The n-th time of the estimate belongs to the n-th of the reference. The functions are those of ``mir_eval.alignment``,
+with the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default and only one): mir_eval 0.8.2.
+
+Metrics
+-------
+* ``percentage_correct`` (`percentage_correct`): share of the events within 0.3 s.
+* ``median_absolute_error``, ``mean_absolute_error`` (`absolute_error`): of the times, in seconds.
+* ``percentage_correct_segments`` (`percentage_correct_segments`): overlap of the segments between events, as a share of
+  the duration.
+* ``karaoke_perceptual`` (`karaoke_perceptual_metric`): mean of the synchrony that listeners perceive.
+
+References
+----------
+Mauch, Fujihara and Goto, SMC 2010; Fujihara et al., LyricSynchronizer, 2011; Lizé Masclef, Vaglio and Moussallam,
+User-centered evaluation of lyrics-to-audio alignment, ISMIR 2021; MIREX automatic lyrics-to-audio alignment, 2020.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,23 @@
-"""Classification, one class a track: functions over lists of classes, and the batched convention in `TASK`."""
+"""Classification: reference and estimate are one class for each track, such as a genre or a composer.
+
+mir_eval has no such task; the functions take lists of classes, one entry a track. `TASK` holds the metrics of whole
+datasets.
+
+Conventions
+-----------
+* ``mirex`` (default and only one): the classification tasks of MIREX (AAI, ACC, AGC, AMC, SGC).
+
+Metrics
+-------
+* ``accuracy`` (`accuracy`): share of the tracks with the right class.
+* ``confusion`` (`confusion_matrix`): tracks by class of the reference and of the estimate, from which queries derive
+  `precision`, `recall`, `f_measure` and `normalised_accuracy`.
+* ``hierarchical_accuracy`` (`hierarchical_accuracy`), on request: with credits for classes that are near.
+
+References
+----------
+Downie et al., The Music Information Retrieval Evaluation eXchange, 2010, equations 1 to 3.
+"""
 
 from __future__ import annotations
 

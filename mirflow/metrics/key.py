@@ -1,4 +1,25 @@
-"""Key estimation: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+"""Key estimation: reference and estimate are one key for a whole track.
+
+The functions are those of ``mir_eval.key``, with the same arguments, results and errors, and read its narrower syntax
+of labels; `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default): mir_eval 0.8.2: only the fifth above is near.
+* ``mirex2005``: MIREX until 2016: the same score, with the share of each class of errors.
+* ``mirex2017``: MIREX since 2017: fifths in both directions are near.
+
+Metrics
+-------
+* ``weighted_score`` (`weighted_score`): 1 for the same key, 0.5 for a fifth, 0.3 for the relative and 0.2 for the
+  parallel key.
+* ``same``, ``fifth``, ``relative``, ``parallel``, ``other``, on request under ``mir_eval``: shares of the relations.
+
+References
+----------
+Downie et al., The Music Information Retrieval Evaluation eXchange, 2010, equation 3; MIREX audio key detection, 2005
+and 2017.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,24 @@
-"""Onset detection: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+"""Onset detection: reference and estimate are sequences of times in seconds, perhaps with a label each (drums).
+
+Onsets match within 50 ms unless ``window`` is set. The functions are those of ``mir_eval.onset``, with the same
+arguments, results and errors; `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default): mir_eval 0.8.2, the largest matching.
+* ``mirex``: the same with greedy matching.
+
+Metrics
+-------
+* ``f_measure``, ``precision``, ``recall`` (`f_measure`): shares of matched onsets.
+* ``class_f_measure``, on request: mean of the F-measures of the labels.
+* ``by_class``, on request: counts of matched, reference and estimated onsets of each label.
+
+References
+----------
+Raffel et al., mir_eval: a transparent implementation of common MIR metrics, ISMIR 2014; Downie et al., The Music
+Information Retrieval Evaluation eXchange, 2010, section 3.2.
+"""
 
 from __future__ import annotations
 

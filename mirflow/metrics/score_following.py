@@ -1,4 +1,25 @@
-"""Score following (SF): all scores of one performance, and the batched conventions in `TASK`."""
+"""Score following: the estimate says which note of a score has begun, while the performance is played.
+
+The reference is the onset of each note of the score in the performance, in seconds. mir_eval has no such task;
+`evaluate` scores one performance. `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mirex2006`` (default): MIREX 2006: a note that is off by more than 2000 ms is misaligned.
+* ``cont2007``: the example of the paper: by more than 300 ms.
+
+Metrics
+-------
+* ``overall_precision``, ``piecewise_precision``: share of the notes that are aligned, over all notes and by piece.
+* ``missed``, ``misaligned``, ``completion``: shares of missed and misaligned notes, and of the score that is followed.
+* ``mean_offset``, ``mean_absolute_offset``, ``std_offset``: time of detection minus onset, in seconds.
+* ``mean_error``, ``mean_absolute_error``, ``std_error``: estimated minus reference onset.
+* ``mean_latency``, ``std_latency``: time of detection minus estimated onset.
+
+References
+----------
+Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007.
+"""
 
 from __future__ import annotations
 

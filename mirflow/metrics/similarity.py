@@ -1,4 +1,25 @@
-"""Graded similarity (AMS, SMS): functions for one query, and the batched conventions in `TASK`."""
+"""Graded similarity: for each query the estimate is a list of candidates, and the reference what graders judged.
+
+Judgements are broad (not, somewhat, very similar) and fine (0 to 10). mir_eval has no such task; `evaluate` scores one
+query. `TASK` holds the metrics of whole datasets, in which a track is a query.
+
+Conventions
+-----------
+* ``ams`` (default): audio music similarity of MIREX: the first five candidates.
+* ``sms``: symbolic melodic similarity of MIREX: average dynamic recall first, the first ten candidates.
+
+Metrics
+-------
+* ``fine``: mean fine judgement.
+* ``psum``, ``wcsum``, ``sdsum``, ``greater0``, ``greater1``: means of the broad judgements, with different credits.
+* ``average_dynamic_recall`` (`average_dynamic_recall`): recall of the groups of equally similar candidates, averaged
+  over the ranks.
+
+References
+----------
+Typke, Veltkamp and Wiering, A measure for evaluating retrieval techniques based on partially ordered ground truth
+lists, ICME 2006; Downie et al. 2010, table 4, equations 13 and 14.
+"""
 
 from __future__ import annotations
 

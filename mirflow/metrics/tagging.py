@@ -1,4 +1,23 @@
-"""Tagging, any number of tags a clip, perhaps with affinities: one clip's figures, and the convention in `TASK`."""
+"""Tagging: reference and estimate are any number of tags for each clip, perhaps with affinities.
+
+mir_eval has no such task; `evaluate` scores one clip. `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mirex`` (default and only one): audio tag classification of MIREX (ATC).
+
+Metrics
+-------
+* ``precision``, ``recall``, ``f_measure``: of the tags of a clip.
+* ``accuracy``, ``negative_accuracy``: shares of all tags, and of those that the reference lacks, that are right.
+* ``roc_auc``, ``average_precision``: of the order of the tags by affinity.
+* ``outcomes``: counts of right and wrong decisions by tag, from which queries derive statistics of each tag.
+* ``precision_at``, ``affinities``, on request: precision of the first tags, and areas under the curve by tag.
+
+References
+----------
+Downie et al., The Music Information Retrieval Evaluation eXchange, 2010, equation 6.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,24 @@
-"""Tempo estimation: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+"""Tempo estimation: reference and estimate are one or two tempi in beats per minute, with or without salience.
+
+The functions are those of ``mir_eval.tempo``, with the same arguments, results and errors; `TASK` holds the metrics of
+whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default and only one): mir_eval 0.8.2, with the accuracies and octave errors of single tempi on request.
+
+Metrics
+-------
+* ``p_score``, ``one_correct``, ``both_correct`` (`detection`): shares of the salience, at least one and both of the
+  reference's tempi, estimated within 8 %.
+* ``accuracy1``, ``accuracy2``, on request: the more salient tempo within 4 %, directly or up to a factor of 2 or 3.
+* ``oe1``, ``oe2``, ``aoe1``, ``aoe2``, on request: octave errors and their absolute values.
+
+References
+----------
+McKinney, Moelants, Davies and Klapuri, Journal of New Music Research, 2007; Gouyon et al. 2006; Schreiber, Urbano and
+Müller, Transactions of ISMIR, 2020.
+"""
 
 from __future__ import annotations
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -275,3 +277,12 @@ def test_odd_references_against_themselves_are_perfect_or_the_record_says_when_n
 
     if known:
         check()
+
+
+@each_convention
+def test_help_of_a_task_names_its_conventions_and_default_metrics(task: str, name: str) -> None:
+    introduction = import_module(f"mirflow.metrics.{task}").__doc__ or ""
+    named = set(re.findall(r"``(\w+)``", introduction))
+    assert {name, *(metric.name for metric in convention(task, name).metrics if metric.default)} <= named
+    sections = re.findall(r"^(\w+)\n-+$", introduction, re.MULTILINE)
+    assert sections == ["Conventions", "Metrics", "References"]

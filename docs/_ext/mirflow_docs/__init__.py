@@ -4,6 +4,7 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 
 ========================  ==========================================================================================
 ``metrics TASK``          the records of the task's metrics, a section for each convention
+``introduction MODULE``   the docstring of a module
 ``functions MODULE``      the functions of a module, from their docstrings
 ``tasks``                 the tasks, with the numbers of their metrics
 ``pipeline``              the keys of pipeline files, from the model that checks them
@@ -22,7 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .api import functions_text, public_text
+from .api import functions_text, introduction_text, public_text
 from .commands import commands_text
 from .keys import mapping_text, pipeline_text
 from .looks import tidy
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 _MARK = re.compile(r"^<!-- generated: (\w+)(?: ([\w.]+))? -->$", re.MULTILINE)
 _MAKERS: dict[str, Callable[..., str]] = {
     "metrics": metrics_text,
+    "introduction": introduction_text,
     "functions": functions_text,
     "tasks": tasks_text,
     "pipeline": pipeline_text,

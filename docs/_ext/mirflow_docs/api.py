@@ -13,6 +13,11 @@ def public_text() -> str:
     return _listed("mirflow", mirflow.__all__)
 
 
+def introduction_text(module: str) -> str:
+    """The docstring of a module: what ``help`` shows first."""
+    return f"```{{eval-rst}}\n.. automodule:: {module}\n   :no-index:\n```\n"
+
+
 def functions_text(module: str) -> str:
     """The functions and classes of a module: those it exports, or those it defines."""
     found = import_module(module)

@@ -1,4 +1,26 @@
-"""Hierarchical structure: mir_eval's functions for one pair under its names, and the batched convention in `TASK`."""
+"""Hierarchical structure: reference and estimate are several segmentations of one track, from coarse to fine.
+
+A hierarchy ranks pairs of frames by the deepest level that relates them, and the metrics compare the two orders. The
+functions are those of ``mir_eval.hierarchy``, with the same arguments, results and errors; `TASK` holds the metrics of
+whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default and only one): mir_eval 0.8.2.
+
+Metrics
+-------
+* ``t_precision_reduced``, ``t_recall_reduced``, ``t_measure_reduced`` (`tmeasure`): frames related by a common segment,
+  within 15 s, ranks that differ by one.
+* ``t_precision_full``, ``t_recall_full``, ``t_measure_full`` (`tmeasure`, ``transitive=True``): the same of any two
+  different ranks.
+* ``l_precision``, ``l_recall``, ``l_measure`` (`lmeasure`): frames related by equal labels, over the whole track.
+
+References
+----------
+McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015; McFee, Nieto, Farbood and
+Bello, Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017.
+"""
 
 from .metrics import TASK
 from .mir_eval import evaluate, lmeasure, tmeasure, validate_hier_intervals

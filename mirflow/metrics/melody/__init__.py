@@ -1,4 +1,28 @@
-"""Melody extraction: mir_eval's functions for one pair under its own names, and the batched conventions in `TASK`."""
+"""Melody extraction: reference and estimate are series of frequencies in Hz over time in seconds.
+
+A frequency of 0 is unvoiced, a negative one a guess of the pitch where unvoiced; a continuous voicing may stand in
+their place. The functions are those of ``mir_eval.melody``, with the same arguments, results and errors; `TASK` holds
+the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default): mir_eval 0.8.2: estimates are interpolated at the times of the reference.
+* ``mirex``: frames of 10 ms, each with the nearest sample, as the literature describes MIREX.
+* ``mirex_hold``: frames of 10 ms, each with the sample before it, as mir_eval's authors ran MIREX's evaluation.
+
+Metrics
+-------
+* ``voicing_recall``, ``voicing_false_alarm`` (`voicing_measures`): voiced estimates where the reference is voiced, and
+  where it is not.
+* ``raw_pitch_accuracy`` (`raw_pitch_accuracy`): voiced frames with a pitch within 50 cents.
+* ``raw_chroma_accuracy`` (`raw_chroma_accuracy`): the same, octaves ignored.
+* ``overall_accuracy`` (`overall_accuracy`): frames right in both voicing and pitch.
+
+References
+----------
+Salamon, Gómez, Ellis and Richard, Melody extraction from polyphonic music signals, 2014; Poliner et al. 2007; Bittner
+and Bosch, Generalized metrics for single-f0 estimation evaluation, ISMIR 2019.
+"""
 
 from .metrics import TASK
 from .mir_eval import (

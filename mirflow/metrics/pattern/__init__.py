@@ -1,4 +1,28 @@
-"""Discovery of repeated patterns: mir_eval's functions for one pair under its names, and the convention in `TASK`."""
+"""Discovery of repeated patterns: reference and estimate are sets of patterns, each with its occurrences.
+
+An occurrence is a set of notes, of which each has an onset in quarter notes and a MIDI pitch. The functions are those
+of ``mir_eval.pattern``, with the same arguments, results and errors; `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default and only one): mir_eval 0.8.2 and the MIREX task, with occurrence metrics at 0.5 and 0.75.
+
+Metrics
+-------
+* ``precision``, ``recall``, ``f_measure`` (`standard_FPR`): prototypes found exactly, or shifted.
+* ``establishment_precision``, ``establishment_recall``, ``establishment_f_measure`` (`establishment_FPR`): patterns of
+  which at least one occurrence is found.
+* ``occurrence_precision``, ``occurrence_recall``, ``occurrence_f_measure`` (`occurrence_FPR`): occurrences found of
+  established patterns.
+* ``three_layer_precision``, ``three_layer_recall``, ``three_layer_f_measure`` (`three_layer_FPR`): both in one score.
+* ``first_n_three_layer_precision`` (`first_n_three_layer_P`) and ``first_n_target_proportion_recall``
+  (`first_n_target_proportion_R`): of the first five estimated patterns.
+
+References
+----------
+Collins, Discovery of repeated themes and sections, MIREX 2013 and 2014; Meredith, COSIATEC and SIATECCompress, MIREX
+2013.
+"""
 
 from .metrics import TASK
 from .mir_eval import (

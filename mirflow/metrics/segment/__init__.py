@@ -1,4 +1,29 @@
-"""Structural segmentation: mir_eval's functions for one pair under its own names, and the batched conventions."""
+"""Structural segmentation: reference and estimate are labelled intervals, such as verse and chorus.
+
+Labels are compared within a side only. The functions are those of ``mir_eval.segment``, with the same arguments,
+results and errors; `TASK` holds the metrics of whole datasets.
+
+Conventions
+-----------
+* ``mir_eval`` (default): mir_eval 0.8.2: the estimate is fitted to the reference, labels are compared at frames of
+  0.1 s.
+* ``mirex``: MIREX's scores: annotations as they are, the nearest boundaries matched first, a fixed number of points.
+
+Metrics
+-------
+* ``precision``, ``recall``, ``f_measure`` (`detection`): boundaries matched within 0.5 s and 3 s.
+* ``deviation_ref_to_est``, ``deviation_est_to_ref`` (`deviation`): median time to the nearest boundary.
+* ``pairwise_precision``, ``pairwise_recall``, ``pairwise_f_measure`` (`pairwise`): pairs of frames with equal labels.
+* ``rand_index``, ``adjusted_rand_index`` (`rand_index`, `ari`): agreement of pairs, and the same adjusted for chance.
+* ``mutual_information``, ``adjusted_mutual_information``, ``normalized_mutual_information`` (`mutual_information`).
+* ``nce_over``, ``nce_under``, ``nce_f`` (`nce`): normalized conditional entropies.
+* ``v_precision``, ``v_recall``, ``v_measure`` (`vmeasure`): the same, normalized by marginal entropies.
+
+References
+----------
+Turnbull et al., ISMIR 2007; Levy and Sandler 2008; Lukashevich, ISMIR 2008; Rand 1971; Hubert and Arabie 1985; Strehl
+and Ghosh 2002; Vinh et al. 2010; Rosenberg and Hirschberg 2007.
+"""
 
 from .metrics import TASK
 from .mir_eval import (

@@ -1,4 +1,26 @@
-"""Source separation: mir_eval's functions for one pair under its own names, and the conventions in `TASK`."""
+"""Source separation: reference and estimate are the recorded sources of a track, as signals.
+
+The functions are those of ``mir_eval.separation``, with the same arguments, results and errors; `TASK` holds the
+metrics of whole datasets, which read audio piece by piece.
+
+Conventions
+-----------
+* ``mir_eval`` (default): mir_eval 0.8.2: means over the sources of a track, in the best order of the estimates.
+* ``museval``: museval 0.4.1, BSS Eval v4: images, one set of filters for the track, medians over frames of 1 s.
+
+Metrics
+-------
+* ``sdr``, ``sir``, ``sar`` (`bss_eval_sources`): ratios to distortion, interference and artifacts, in dB; ``museval``
+  adds ``isr``.
+* ``image_sdr``, ``image_isr``, ``image_sir``, ``image_sar`` (`bss_eval_images`): those of spatial images.
+* ``si_sdr``: scale-invariant ratio of signal to distortion.
+* ``source_sdr``, ``frame_sdr`` and others, ``source_permutation``, on request: by source and by frame.
+
+References
+----------
+Vincent, Gribonval and Févotte, Performance measurement in blind audio source separation, 2006; Vincent et al. 2012; Le
+Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and Ito 2018.
+"""
 
 from .metrics import TASK
 from .mir_eval import (
