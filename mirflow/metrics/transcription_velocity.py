@@ -12,7 +12,7 @@ import numpy as np
 
 from .base import refuse_unknown
 from .transcription import match_notes as match_without_velocities
-from .transcription.kernel import NO_OFFSET, VELOCITY, Matches, Notes, agree
+from .transcription.kernel import NO_OFFSET, Matches, Notes, agree
 from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one, validate_notes
 from .util import Array
 
@@ -25,7 +25,7 @@ __all__ = [
 
 _SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "est_pitches", "est_velocities")
 _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")
-_NOTES = tuple(VELOCITY + name for name in (*RATES, "average_overlap_ratio"))
+_NOTES = tuple(f"velocity_{name}" for name in (*RATES, "average_overlap_ratio"))
 
 
 def validate(

@@ -19,8 +19,10 @@ N_DECIMALS = 4
 STEP = 0.01
 """Times may be rounded down to a multiple of that instead, in seconds."""
 
-VELOCITY, INSTRUMENT, COUNTS, NO_OFFSET = "velocity_", "instrument_", "by_instrument", "_no_offset"
-"""Beginnings and endings of the metrics' names."""
+VELOCITY, INSTRUMENT = "velocity", "instrument"
+"""What metrics need: velocities that agree, or notes of each instrument by themselves."""
+NO_OFFSET = "_no_offset"
+"""The ending of the names of metrics that do not look at the ends of notes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,6 @@ class MatchRules:
     Parameters
     ----------
     rule : Rule
-    quantity : str
-        What is read off the matches: ``f_measure``, ``precision``, ``recall`` or an overlap ratio.
     velocity : float or None
         Largest distance of the velocities, or None if they are not looked at.
     beta : float
@@ -74,7 +74,6 @@ class MatchRules:
     """
 
     rule: Rule
-    quantity: str
     velocity: float | None
     beta: float
 
@@ -93,24 +92,17 @@ class MatchRules:
             is_by_instrument(measure),
             given["rounding"] == "times",
         )
-        return cls(rule, _quantity(measure), numbers.get("velocity_tolerance"), numbers.get("beta", 1.0))
+        return cls(rule, numbers.get("velocity_tolerance"), numbers.get("beta", 1.0))
 
 
 def is_by_instrument(measure: Measure) -> bool:
     """Whether notes are compared within their instruments."""
-    return measure.metric.name.startswith((INSTRUMENT, COUNTS))
+    return measure.metric.needs == INSTRUMENT
 
 
 def is_with_velocity(measure: Measure) -> bool:
     """Whether velocities are compared."""
-    return measure.metric.name.startswith(VELOCITY)
-
-
-def _quantity(measure: Measure) -> str:
-    name = measure.metric.name.removesuffix(NO_OFFSET)
-    for prefix in (VELOCITY, INSTRUMENT, "onset_", "offset_"):
-        name = name.removeprefix(prefix)
-    return name
+    return measure.metric.needs == VELOCITY
 
 
 _CENTS = 1200

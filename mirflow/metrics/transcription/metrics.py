@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
@@ -18,8 +18,9 @@ from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Sparse, Task, Value, refuse_grid
 from ..cleaning import Problem, set_aside, usable
 from .kernel import (
-    COUNTS,
+    INSTRUMENT,
     NO_OFFSET,
+    VELOCITY,
     Matches,
     MatchRules,
     NoteBatch,
@@ -229,19 +230,16 @@ def score(
     fit[[*unheard, *refused]] = False
     names, references, estimates = _prepare(references, estimates, measures)
     found = np.zeros((2, pairs, len(scalars)))
-    readings = [MatchRules.of(measure) for measure in scalars]
     counted: dict[Rule, list[InstrumentCounts]] = {MatchRules.of(measure).rule: [] for measure in tables}
     for part, block in _blocks(references, estimates, reference_row, estimate_row):
-        for column, reading in enumerate(readings):
-            found[:, part, column] = _score(block, reading, fit[part])
+        for column, measure in enumerate(scalars):
+            found[:, part, column] = measure.read(_Block(block, fit[part]))
         for rule, counts in counted.items():
             counts.append(count_instruments(block, rule, part.start, len(names)))
-    with_velocity = np.array([reading.velocity is not None for reading in readings], dtype=np.bool_)
+    with_velocity = np.array([is_with_velocity(measure) for measure in scalars], dtype=np.bool_)
     found[0][np.ix_(~fit, with_velocity)] = np.nan
     found[0, list(refused)] = np.nan
-    extras = {
-        measure.variable: _tabulate(measure, join(counted[MatchRules.of(measure).rule]), names) for measure in tables
-    }
+    extras = {measure.variable: measure.read((join(counted[MatchRules.of(measure).rule]), names)) for measure in tables}
     partly = {pair: message for pair, message in unheard.items() if pair not in refused}
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
@@ -321,27 +319,45 @@ def _without(estimates: Ragged, estimate_row: Int, pairs: list[int]) -> tuple[Ra
     return Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels), row
 
 
-def _score(block: NoteBatch, reading: MatchRules, fit: Bool) -> tuple[Float, Float]:
-    """Score and weight of each pair of a block."""
-    if reading.quantity.endswith("overlap_ratio"):
-        best = reading.quantity.startswith("best")
-        matches = block.heaviest(reading.rule) if best else _matches(block, reading, fit)
-        number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
-        total = block.sum_overlaps(matches, reading.rule.floored)
-        return np.divide(total, number, out=np.zeros(len(block)), where=number > 0), number
-    if reading.velocity is None:
-        hits = block.count(reading.rule)
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """Pairs that are scored together, and which of them have all velocities."""
+
+    notes: NoteBatch
+    fit: Bool
+
+
+def _read_rate(what: str, block: _Block, measure: Measure) -> tuple[Float, Float]:
+    rules, notes = MatchRules.of(measure), block.notes
+    if rules.velocity is None:
+        hits = notes.count(rules.rule)
     else:
-        hits = np.bincount(_matches(block, reading, fit).pair, minlength=len(block)).astype(np.int64)
-    return rate(reading.quantity, hits, block.reference.counts, block.estimate.counts, reading.beta)
+        hits = np.bincount(_matches(block, rules).pair, minlength=len(notes)).astype(np.int64)
+    return rate(what, hits, notes.reference.counts, notes.estimate.counts, rules.beta)
 
 
-def _matches(block: NoteBatch, reading: MatchRules, fit: Bool) -> Matches:
-    matches = block.matches(reading.rule)
-    if reading.velocity is None:
+def _read_overlap(block: _Block, measure: Measure) -> tuple[Float, Float]:
+    rules = MatchRules.of(measure)
+    return _mean_overlap(block.notes, rules, _matches(block, rules))
+
+
+def _read_best_overlap(block: _Block, measure: Measure) -> tuple[Float, Float]:
+    rules = MatchRules.of(measure)
+    return _mean_overlap(block.notes, rules, block.notes.heaviest(rules.rule))
+
+
+def _mean_overlap(notes: NoteBatch, rules: MatchRules, matches: Matches) -> tuple[Float, Float]:
+    number = np.bincount(matches.pair, minlength=len(notes)).astype(np.float64)
+    total = notes.sum_overlaps(matches, rules.rule.floored)
+    return np.divide(total, number, out=np.zeros(len(notes)), where=number > 0), number
+
+
+def _matches(block: _Block, rules: MatchRules) -> Matches:
+    matches = block.notes.matches(rules.rule)
+    if rules.velocity is None:
         return matches
-    matches = matches.keep(fit[matches.pair])
-    return matches.keep(agree(block.reference, block.estimate, matches, reading.velocity))
+    matches = matches.keep(block.fit[matches.pair])
+    return matches.keep(agree(block.notes.reference, block.notes.estimate, matches, rules.velocity))
 
 
 def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> tuple[Float, Float]:
@@ -365,11 +381,18 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     return f, (beta**2 * wanted + found) / (1 + beta**2)
 
 
-def _tabulate(measure: Measure, counts: InstrumentCounts, names: tuple[str, ...]) -> Sparse:
-    if measure.metric.name.startswith(COUNTS):
-        return counts_to_sparse(counts, names)
-    reading = MatchRules.of(measure)
-    score, weight = rate(reading.quantity, counts.matched, counts.reference, counts.estimate, reading.beta)
+Counted = tuple[InstrumentCounts, tuple[str, ...]]
+"""Notes of each instrument, and the names of all instruments."""
+
+
+def _read_counts(counted: Counted, measure: Measure) -> Sparse:
+    return counts_to_sparse(*counted)
+
+
+def _read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
+    counts, names = counted
+    beta = MatchRules.of(measure).beta
+    score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta)
     return scores_to_sparse(counts, names, score, weight)
 
 
@@ -419,8 +442,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     only = np.zeros(1, dtype=np.int64)
     octaves = [{**side.columns, "octave": np.log2(side.columns["pitch"])} for side in rows]
     sides = [Notes.of(Ragged(columns, side.counts), only) for columns, side in zip(octaves, rows, strict=True)]
-    block, reading = NoteBatch(sides[0], sides[1]), MatchRules.of(measure)
-    matches = (block.heaviest if reading.quantity.startswith("best") else block.matches)(reading.rule)
+    block, rule = NoteBatch(sides[0], sides[1]), MatchRules.of(measure).rule
+    matches = block.heaviest(rule) if measure.metric.read is _read_best_overlap else block.matches(rule)
     missed = np.setdiff1d(np.arange(len(sides[0].start)), matches.reference)
     extra = np.setdiff1d(np.arange(len(sides[1].start)), matches.estimate)
     shown: dict[str, Column] = {}
@@ -486,6 +509,7 @@ def _rates(
     suffix: str = "",
     default: bool = True,
     exceptions: str = "",
+    needs: str = "",
 ) -> tuple[Metric, ...]:
     """Precision, recall and F-measure under one rule; `before` and `after` go round mir_eval's key."""
     return tuple(
@@ -496,18 +520,27 @@ def _rates(
             weight,
             "notes",
             key=f"{before}{title}{after}" if default else "",
-            pooling="micro" if prefix == "velocity_" else "exact",
+            pooling="micro" if needs == VELOCITY else "exact",
             perfect_exceptions=exceptions,
             parameters=_with_beta(name, parameters),
             default=default,
             literature=literature,
+            read=partial(_read_rate, name),
+            needs=needs,
         )
         for name, (title, summary, weight) in _RATES.items()
     )
 
 
 def _overlap(
-    name: str, title: str, parameters: tuple[Parameter, ...], literature: str, key: str = "", exceptions: str = ""
+    name: str,
+    title: str,
+    parameters: tuple[Parameter, ...],
+    literature: str,
+    key: str = "",
+    exceptions: str = "",
+    read: Callable[..., tuple[Float, Float]] = _read_overlap,
+    needs: str = "",
 ) -> Metric:
     return Metric(
         name,
@@ -517,11 +550,13 @@ def _overlap(
         "notes",
         key=key,
         range=(-1.0, 1.0),
-        pooling="micro" if name.startswith("velocity_") else "exact",
+        pooling="micro" if needs == VELOCITY else "exact",
         perfect_exceptions=exceptions,
         parameters=parameters,
         default=bool(key),
         literature=literature,
+        read=read,
+        needs=needs,
     )
 
 
@@ -540,9 +575,11 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
     exceptions = "below 1 where notes of other velocities are matched crosswise"
     name, title = f"velocity_average_overlap_ratio{suffix}", f"Average overlap ratio ({loud})"
     return (
-        _overlap(f"best_overlap_ratio{suffix}", f"Best overlap ratio ({what})", parameters, _NOTES),
-        *_rates("", "", loud, heard, _VELOCITY, "velocity_", suffix, False, exceptions),
-        _overlap(name, title, heard, _VELOCITY, exceptions=_OTHER_MATCH),
+        _overlap(
+            f"best_overlap_ratio{suffix}", f"Best overlap ratio ({what})", parameters, _NOTES, read=_read_best_overlap
+        ),
+        *_rates("", "", loud, heard, _VELOCITY, "velocity_", suffix, False, exceptions, VELOCITY),
+        _overlap(name, title, heard, _VELOCITY, exceptions=_OTHER_MATCH, needs=VELOCITY),
         *(
             Metric(
                 f"instrument_{one}{suffix}",
@@ -555,6 +592,8 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
                 dims=("instrument",),
                 default=False,
                 literature=_INSTRUMENTS,
+                read=partial(_read_instruments, one),
+                needs=INSTRUMENT,
             )
             for one, (title, summary, _) in _RATES.items()
         ),
@@ -572,6 +611,8 @@ def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tu
             dims=("instrument", "count"),
             default=False,
             literature=_INSTRUMENTS,
+            read=_read_counts,
+            needs=INSTRUMENT,
         ),
     )
 
@@ -588,17 +629,11 @@ METRICS = (
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
 """What MIREX's program of 2015 does otherwise than mir_eval."""
 
-
-def _as_2015(metric: Metric) -> Metric:
-    changed = (replace(one, default=_OF_2015.get(one.name, one.default)) for one in metric.parameters)
-    return replace(metric, parameters=tuple(changed))
-
-
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
 MIREX2015 = Convention(
     "mirex2015",
     "MIREX 2015 note tracking: times rounded down to 10 ms, ends within 20 % without a least tolerance",
-    tuple(_as_2015(metric) for metric in METRICS),
+    tuple(metric.with_defaults(**_OF_2015) for metric in METRICS),
     clean,
     score,
     explain=evidence,

@@ -15,7 +15,7 @@ from ..base import Measure, Value, refuse_unknown
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one
 from .kernel import NO_OFFSET, NoteBatch, Notes, Rule
-from .metrics import MIR_EVAL, score
+from .metrics import MIR_EVAL
 
 Matching = list[tuple[int, int]]
 """Places of matched notes in the reference and the estimate, ascending."""
@@ -484,9 +484,5 @@ def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapp
         metric = _METRICS[name]
         values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
         measures.append(Measure(metric, tuple(value for value in values if value is not None)))
-    only = np.zeros(1, dtype=np.int64)
-    scores = score(reference, estimate, only, only, measures)
-    for message in scores.refused.values():
-        raise ValueError(message)
-    found: list[float] = scores.score[0].tolist()
+    found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
     return found
