@@ -8,6 +8,9 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+from .browser import browser as browser
+from .browser import visit as visit
+
 # A change must not be refused because of an input that it has nothing to do with: there the examples are always the
 # same. Everywhere else they differ from run to run, and find what is still unknown.
 hypothesis.settings.register_profile("ci", derandomize=True, deadline=None)

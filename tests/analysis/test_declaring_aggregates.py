@@ -21,10 +21,7 @@ from mirflow.ragged import Float, Int
 from mirflow.report.page import write_page
 
 from ..groups import make_group, write_store
-from ..report.page.conftest import browser, visit
 from ..report.page.reading import choose, figures
-
-__all__ = ["browser", "visit"]
 
 GENRES = ["rock", "", "jazz", "pop"] * 10
 
