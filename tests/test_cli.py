@@ -645,3 +645,9 @@ class TestOptionsForBothSides:
         assert not any(
             "both sides" in (getattr(one, "help", "") or "") for one in checking.get_params(click.Context(checking))
         )
+
+
+@pytest.mark.parametrize("task", tasks())
+def test_the_metrics_of_every_convention_fit_a_terminal_of_80_columns(task: str) -> None:
+    shown = CliRunner().invoke(cli, ["metrics", task], env={"COLUMNS": "80"}).stdout
+    assert [line for line in shown.splitlines() if len(line) > 80] == []

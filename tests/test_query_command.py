@@ -112,6 +112,20 @@ class TestChoosing:
         )
         assert order("--format", "csv", "--sort", "best") == ["bob", "ada"]
 
+    def test_best_first_goes_by_the_headline_where_no_metric_is_named(self, tmp_path):
+        scores = [[[0.9, 0.1]], [[0.1, 0.9]]]  # of the first metric ada is better, of the headline bob
+        about = {"metrics": ["root", "majmin"], "systems": ["ada", "bob"], "standard": ["mean", "mean"]}
+        path = write_store(tmp_path / "h.zarr", {"chord": make_group(scores, **about, task="chord")})
+
+        def order(*arguments: str) -> list[str]:
+            lines = invoke("query", path, *arguments).stdout.splitlines()
+            return [name for line in lines for name in ("ada", "bob") if name in line.split()]
+
+        assert order() == order("--sort", "best") == ["bob", "ada"]
+        assert order("-m", "root", "-m", "majmin") == ["ada", "bob"]
+        (head,) = [line for line in invoke("query", path, "--primary").stdout.splitlines() if "ada" in line]
+        assert head.index("bob") < head.index("ada")
+
     def test_marks_and_intervals_stand_beside_their_systems_whatever_comes_first(self, store):
         asked = ("--significance", "--ci", "--format", "csv")
         first = {line.split(",")[5]: line for line in invoke("query", store, *asked).stdout.splitlines()}

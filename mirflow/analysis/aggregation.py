@@ -32,6 +32,7 @@ from .selection import (
     find_measures,
     find_metrics,
     find_single,
+    headline_metric,
     spell_out,
     split_names,
 )
@@ -353,14 +354,17 @@ def select(board: Scoreboard, question: Question, *, single: bool = False) -> Se
         board, systems, tracks, metrics, list(kinds.values()), *policies, score, weight, status, duration, gaps
     )
     _check_missing(part)
-    return _best_first(part) if best_first else part
+    if not best_first:
+        return part
+    return _best_first(part, headline_metric(board) if question.metric is None else None)
 
 
-def _best_first(part: SelectedScores) -> SelectedScores:
-    """The systems in the order of the first metric of which high or low values are better."""
-    places = [place for place, one in enumerate(part.texts("orientation")) if one != "none"][:1]
+def _best_first(part: SelectedScores, headline: str | None) -> SelectedScores:
+    """The systems in the order of the headline, else of the first metric of which high or low values are better."""
+    places = [place for place, one in enumerate(part.texts("orientation")) if one != "none"]
     if not places or len(part.systems) < 2:
         return part
+    places = [place for place in places if part.metric_names[place] == headline] or places[:1]
     score, included = part.scores()
     three = (score[..., places], part.weight[..., places], included[..., places])
     value = reduce(three[0], three[1], part.duration, part.kinds[places[0]], three[2])[:, 0]

@@ -27,6 +27,7 @@ from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, ref
 from .missing import are_apart, check_policies, find_gaps, included_scores
 from .scoreboard import Array, Grouping, Scoreboard, Sibling, filled_groups, group_values
 from .selection import (
+    BEST,
     ORDERS,
     Names,
     Question,
@@ -626,7 +627,9 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
 
 
 def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Names:
-    """The systems in the order asked for, which may be that of the metric's own figures."""
+    """The systems in the order asked for, which may be that of the metric's own values, over all of its dims."""
+    if question.sort == BEST:
+        return _best_first(board, variable, question)
     if question.sort in (None, *ORDERS) or variable not in split_names(board, question.sort)[1]:
         return sort_systems(board, question)
     found = ask_extra(board, variable, replace(question, sort=None, by=None))
@@ -637,6 +640,23 @@ def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Nam
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
     value = found.value[:, 0]
     order = np.argsort(value if found.orientation == "lower" else -value, kind="stable")
+    return [found.systems[place] for place in order]
+
+
+def _best_first(board: Scoreboard, variable: str, question: Question) -> Names:
+    """The systems by the mean of their values; of counts, and of what is neither better nor worse, as they are."""
+    measure = find_measures(board)[variable].metric
+    if measure.orientation == "none" and question.aggregate not in CLASS_AGGREGATES:
+        return question.system
+    found = ask_extra(board, variable, replace(question, sort=None, by=None))
+    if not found.is_score or found.orientation == "none":
+        return question.system
+    value = found.value.reshape(len(found.systems), -1)
+    known = ~np.isnan(value)
+    with np.errstate(invalid="ignore"):  # infinite ones of both signs
+        total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
+    mean = np.divide(total, count, out=np.full(len(value), np.nan), where=count > 0)
+    order = np.argsort(mean if found.orientation == "lower" else -mean, kind="stable")
     return [found.systems[place] for place in order]
 
 

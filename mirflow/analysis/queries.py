@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -12,7 +11,6 @@ import numpy as np
 
 from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
-from ..metrics.base import get_task, tasks
 from ..ragged import Float, Int
 from .aggregation import Answer, ask
 from .dims import REDUCTIONS
@@ -27,6 +25,7 @@ from .selection import (
     find_metrics,
     find_tables,
     has_parameters,
+    headline_metric,
     make_question,
     show_parameters,
     split_names,
@@ -466,24 +465,6 @@ def _groupings(board: Scoreboard) -> set[str]:
 
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 """The chord recalls that campaigns publish since 2013."""
-
-
-def headline_metric(board: Scoreboard) -> str | None:
-    """The metric by which an evaluation ranks its systems; None where none is one number.
-
-    That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored
-    with others only; where it was not scored at all, the first metric of which high or low values are better.
-    """
-    task = str(board.attrs.get("task", ""))
-    names = get_task(task).headline_of(str(board.attrs.get("convention", ""))) if task in tasks() else ()
-    for name in names:
-        if name in board.metrics:
-            return name
-        own = [one for one in board.metrics if re.split("[@(]", one)[0] == name]
-        if own:
-            return own[0]
-    ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
-    return next(iter([*ranking, *board.metrics]), None)
 
 
 def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:

@@ -319,6 +319,24 @@ def as_names(names: Names) -> list[str] | None:
     return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
+def headline_metric(board: Scoreboard) -> str | None:
+    """The metric by which an evaluation ranks its systems; None where none is one number.
+
+    That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored
+    with others only; where it was not scored at all, the first metric of which high or low values are better.
+    """
+    task = str(board.attrs.get("task", ""))
+    names = get_task(task).headline_of(str(board.attrs.get("convention", ""))) if task in tasks() else ()
+    for name in names:
+        if name in board.metrics:
+            return name
+        own = [one for one in board.metrics if re.split("[@(]", one)[0] == name]
+        if own:
+            return own[0]
+    ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
+    return next(iter([*ranking, *board.metrics]), None)
+
+
 def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 

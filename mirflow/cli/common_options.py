@@ -136,7 +136,7 @@ def choosing_options(command: Command) -> Command:
         click.option(
             "--sort",
             metavar="METRIC|best|name|stored",
-            help="Order of the systems. Default: best (by the first metric) in tables for people, else stored.",
+            help="Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
         ),
     ]
     for option in reversed(options):

@@ -96,8 +96,8 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter are not told apart.
     """
-    from ..analysis.queries import choose, headline_metric
-    from ..analysis.selection import Question
+    from ..analysis.queries import choose
+    from ..analysis.selection import Question, headline_metric
 
     style = choose_format(style, output)
     given: dict[str, Any] = {

@@ -78,7 +78,7 @@ def _question(options: Mapping[str, Any], style: str) -> Question:
 
     plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
     listed = bool(options["worst"] or options["best"])
-    stored = listed or options["system"] or options["primary"] or options["agreement"]
+    stored = listed or options["system"] or options["agreement"]
     words: dict[str, Any] = {name: options[name] or None for name in plain}
     words |= {name: options[name] for name in ("aggregate", "missing", "where", "sort")}
     # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
@@ -189,7 +189,7 @@ def _primary(
 def _agreement(board: Scoreboard, question: Question, name: str, style: str, between: str) -> Table:
     """How much alike metrics, annotators or systems rank; without a name all metrics that rank, else the headline."""
     from ..analysis.inference import agreement
-    from ..analysis.queries import headline_metric
+    from ..analysis.selection import headline_metric
     from ..report.comparisons_tables import agreement_long_table, agreement_table
 
     if question.metric is None:

@@ -174,7 +174,7 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
     from ..report.summaries import primary_table
 
     if primary:
-        found, bare = primary_answers(boards, Question())
+        found, bare = primary_answers(boards, Question(sort=BEST))
         emit([primary_table(found, left_out=bare)], "table")
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}

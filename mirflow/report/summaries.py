@@ -436,7 +436,7 @@ def short_table(task: str, convention: Convention) -> Table:
     if asked and not convention.default_measures:
         notes.append(f"computed only when named: {', '.join(asked)}")
     title = f"task {task}, convention {convention.name}: {convention.summary}"
-    return Table(columns, tuple(rows), title, tuple(notes), folds=("what it measures",))
+    return Table(columns, tuple(rows), title, tuple(notes), folds=("what it measures",), keys=1)
 
 
 def _share(metrics: Sequence[Metric], texts: Callable[[Metric], Sequence[str]]) -> list[tuple[str, str]]:

@@ -154,7 +154,8 @@ def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> st
     """
     notes = [_fold(note, width) if width else note for note in table.notes]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)]
-    parts = [table.title, "\n\n".join(blocks), *notes]
+    title = _fold(table.title, width) if width else table.title
+    parts = [title, "\n\n".join(blocks), *notes]
     return "".join(f"{part}\n" for part in parts if part)
 
 
@@ -242,7 +243,7 @@ def full_width(table: Table) -> int:
 
 def _room(table: Table, width: int | None) -> int:
     """How wide a table has to be at least, or may be."""
-    return max(sum(_widths(table, width)), width or 0)
+    return max(sum(_widths(table, width)) - _GAP, width or 0)
 
 
 _GAP = 3

@@ -54,6 +54,17 @@ def frames_of(ds: xr.Dataset) -> pd.DataFrame:
     return ds["frame_sdr_1.0"].to_dataframe(name="score").reset_index()
 
 
+@pytest.mark.parametrize("over", [None, {"frame": "median"}])
+def test_best_first_goes_by_the_mean_of_the_values_of_metrics_with_dims(over):
+    ds = separated(4)
+    stored = ask_extra(from_dataset(ds), "frame_sdr_1.0", Question(over=over))
+    mean = np.nanmean(stored.value.reshape(4, -1), axis=1)
+    best = ask_extra(from_dataset(ds), "frame_sdr_1.0", Question(over=over, sort="best"))
+    assert best.systems == [stored.systems[place] for place in np.argsort(-mean)] != stored.systems
+    for place, name in enumerate(best.systems):
+        np.testing.assert_array_equal(best.value[place], stored.value[stored.systems.index(name)])
+
+
 class TestReductions:
     @pytest.mark.parametrize("how", list(REDUCTIONS))
     @given(arrays(np.float64, (3, 4), elements=st.sampled_from([np.nan, -2.0, 0.0, 1.5, 3.0])))

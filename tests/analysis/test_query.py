@@ -6,9 +6,9 @@ import xarray as xr
 
 import mirflow
 from mirflow.analysis.aggregation import ask
-from mirflow.analysis.queries import aggregate, boards_of, choose, coverage, headline_metric, headline_metrics, query
+from mirflow.analysis.queries import aggregate, boards_of, choose, coverage, headline_metrics, query
 from mirflow.analysis.scoreboard import from_dataset, read_store
-from mirflow.analysis.selection import Question
+from mirflow.analysis.selection import Question, headline_metric
 from mirflow.annotations.collection import Collection
 from mirflow.cells import Status
 from mirflow.errors import AnnotationError, QueryError, StoreError, UnknownNameError

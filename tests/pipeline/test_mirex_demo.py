@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from scipy import stats
 
 import mirflow
-from mirflow.analysis.queries import headline_metric, headline_metrics
+from mirflow.analysis.queries import headline_metrics
 from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.analysis.selection import headline_metric
 from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.report.figures.track_scores import one_metric

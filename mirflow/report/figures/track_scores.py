@@ -11,9 +11,18 @@ import numpy as np
 
 from ...analysis.aggregation import VALUELESS, Answer, ask, select
 from ...analysis.policies import MISSING, say_undefined
-from ...analysis.queries import boards_of, choose_one, headline_metric
+from ...analysis.queries import boards_of, choose_one
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
-from ...analysis.selection import Names, Question, Reductions, bare_name, find_single, find_tables, split_names
+from ...analysis.selection import (
+    Names,
+    Question,
+    Reductions,
+    bare_name,
+    find_single,
+    find_tables,
+    headline_metric,
+    split_names,
+)
 from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..captions import reference_notes
