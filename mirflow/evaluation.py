@@ -27,7 +27,7 @@ from .readers.audio_files import StemsSource, has_sources, sound_folders, stems_
 from .readers.content import dangling, is_listed_file
 from .readers.hierarchies import LevelsSource, has_levels, levels_at
 from .readers.jams_objects import is_jams
-from .readers.names import NAMED, RenamedSource, Truths, call_tracks, nearest_names
+from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from .readers.options import SUFFIXES, Reading
 from .readers.sources import FileSource, HeldSource, Source, as_asked
 from .readers.tables.table import RowKey, TableSource, holds_tracks, open_table
@@ -201,7 +201,7 @@ def with_met_names(
     kind = kind_of(task).name
     if kind not in NAMED or classes is not None or not tracks:
         return tracks
-    truths = Truths(kind, {track.track: [one.source for one in track.references] for track in tracks})
+    truths = ReferenceNames(kind, {track.track: [one.source for one in track.references] for track in tracks})
     estimates = {track.track: source for track in tracks for source in track.estimates if source is not None}
     met, warning = truths.meet(estimates, tracks[0].systems[0])
     renamed = [source.names[0] for source in met.values() if isinstance(source, RenamedSource)]

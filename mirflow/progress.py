@@ -1,4 +1,4 @@
-"""How far a run or a report is: a bar where there is a terminal, plain lines where there is none."""
+"""Progress of a run or a report: a bar on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

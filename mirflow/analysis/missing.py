@@ -1,4 +1,4 @@
-"""Which scores count: what is missing, what had nothing to measure, and the reasons why."""
+"""Policies for missing and undefined scores, with counts and reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a query selects: systems, tracks and metrics by name, and tracks for which an expression holds."""
+"""Selection of systems, tracks and metrics by name, and of tracks by an expression."""
 
 from __future__ import annotations
 

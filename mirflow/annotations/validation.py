@@ -1,4 +1,4 @@
-"""What is wrong with rows of annotations: one check for readers, the linter, and the conventions of every task."""
+"""Validation of rows of annotations, for readers, the linter, and the conventions of every task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How commands end and print: exit codes, the format of tables, where to, and how wide."""
+"""Output of commands: exit codes, format, width and destination of tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether an estimate can be of its track at all: times in another unit, of another recording, or cut short.
+"""Warnings of implausible estimates: times in another unit, of another recording, or cut short.
 
 What is told here is scored as everything else is. The limits are far from what a poor system does: wrong units are off
 by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within

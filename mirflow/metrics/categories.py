@@ -1,4 +1,4 @@
-"""What classification and tagging share: the labels of both sides under one numbering."""
+"""Labels of both sides under one numbering, for classification and tagging."""
 
 from __future__ import annotations
 

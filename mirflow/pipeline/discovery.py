@@ -1,4 +1,4 @@
-"""What files there are for an evaluation: its tracks, systems and annotators."""
+"""Discovery of the files of an evaluation: its tracks, systems and annotators."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..errors import AnnotationError, MirflowError, MirflowWarning, suggest
 from ..readers.audio_files import gather_stems
 from ..readers.hierarchies import gather_levels, has_levels
 from ..readers.jams import annotators_of
-from ..readers.names import NAMED, Apart, Truths, call_alike, call_tracks, nearest_names
+from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill
 from ..readers.sources import FileSource, Source, as_asked
@@ -678,7 +678,9 @@ def _meet_names(evaluation: Evaluation, resolved: Resolved, discovery: Discovery
     kind = resolved.reference.kind
     if kind not in NAMED or resolved.classes is not None:
         return
-    truths = Truths(kind, {track: [one.source for one in found] for track, found in discovery.references.items()})
+    truths = ReferenceNames(
+        kind, {track: [one.source for one in found] for track, found in discovery.references.items()}
+    )
     own: dict[str, dict[str, Source]] = {}
     for (system, track), source in discovery.estimates.items():
         own.setdefault(system, {})[track] = source

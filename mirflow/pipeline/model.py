@@ -1,4 +1,4 @@
-"""What a pipeline file may say, as types, and its names against the records of metrics."""
+"""The model of pipeline files, with names checked against the records of metrics."""
 
 from __future__ import annotations
 

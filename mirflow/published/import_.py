@@ -1,4 +1,4 @@
-"""Scores that others published, in a store: questions, tests, figures and reports work on them as on our own."""
+"""Import of published scores into a store, for queries, tests, figures and reports."""
 
 from __future__ import annotations
 

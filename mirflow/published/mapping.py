@@ -1,4 +1,4 @@
-"""What a mapping file may say, and the tables of scores that it names, as rows under named columns."""
+"""The model of mapping files, and the tables of scores that they name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Names that the two sides of an evaluation compare: called alike where only folders and suffixes differ, or told.
+"""Names of tracks and items, matched between both sides where only folders and suffixes differ.
 
 A list of `a.wav` and a truth of `a` never meet, and every score would be 0 without a word. Whether they do is a matter
 of whole collections: a single list without any relevant item is merely a bad one.
@@ -90,7 +90,7 @@ class RenamedSource:
 
 
 @dataclass(frozen=True)
-class Truths:
+class ReferenceNames:
     """The names on the side of the reference, read when they are asked for.
 
     Parameters

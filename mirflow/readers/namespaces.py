@@ -1,4 +1,4 @@
-"""Which JAMS namespaces are read, what kind of annotation each holds, and which tasks it serves."""
+"""JAMS namespaces, with the kind of annotation that each holds and the tasks that read it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of a file's beats are meant: all, the downbeats, or the first or last beats of bars as they are numbered.
+"""Selection of beats by position: all, the downbeats, or the first or last beats of numbered bars.
 
 ``downbeat``
     Beats whose position in the bar (their label) is 1.

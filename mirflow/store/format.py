@@ -1,4 +1,4 @@
-"""How the results of an evaluation stand in Zarr: dims, variables, chunks, attributes, dense and sparse."""
+"""The layout of results in Zarr: dims, variables, chunks, attributes, dense and sparse."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation, CodedLabels
 from mirflow.errors import AnnotationError, UnreadableError
-from mirflow.readers.names import RenamedSource, Truths, call_alike, call_tracks
+from mirflow.readers.names import ReferenceNames, RenamedSource, call_alike, call_tracks
 from mirflow.readers.sources import HeldSource
 
 
@@ -18,8 +18,8 @@ def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:
     return {track: HeldSource(Annotation(kind, {}, labels), track) for track, labels in lists.items()}
 
 
-def truths(lists: Mapping[str, list[str]], kind: str = "ranking") -> Truths:
-    return Truths(kind, {track: [source] for track, source in held(kind, lists).items()})
+def truths(lists: Mapping[str, list[str]], kind: str = "ranking") -> ReferenceNames:
+    return ReferenceNames(kind, {track: [source] for track, source in held(kind, lists).items()})
 
 
 def met(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> tuple[dict[str, list[str]], str]:
@@ -69,7 +69,7 @@ class TestNamesThatNeverMeet:
         judged = Annotation("ranking", {"value": np.array([0.0, 2.0])}, ["bad", "good"])
         marked = Annotation("ranking", {"left_out": np.array([1.0, 0.0])}, ["itself", "other"])
         for annotation, true in ((judged, "good"), (marked, "other")):
-            _, warning = Truths("ranking", {"q": [HeldSource(annotation, "q")]}).meet(
+            _, warning = ReferenceNames("ranking", {"q": [HeldSource(annotation, "q")]}).meet(
                 held("ranking", {"q": ["x"]}), "ada"
             )
             assert f"{true!r} is true" in warning
@@ -90,7 +90,7 @@ class TestNamesThatMeetAnywhere:
                 pytest.fail("read in vain")
 
         sources = {"q": held("ranking", {"q": ["a"]})["q"], "r": Broken(Annotation("ranking", {}, []), "r")}
-        known = Truths("ranking", {track: [source] for track, source in sources.items()})
+        known = ReferenceNames("ranking", {track: [source] for track, source in sources.items()})
         assert known.meet(sources, "ada") == (sources, "")
 
 

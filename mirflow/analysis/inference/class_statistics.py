@@ -1,4 +1,4 @@
-"""Intervals and comparisons of the figures of classes and tags: precision, recall, areas under the curve."""
+"""Intervals and comparisons of the statistics of classes and tags: precision, recall, areas under the curve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every two systems compared on the units that both have; marks beside what is not told apart from the best."""
+"""Comparisons of every two systems on their common units, and marks beside those that do not differ from the best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Confidence intervals by bootstrap, for every aggregate: units are drawn again, with what they add to the figure."""
+"""Confidence intervals by bootstrap, for every aggregate: units are drawn again, with what they contribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What inference is about: scores of systems on units that were drawn, and results as labelled datasets."""
+"""Samples for inference: scores of systems on drawn units, and results as labelled datasets."""
 
 from __future__ import annotations
 

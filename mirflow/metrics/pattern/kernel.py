@@ -1,4 +1,4 @@
-"""How alike the occurrences of two sets of patterns are, and what that makes of the patterns."""
+"""Similarity of occurrences and of patterns between two sets of patterns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables: files that hold the annotations of many tracks, and where in them the rows of each stand."""
+"""Tables: files with the annotations of many tracks, and the index of each track's rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What all figures have in common: sizes for paper, colours, the lines above that say what is shown, and files."""
+"""The canvas of all figures: sizes for papers, colours, captions and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a system hears for what: confusion matrices."""
+"""Confusion matrices of a system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Critical-difference diagrams: the figures or mean ranks of systems, and bars over those that are not told apart."""
+"""Critical-difference diagrams: values or mean ranks of systems, and bars over those that do not differ."""
 
 from __future__ import annotations
 

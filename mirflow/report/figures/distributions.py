@@ -1,4 +1,4 @@
-"""How the scores of each system spread over the tracks."""
+"""Distributions of each system's scores over the tracks."""
 
 from __future__ import annotations
 

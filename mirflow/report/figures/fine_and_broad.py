@@ -1,4 +1,4 @@
-"""What graders mean by a broad category: box plots of the fine judgements that they gave with it."""
+"""Box plots of the fine judgements within each broad category."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How annotations and the evidence for a score are drawn in the lanes of a timeline."""
+"""Lanes of a timeline: annotations, and the evidence for a score."""
 
 from __future__ import annotations
 

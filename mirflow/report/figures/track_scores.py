@@ -1,4 +1,4 @@
-"""What figures show: the scores of one metric, track by track, and what has to be said about them."""
+"""Scores of one metric by track, as figures show them, with their notes."""
 
 from __future__ import annotations
 

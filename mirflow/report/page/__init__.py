@@ -1,4 +1,4 @@
-"""One self-contained HTML page about a result store: tables, distributions, tracks, and timelines that sound."""
+"""One self-contained HTML page about a result store: tables, distributions, tracks, and timelines with audio."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page knows of an evaluation: scores, what is missing and why, how sure its values are."""
+"""Data of the page about an evaluation: scores, missing cells with reasons, and intervals."""
 
 from __future__ import annotations
 
