@@ -57,7 +57,6 @@ from .base import (
     refuse_unknown,
 )
 from .cleaning import Problem, set_aside, usable
-from .events import score_pair
 from .util import BOUNDED, Array, are_times
 
 __all__ = [
@@ -436,7 +435,14 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
 def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
     """Scores of one pair: float64 (measures,)."""
     validate(reference, estimate)
-    found = score_pair(MIR_EVAL, reference, estimate, measures)
+    sides = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
+    for measure in measures:
+        duration = float(measure.parameters.get("duration", 0.0)) or np.inf
+        for side, times in zip(("reference", "estimated"), sides, strict=True):
+            if times[-1] > duration:
+                raise ValueError(too_late(side, float(times[-1]), duration))
+    stamps = Timestamps(*sides, np.array([len(sides[0])], dtype=np.int64))
+    found = np.array([measure.read(stamps)[0][0] for measure in measures])
     if np.isnan(found).any():
         raise ValueError("Reference timestamps are all identical, can not compute PCS metric!")
     return found

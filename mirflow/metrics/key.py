@@ -238,7 +238,8 @@ _MODES = ("major", "minor", "other")
 
 def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> Float:
     relation = relation_table()[_code(reference), _code(estimate)]
-    return read_scores(measures, KeyPairs(np.atleast_1d(relation), np.ones(1, dtype=np.bool_)), 1).score.reshape(-1)
+    keys = KeyPairs(np.array([relation]), np.array([True]))
+    return np.array([measure.read(keys)[0][0] for measure in measures])
 
 
 def _code(label: str) -> int:

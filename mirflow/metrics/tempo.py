@@ -258,6 +258,11 @@ class TempoPairs:
         return octave_error(self.reference.main, self.estimate.main, factors)
 
 
+def weigh(hits: Bool, first_share: Float) -> Float:
+    """The share of the salience that was hit: float64 (n,)."""
+    return first_share * hits[:, 0] + (1.0 - first_share) * hits[:, 1]
+
+
 def _tolerance(measure: Measure) -> float:
     tol = float(measure["tol"])
     if not 0 <= tol <= 1:
@@ -301,8 +306,7 @@ _absolute_error = partial(_error, range=(0.0, float("inf")), orientation="lower"
 )
 def _p_score(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
     """Share of the reference's salience that belongs to tempi the estimate has."""
-    hits, share = tempi.hits(measure), tempi.reference.first_share
-    return share * hits[:, 0] + (1.0 - share) * hits[:, 1], tempi.tracks
+    return weigh(tempi.hits(measure), tempi.reference.first_share), tempi.tracks
 
 
 @_of_two("One correct", key="One-correct")
@@ -423,15 +427,15 @@ def score(
     return replace(scores, refused=refused)
 
 
-def _tempi(values: Array, first_share: float = 1.0) -> Tempi:
-    """Those of one track; of two the first one is the main one unless its share says otherwise."""
+def _main(values: Array) -> Tempi:
+    """The tempo of one track; of two the first one."""
     tempo = np.zeros((1, 2))
     tempo[0, : np.size(values)] = values
-    return Tempi(tempo, np.array([first_share], dtype=np.float64), np.array([np.size(values)]))
+    return Tempi(tempo, np.ones(1), np.array([np.size(values)]))
 
 
-def _score_pair(reference: Tempi, estimate: Tempi, measures: Sequence[Measure]) -> Float:
-    return read_scores(measures, TempoPairs(reference, estimate), 1).score.reshape(-1)
+def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
+    return read_scores(measures, TempoPairs(_main(reference), _main(estimate)), 1).score.reshape(-1)
 
 
 _DOOR = PairDoor(METRICS, _score_pair)
@@ -528,9 +532,12 @@ def detection(
         raise ValueError(f"invalid tolerance {tol}: must lie in the range [0, 1]")
     if tol == 0.0:
         warnings.warn("A tolerance of 0.0 may not lead to the results you expect.", MirflowWarning, stacklevel=2)
-    reference, estimate = _tempi(reference_tempi, reference_weight), _tempi(estimated_tempi)
-    p_score, one_correct, both_correct = _DOOR.call("detection", reference, estimate, tol=tol)
-    return p_score, bool(one_correct), bool(both_correct)
+    reference, estimate = (
+        np.asarray(tempi, dtype=np.float64).reshape(1, 2) for tempi in (reference_tempi, estimated_tempi)
+    )
+    hits = find_hits(reference, estimate, tol)
+    share = np.array([reference_weight], dtype=np.float64)
+    return float(weigh(hits, share)[0]), bool(hits.any()), bool(hits.all())
 
 
 def evaluate(
@@ -671,7 +678,5 @@ def _validate_singles(reference: Array, estimate: Array) -> None:
 
 
 globals().update(
-    PairDoor(METRICS, lambda one, other, measures: _score_pair(_tempi(one), _tempi(other), measures)).functions(
-        _validate_singles, "One tempo, or two with the more salient one first, in beats per minute."
-    )
+    _DOOR.functions(_validate_singles, "One tempo, or two with the more salient one first, in beats per minute.")
 )
