@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 Annotated = Any
 """An annotation or a collection: an ``xr.Dataset``, an `Annotation`, a `Collection`, a `LazyCollection`, a path or a
-jams object; of sound also a list of paths."""
+jams object; of audio also a list of paths."""
 Plain = Annotation | Collection | LazyCollection
 
 
@@ -58,7 +58,7 @@ def evaluate(
     ----------
     reference, estimate : xr.Dataset, Annotation, Collection, LazyCollection, path or jams object
         Two annotations, or two collections; of collections the union of the tracks is scored. The files of a lazy
-        collection are read block by block, and one that cannot be read is a track with that status. Of sound also a
+        collection are read block by block, and one that cannot be read is a track with that status. Of audio also a
         folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
         None: the task that `load` was told, or the only one with metrics for this kind of annotation.
@@ -326,7 +326,7 @@ def evaluate_paths(
     ----------
     reference, estimate : path
         Two files or two folders; folders are searched with the folders in them, and suffixes may differ. A path with
-        ``{level}`` stands for the files of the levels of one hierarchy, a pack for its tracks. Of sound each
+        ``{level}`` stands for the files of the levels of one hierarchy, a pack for its tracks. Of audio each
         folder is a track, and its files are the sources.
     task : str
     metrics, convention, grid, classes
@@ -485,7 +485,7 @@ def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
 
 
 def _by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Mapping[str, Source]:
-    """The files of a folder by their path in it without the suffix; of sound the folders of files by their path."""
+    """The files of a folder by their path in it without the suffix; of audio the folders of files by their path."""
     if is_pack(folder):
         found = pack_sources(folder, reading.kind)
         return {track: as_asked(source, reading) for track, source in found.items()}

@@ -69,7 +69,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class FileCheck:
-    """All problems of one file, of a folder with the sound files of one track, or of a track of a pack."""
+    """All problems of one file, of a folder with the audio files of one track, or of a track of a pack."""
 
     path: str
     problems: tuple[Finding, ...] = field(default=())
@@ -100,7 +100,7 @@ def check_paths(
     paths : iterable of path
     task : str or None
         What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, ``.key``
-        files as keys, MIDI files as transcriptions, sound files as sources, and others are skipped with a note.
+        files as keys, MIDI files as transcriptions, audio files as sources, and others are skipped with a note.
     convention : str or None
         Whose rules decide what is an error; None: the task's default.
     schema : bool
@@ -166,7 +166,7 @@ def _against(
 def _check_whole(
     path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
 ) -> FileCheck:
-    """A file, or a folder of sound, as the annotation of one track."""
+    """A file, or a folder of audio, as the annotation of one track."""
     found = sorted(_check_file(path, task, convention, schema, options), key=_line)
     return FileCheck(str(path), tuple(found), "folder" if path.is_dir() else "file")
 
@@ -234,7 +234,7 @@ def _check_table(path: Path, task: str, convention: str | None, options: Mapping
 
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
-    """The files to check; of sound the folders, each with the sources of one track."""
+    """The files to check; of audio the folders, each with the sources of one track."""
     for given in map(Path, paths):
         sound = task is not None and kind_of(task).name == "audio"
         if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name) or is_pack(given):
@@ -261,7 +261,7 @@ def _check_file(
     try:
         annotations = _annotations(path, task, options)
     except AnnotationError as error:
-        inner = error.path is not None and error.path != str(path)  # one of several sound files
+        inner = error.path is not None and error.path != str(path)  # one of several audio files
         yield Finding("error", "unreadable", str(error) if inner else error.message, error.line)
         return
     if is_jams and schema:

@@ -47,7 +47,7 @@ def load(
     Parameters
     ----------
     source : path, jams.JAMS or jams.Annotation
-        A JAMS, lab, txt, csv or tsv file, or an object of the jams library. Of sound also a folder, a list of files or
+        A JAMS, lab, txt, csv or tsv file, or an object of the jams library. Of audio also a folder, a list of files or
         a path with ``{source}``: one file for each source.
     task : str or None
         What it holds, such as ``chord``; needed unless `namespace` tells.
@@ -104,7 +104,7 @@ def load_collection(
     ----------
     pattern : path
         With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
-        file for each level also with ``{level}``, of sound with one for each source with ``{source}``.
+        file for each level also with ``{level}``, of audio with one for each source with ``{source}``.
     task : str
     annotator, **options
         As for `load`.

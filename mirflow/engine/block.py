@@ -31,7 +31,7 @@ BLOCK = 64
 
 
 def block_size(task: str, most: int = BLOCK) -> int:
-    """Most tracks of a block: one of sound, which takes long enough, and of which several would hold memory.
+    """Most tracks of a block: one of audio, which takes long enough, and of which several would hold memory.
 
     Examples
     --------
@@ -645,7 +645,7 @@ def _merge_digests(digests: Sequence[str]) -> str:
 
 
 def _durations(work: BlockWork, references: BlockSide) -> Float:
-    """Seconds from the first to the last time of each cell's reference, of sound its length.
+    """Seconds from the first to the last time of each cell's reference, of audio its length.
 
     The mean of several references; 0 if none is usable.
     """

@@ -197,7 +197,7 @@ def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
 
 
 def read_source(source: Source) -> Annotation:
-    """What a source holds; of sound without its digest, for which all bytes would be read."""
+    """What a source holds; of audio without its digest, for which all bytes would be read."""
     return source.open() if isinstance(source, StemsSource) else source.read()[0]
 
 

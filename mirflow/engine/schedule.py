@@ -62,7 +62,7 @@ def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) 
 
 
 def estimate_seconds(work: BlockWork) -> float:
-    """About what a block takes on one core; of sound it depends on how much there is of it."""
+    """About what a block takes on one core; of audio it depends on how much there is of it."""
     if kind_of(work.task).name != "audio":
         return len(work) * CELL_SECONDS
     sizes = [_size(estimate) for track in work.tracks for estimate in track.estimates if estimate is not None]

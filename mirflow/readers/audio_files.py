@@ -32,7 +32,7 @@ _MOST_HELD = 2**19
 
 
 class FileSignal:
-    """The signal in a sound file: wav, flac, ogg, aiff, mp3 and whatever else libsndfile reads.
+    """The signal in an audio file: wav, flac, ogg, aiff, mp3 and whatever else libsndfile reads.
 
     Samples are float64 from -1 to 1: integers of n bits are divided by ``2 ** (n - 1)``. The file is opened at the
     first read and stays open, and the last piece is kept, so that reading piece after piece neither opens nor searches
@@ -215,12 +215,12 @@ def digest_file(path: str, name: str = "") -> str:
 
 PLACEHOLDER = "source"
 SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".w64", ".rf64", ".caf", ".au")
-"""What the names of sound files end in; in folders the others are left alone."""
+"""What the names of audio files end in; in folders the others are left alone."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stem:
-    """One sound file.
+    """One audio file.
 
     Parameters
     ----------
@@ -369,7 +369,7 @@ def stems_in(place: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], r
 
 
 def stems_at(path: str, reading: Reading) -> StemsSource:
-    """The sources that a path stands for: a sound file, a folder of them, or a path with ``{source}``.
+    """The sources that a path stands for: an audio file, a folder of them, or a path with ``{source}``.
 
     Raises
     ------
@@ -415,7 +415,7 @@ def stems_of(files: Sequence[str | os.PathLike[str]], reading: Reading, name: st
 
 
 def sound_files(folder: Path) -> list[Path]:
-    """The sound files in a folder, not in those below it, sorted.
+    """The audio files in a folder, not in those below it, sorted.
 
     Raises
     ------
@@ -429,7 +429,7 @@ def sound_files(folder: Path) -> list[Path]:
 
 
 def sound_folders(folder: Path) -> list[Path]:
-    """A folder and those below it, as far as they hold sound files, sorted.
+    """A folder and those below it, as far as they hold audio files, sorted.
 
     Raises
     ------

@@ -18,7 +18,7 @@ from .namespaces import NAMESPACES, namespace_kind
 
 MAX_BYTES = 256 * 2**20
 MAX_AUDIO_BYTES = 2**36
-"""Of sound files, which are read piece by piece, where no other limit is set."""
+"""Of audio files, which are read piece by piece, where no other limit is set."""
 Format = Literal["jams", "lab", "txt", "csv", "tsv", "svl", "midi", "run", "qrels", "lists", "groups", "matrix"]
 FORMATS: tuple[str, ...] = get_args(Format)
 SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
@@ -325,7 +325,7 @@ class Reading(_Signed):
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
     max_bytes: int = option(
         MAX_BYTES,
-        "Larger files count as unreadable; sound files, which are read in pieces, only where this is set.",
+        "Larger files count as unreadable; audio files, which are read in pieces, only where this is set.",
         None,
         places=(17, 0),
         signed=True,
@@ -363,7 +363,7 @@ class Reading(_Signed):
     # Empty: all that are found, sorted.
     sources: tuple[str, ...] = option(
         (),
-        "Values of {source} to take, in this order, where a track has one sound file for each source; default: all.",
+        "Values of {source} to take, in this order, where a track has one audio file for each source; default: all.",
         "Of audio: the sources to take, in this order: vocals,drums.",
         places=(14, 13),
         signed=True,
