@@ -255,7 +255,7 @@ class StorePart:
     places: Mapping[str, Array]
 
 
-def lazy_variable(
+def joined_variable(
     key: str,
     parts: Sequence[StorePart],
     labels: Mapping[str, Sequence[str]],
@@ -281,8 +281,7 @@ def lazy_variable(
     QueryError
         If there is no name for a dim.
     """
-    import xarray as xr
-    from xarray.core import indexing
+    from ..lazy_array import lazy_variable
 
     like = parts[0].ds[key]
     named = [extra_dims(part.ds[key]) for part in parts]
@@ -298,11 +297,10 @@ def lazy_variable(
     text = like.dtype.kind in "OTU"
     fill: object = "" if text else _FILLS.get(key, _fill_of(like))
     dtype = np.dtype(np.dtypes.StringDType()) if text else like.dtype
-    array = _joined_array(shape, dtype, fill, readers)
     attrs = {name: value for name, value in like.attrs.items() if name != OWN_DIMS}
     if dims != own:
         attrs[OWN_DIMS] = own
-    return xr.Variable((*CELL, *dims), indexing.LazilyIndexedArray(array), attrs)
+    return lazy_variable((*CELL, *dims), shape, dtype, _reader(shape, dtype, fill, readers), attrs)
 
 
 def extra_dims(values: xr.DataArray) -> dict[str, str]:
@@ -350,22 +348,6 @@ def _fill_of(values: xr.DataArray) -> float:
 
 
 Readers = Sequence[tuple[list[Array], "xr.DataArray"]]
-
-
-def _joined_array(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Any:
-    """An array for xarray's lazy indexing; its class is made here, as xarray is imported only where it is used."""
-    from xarray.backends import BackendArray
-    from xarray.core import indexing
-
-    class Joined(BackendArray):
-        def __init__(self) -> None:
-            self.shape, self.dtype = shape, dtype
-
-        def __getitem__(self, key: Any) -> Any:
-            support = indexing.IndexingSupport.OUTER
-            return indexing.explicit_indexing_adapter(key, shape, support, _reader(shape, dtype, fill, readers))
-
-    return Joined()
 
 
 def _reader(shape: tuple[int, ...], dtype: Any, fill: object, readers: Readers) -> Callable[[tuple[Any, ...]], Array]:
@@ -479,7 +461,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
             values = _along_tracks(name, str(key), parts, labels["track"])
             variables[str(key)] = ("track", values, parts[0].ds[key].attrs)
         elif set(CELL) <= set(parts[0].ds[key].dims):
-            variables[str(key)] = lazy_variable(str(key), parts, labels, coords, variables)
+            variables[str(key)] = joined_variable(str(key), parts, labels, coords, variables)
     told = {**joined_cautions({store: ds.attrs for store, ds in given.items()}), **_references(name, given)}
     same = {key: value for key, value in parts[0].ds.attrs.items() if all(p.ds.attrs.get(key) == value for p in parts)}
     return xr.Dataset(variables, coords, {**same, **told, "stores": ", ".join(given)})

@@ -3,48 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import xarray as xr
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
 from ..errors import AnnotationError
-from ..ragged import Column, Float
+from ..lazy_array import lazy_variable
+from ..ragged import Column, Float, Int
 from .annotation import Annotation, Attribute
 from .audio import Signal, signal_column, unlike
 
 AMPLITUDE = "amplitude"
 RATE = "rate"
 DIMS = ("source", "channel", "sample")
+Place = int | slice | Int
 
 
-class _Samples(BackendArray):
+class _Samples:
     """The samples of several signals that are alike: (sources, channels, samples), read piece by piece."""
 
     def __init__(self, signals: Sequence[Signal]) -> None:
         self.signals = tuple(signals)
         self.shape = (len(signals), signals[0].channels, signals[0].frames)
-        self.dtype = np.dtype(np.float64)
 
-    def __getitem__(self, key: indexing.ExplicitIndexer) -> Any:
-        support = indexing.IndexingSupport.BASIC
-        return indexing.explicit_indexing_adapter(key, self.shape, support, self._read)
-
-    def _read(self, key: tuple[int | slice, ...]) -> Column:
+    def read(self, key: tuple[Place, ...]) -> Column:
+        """Samples at a product of places."""
         source, channel, sample = key
-        chosen = self.signals[source] if isinstance(source, slice) else (self.signals[source],)
+        chosen = [self.signals[one] for one in np.atleast_1d(np.arange(len(self.signals))[source])]
         span, within = _span(sample, self.shape[2])
         read = np.empty((len(chosen), self.shape[1], span.stop - span.start))
         for row, signal in zip(read, chosen, strict=True):
             row[...] = signal.read(span.start, span.stop)
-        whole: Column = read[:, channel, ..., within]
-        return whole if isinstance(source, slice) else whole[0]
+        whole: Column = read[:, channel][..., within]
+        return whole if isinstance(source, slice | np.ndarray) else whole[0]
 
 
-def _span(key: int | slice, size: int) -> tuple[slice, int | slice]:
+def _span(key: Place, size: int) -> tuple[slice, Place]:
     """The one stretch of samples that holds all that are asked for, and where they are in it."""
+    if isinstance(key, np.ndarray):
+        low = int(key.min(initial=size))
+        return slice(low, int(key.max(initial=low - 1)) + 1), key - low
     if not isinstance(key, slice):
         start = range(size)[key]
         return slice(start, start + 1), 0
@@ -110,7 +108,8 @@ def audio_dataset(annotation: Annotation) -> xr.Dataset:
     if why is not None:
         raise AnnotationError(why, path=path)
     attrs = {"long_name": AMPLITUDE, "units": "1"}
-    lazy = xr.Variable(DIMS, indexing.LazilyIndexedArray(_Samples(signals)), attrs)
+    samples = _Samples(signals)
+    lazy = lazy_variable(DIMS, samples.shape, np.float64, samples.read, attrs)
     coords = {} if annotation.labels is None else {"source": ("source", annotation.labels, {"long_name": "source"})}
     about = {"kind": annotation.kind, **annotation.attrs, RATE: signals[0].rate, f"{RATE}_units": "Hz"}
     return xr.Dataset({AMPLITUDE: lazy}, coords, about)

@@ -6,37 +6,16 @@ it; as objects it can. This module imports xarray, so that its arrays can be sen
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-import numpy as np
 import xarray as xr
-from xarray.backends import BackendArray
-from xarray.core import indexing
 
+from ..lazy_array import lazy_variable
 from .format import Array, plain_attrs, usable_text
 
 FINGERPRINTS = "stamp"
 """Of the files' sizes and times: read by the next run alone, and too long for the integers of netCDF 3."""
-
-
-class Texts(BackendArray):
-    """Text of a store that is read when it is asked for.
-
-    Parameters
-    ----------
-    stored : xr.Variable
-    """
-
-    def __init__(self, stored: xr.Variable) -> None:
-        self.stored = stored
-        self.shape = stored.shape
-        self.dtype = np.dtype(object)
-
-    def __getitem__(self, key: Any) -> Any:
-        return indexing.explicit_indexing_adapter(key, self.shape, indexing.IndexingSupport.OUTER, self._read)
-
-    def _read(self, key: tuple[Any, ...]) -> Array:
-        return usable_text(self.stored[key].values)
 
 
 def usable_tree(tree: xr.DataTree) -> xr.DataTree:
@@ -61,4 +40,9 @@ def _usable(ds: xr.Dataset) -> xr.Dataset:
 
 
 def _lazily(stored: xr.Variable) -> xr.Variable:
-    return xr.Variable(stored.dims, indexing.LazilyIndexedArray(Texts(stored)), stored.attrs)
+    dims = tuple(map(str, stored.dims))
+    return lazy_variable(dims, stored.shape, object, partial(_read_texts, stored), stored.attrs)
+
+
+def _read_texts(stored: xr.Variable, key: tuple[Any, ...]) -> Array:
+    return usable_text(stored[key].values)

@@ -1,0 +1,58 @@
+"""Arrays of xarray that are read where they are looked at; importing it imports xarray."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray as xr
+from xarray.backends import BackendArray
+from xarray.conventions import decode_cf_variable
+
+Read = Callable[[tuple[Any, ...]], np.ndarray[Any, Any]]
+"""(for each dim an int, a slice or int64 places) -> values of the product of them, without the dims of ints."""
+
+
+class _Unread(BackendArray):
+    """An array that is read when it is asked for."""
+
+    def __init__(self, shape: tuple[int, ...], read: Read) -> None:
+        self.shape, self.read = shape, read
+        self.dtype: np.dtype[Any] = np.dtype(np.float64)
+
+    def __getitem__(self, key: Any) -> Any:
+        if type(key).__name__ != "VectorizedIndexer":
+            return self.read(key.tuple)
+        # Points: what any of them needs is read as a product of places, and the points are taken out of it.
+        places, at = zip(*(np.unique(one, return_inverse=True) for one in key.tuple), strict=True)
+        return self.read(places)[at]
+
+
+def lazy_variable(
+    dims: Sequence[str], shape: tuple[int, ...], dtype: Any, read: Read, attrs: Mapping[Any, Any] | None = None
+) -> xr.Variable:
+    """A variable of which nothing is read before it is looked at, and then what is selected.
+
+    Parameters
+    ----------
+    dims : sequence of str
+    shape : tuple of int
+    dtype : dtype
+    read : callable
+        Reads a product of places.
+    attrs : mapping or None
+
+    Examples
+    --------
+    >>> squares = lazy_variable(("x",), (1000,), np.int64, lambda key: np.arange(1000)[key] ** 2)
+    >>> squares.isel(x=slice(10, 20)).isel(x=[-1, 0]).values.tolist()
+    [361, 100]
+    """
+    array = _Unread(shape, read)
+    # With nothing to decode it makes bare arrays lazy, which is all that is wanted of it here.
+    without = {"concat_characters": False, "mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
+    variable: xr.Variable = decode_cf_variable("values", xr.Variable(dims, array), **without)
+    array.dtype = np.dtype(dtype)  # only now: among objects xarray would look for dates, and so read
+    variable.attrs, variable.encoding = dict(attrs or {}), {}
+    return variable
