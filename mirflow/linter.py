@@ -17,7 +17,7 @@ from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
 from .errors import AnnotationError, UnreadableError
 from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
-from .metrics.base import Convention, Measure, get_task, tasks
+from .metrics.base import LABELS, Convention, Measure, get_task, tasks
 from .pipeline.plan import Reference
 from .ragged import Ragged
 from .readers import read_all
@@ -152,10 +152,12 @@ def _against(
     """What a run would warn of when these were scored, by the name of the estimate."""
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
-    metric = str(get_task(task).convention(convention).select()[0])  # warnings are the same for all
+    rules = get_task(task).convention(convention)
+    asked = [str(rules.select()[0])]  # warnings are the same for all metrics but those that compare labels
+    asked += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
     odd: dict[str, list[Finding]] = {}
     for path in paths:
-        ds = evaluate_paths(reference, path, task, metrics=[metric], convention=convention, **options)
+        ds = evaluate_paths(reference, path, task, metrics=asked, convention=convention, **options)
         for message in map(str, ds["message"].values.ravel().tolist()):
             if message.startswith(WARNING):
                 label, _, text = message.removeprefix(WARNING).partition(": ")

@@ -168,3 +168,39 @@ class TestKinds:
         assert mirflow.run(pipeline, scheduler="serial").evaluations[0].warned == 0
         (tmp_path / "R/a_whole.txt").unlink()
         assert mirflow.run(pipeline, scheduler="serial").evaluations[0].warned == 1
+
+
+class TestLabels:
+    """Names of two lists that never meet, where a metric compares them."""
+
+    @pytest.fixture
+    def drums(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        monkeypatch.chdir(tmp_path)
+        for side, names in (("R", ("kick", "snare")), ("E/numbers", ("36", "38")), ("E/poor", ("kick", "36"))):
+            (tmp_path / side).mkdir(parents=True)
+            rows = [f"{0.5 * beat}\t{names[beat % 2]}\n" for beat in range(12)]
+            (tmp_path / side / "song.txt").write_text("".join(rows))
+        return tmp_path
+
+    def run(self, folder: Path, *metrics: str) -> dict[str, str]:
+        evaluation = {"task": "onset", "reference": "R/{track}.txt", "estimates": "E/{system}/{track}.txt"}
+        path = folder / "drums.yaml"
+        evaluations = [{**evaluation, "metrics": list(metrics)}]
+        path.write_text(json.dumps({"store": str(folder / "drums.zarr"), "evaluations": evaluations}))
+        with xr.open_zarr(mirflow.run(path, scheduler="serial").store, group="onset", chunks=None) as ds:
+            return {name: ds.message.sel(system=name).values.item() for name in ("numbers", "poor")}
+
+    def test_that_never_meet_are_told_where_classes_are_scored(self, drums: Path) -> None:
+        told = self.run(drums, "f_measure", "class_f_measure")
+        assert told["numbers"] == (
+            "warning: E/numbers/song.txt: 12 of 12 labels of the estimate ('36', '38') are none of the reference "
+            "('kick', 'snare'): are both of one list?"
+        )
+        assert told["poor"] == ""
+
+    def test_do_not_matter_where_only_times_are_scored(self, drums: Path) -> None:
+        assert self.run(drums, "f_measure")["numbers"] == ""
+
+    def test_are_told_by_check(self, drums: Path) -> None:
+        (found,) = check_paths([drums / "E/numbers/song.txt"], task="onset", reference=drums / "R/song.txt")
+        assert "are none of the reference" in str(found)

@@ -19,12 +19,12 @@ from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
 from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from ..metrics.base import Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
+from ..metrics.base import LABELS, Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
 from ..metrics.cleaning import emptied
 from ..pipeline.plan import EvaluationPlan, Reference, Stale, blocks
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..readers.sources import Source
-from .plausibility import extents, implausible
+from .plausibility import extents, implausible, unmatched_labels
 
 BLOCK = 64
 """Tracks of a block where nobody says otherwise."""
@@ -607,6 +607,11 @@ def _tell_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, esti
         for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
     ]
     told = implausible(kind_of(work.task).name, *sides)
+    if any(measure.metric.needs == LABELS for measure in work.measures):
+        for pair, (row, other) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
+            if pair not in told and 0 <= row < len(references.annotations) and 0 <= other < len(estimates.annotations):
+                odd_labels = unmatched_labels(references.annotations[row], estimates.annotations[other])
+                told |= {pair: odd_labels} if odd_labels else {}
     if not told:
         return
     odd = np.bincount(pairs.cell[list(told)], minlength=len(pairs.status))

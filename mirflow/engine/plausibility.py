@@ -1,4 +1,4 @@
-"""Warnings of implausible estimates: times in another unit, of another recording, or cut short.
+"""Warnings of implausible estimates: times in another unit, of another recording, cut short; labels of another list.
 
 What is told here is scored as everything else is. The limits are far from what a poor system does: wrong units are off
 by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within
@@ -23,6 +23,11 @@ GAP = 1.0
 SHARE = 0.25
 """How many items an estimate of single events has at least, as a share of the reference's, if it is told to end too
 early or before the reference begins: with fewer it has only missed what came later."""
+
+LABELLED = 5
+"""How many labelled items each side has at least, if labels that never meet are told."""
+MET = 0.1
+"""The share of labelled items of an estimate whose labels the reference must have, if nothing is told."""
 
 _SINGLE = ("events", "notes", "following")
 """Kinds whose items stand for themselves; others say something of every moment up to their end."""
@@ -97,3 +102,36 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
                 "are both of the same recording?"
             )
     return told
+
+
+def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
+    """What is odd about labels of an estimate of which hardly any is one of its reference.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+
+    Returns
+    -------
+    str or None
+        None where labels meet, and where a side has fewer than `LABELLED`.
+
+    Examples
+    --------
+    >>> reference = Annotation("events", {"time": np.arange(6.0)}, ["kick", "snare"] * 3)
+    >>> unmatched_labels(reference, Annotation("events", {"time": np.arange(6.0)}, ["36", "38"] * 3))
+    "6 of 6 labels of the estimate ('36', '38') are none of the reference ('kick', 'snare'): are both of one list?"
+    >>> unmatched_labels(reference, reference)
+    """
+    wanted, given = ([one for one in side.labels or () if one] for side in (reference, estimate))
+    if min(len(wanted), len(given)) < LABELLED:
+        return None
+    known = set(wanted)
+    lost = sum(label not in known for label in given)
+    if len(given) - lost >= MET * len(given):
+        return None
+    shown = [", ".join(repr(one) for one in sorted(set(side))[:3]) for side in (given, wanted)]
+    return (
+        f"{lost} of {len(given)} labels of the estimate ({shown[0]}) are none of the reference ({shown[1]}): "
+        "are both of one list?"
+    )

@@ -23,6 +23,7 @@ from .aggregates import AGGREGATES
 
 __all__ = [
     "DESCRIBED",
+    "LABELS",
     "Cleaned",
     "Convention",
     "Flaw",
@@ -95,6 +96,9 @@ class Weight:
     unit: str
     counts: str = ""
 
+
+LABELS = "labels"
+"""What metrics need that compare items of the same label alone."""
 
 COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
     {

@@ -36,6 +36,7 @@ from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Column, Float, Int, Ragged, rows_of
 from .base import (
+    LABELS,
     Convention,
     Grid,
     Measure,
@@ -232,6 +233,7 @@ _of_hits = partial(
 _of_classes = partial(
     _declared,
     default=False,
+    needs=LABELS,
     literature="MIREX audio drum detection 2005 and drum transcription 2017: F-measure averaged over classes",
 )
 

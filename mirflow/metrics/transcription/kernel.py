@@ -11,7 +11,7 @@ import numpy as np
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import Measure
+from ..base import LABELS, Measure
 
 N_DECIMALS = 4
 """Distances in time are rounded to that many decimals, in seconds, before they are compared with a tolerance."""
@@ -19,7 +19,7 @@ N_DECIMALS = 4
 STEP = 0.01
 """Times may be rounded down to a multiple of that instead, in seconds."""
 
-VELOCITY, INSTRUMENT = "velocity", "instrument"
+VELOCITY, INSTRUMENT = "velocity", LABELS
 """What metrics need: velocities that agree, or notes of each instrument by themselves."""
 NO_OFFSET = "_no_offset"
 """The ending of the names of metrics that do not look at the ends of notes."""
