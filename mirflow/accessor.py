@@ -364,8 +364,8 @@ def open_store(path: Stores) -> xr.DataTree:
         If stores cannot be joined: their groups differ in settings, or two hold the same cell; see
         :func:`mirflow.analysis.combine.join_trees`.
     """
-    from .store.labelled import usable_tree
     from .store.read import open_store as open_tree
+    from .store.tree import usable_tree
 
     if isinstance(path, str | Path):
         return usable_tree(open_tree(path))

@@ -53,7 +53,7 @@ _SEVERITIES: dict[str, Severity] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FileProblem:
     """One problem: how bad it is, where, what.
 
     ``error``: the annotation cannot be scored as it is. ``warning``: it is scored after a repair, as empty, or against
@@ -72,7 +72,7 @@ class FileCheck:
     """All problems of one file, of a folder with the audio files of one track, or of a track of a pack."""
 
     path: str
-    problems: tuple[Finding, ...] = field(default=())
+    problems: tuple[FileProblem, ...] = field(default=())
     what: Literal["file", "folder", "track"] = "file"
 
     @property
@@ -148,20 +148,20 @@ def _check_each(
 
 def _against(
     reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
-) -> dict[str, list[Finding]]:
+) -> dict[str, list[FileProblem]]:
     """What a run would warn of when these were scored, by the name of the estimate."""
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
     asked = [str(rules.select()[0])]  # warnings are the same for all metrics but those that compare labels
     asked += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
-    odd: dict[str, list[Finding]] = {}
+    odd: dict[str, list[FileProblem]] = {}
     for path in paths:
         ds = evaluate_paths(reference, path, task, metrics=asked, convention=convention, **options)
         for message in map(str, ds["message"].values.ravel().tolist()):
             if message.startswith(WARNING):
                 label, _, text = message.removeprefix(WARNING).partition(": ")
-                odd.setdefault(label, []).append(Finding("warning", "implausible", text))
+                odd.setdefault(label, []).append(FileProblem("warning", "implausible", text))
     return odd
 
 
@@ -189,7 +189,7 @@ def _gravity(checks: Sequence[FileCheck]) -> tuple[int, int]:
     return counts["error"], counts["warning"]
 
 
-def _line(problem: Finding) -> int:
+def _line(problem: FileProblem) -> int:
     return problem.line or 0
 
 
@@ -202,7 +202,7 @@ def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterato
         try:
             annotation, _ = source.read()
         except AnnotationError as error:
-            yield FileCheck(source.label, (Finding("error", "unreadable", error.message),), "track")
+            yield FileCheck(source.label, (FileProblem("error", "unreadable", error.message),), "track")
             continue
         yield FileCheck(source.label, tuple(_check_annotation(annotation, own, convention)), "track")
 
@@ -222,14 +222,14 @@ def _check_table(path: Path, task: str, convention: str | None, options: Mapping
     try:
         keys = list(open_table(name, reading, name).keys)
     except AnnotationError as error:
-        yield FileCheck(name, (Finding("error", "unreadable", error.message, error.line),))
+        yield FileCheck(name, (FileProblem("error", "unreadable", error.message, error.line),))
         return
     for key in keys:
         source = TableSource(name, key, reading, name)
         try:
             annotation, _ = source.read()
         except AnnotationError as error:
-            yield FileCheck(source.label, (Finding("error", "unreadable", error.message, error.line),), "track")
+            yield FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track")
             continue
         found = sorted(_check_annotation(annotation, task, convention), key=_line)
         yield FileCheck(source.label, tuple(found), "track")
@@ -253,24 +253,24 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
 
 def _check_file(
     path: Path, task: str | None, convention: str | None, schema: bool, options: Mapping[str, Any]
-) -> Iterator[Finding]:
+) -> Iterator[FileProblem]:
     is_jams = path.suffix.lower() == ".jams"
     if task is None and not is_jams:
         task = _TASKS.get(path.suffix.lower())
         if task is None:
-            yield Finding("note", "skipped", "not checked; say what the file holds, for example --task chord")
+            yield FileProblem("note", "skipped", "not checked; say what the file holds, for example --task chord")
             return
     try:
         annotations = _annotations(path, task, options)
     except AnnotationError as error:
         inner = error.path is not None and error.path != str(path)  # one of several audio files
-        yield Finding("error", "unreadable", str(error) if inner else error.message, error.line)
+        yield FileProblem("error", "unreadable", str(error) if inner else error.message, error.line)
         return
     if is_jams and schema:
         yield from _check_schema(path)
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
-        yield Finding("error", "absent", tell_absent(choices, options.get("namespace") or task or ""))
+        yield FileProblem("error", "absent", tell_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
         if annotation.kind == "audio":
             yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
@@ -305,17 +305,17 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
     return [one for one, name in zip(found, names, strict=True) if name == annotator]
 
 
-def _check_schema(path: Path) -> Iterator[Finding]:
+def _check_schema(path: Path) -> Iterator[FileProblem]:
     from .readers.jams_objects import schema_problems
 
     for problem in schema_problems(path):
-        yield Finding("error", "schema", str(problem))
+        yield FileProblem("error", "schema", str(problem))
 
 
-def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[Finding]:
+def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[FileProblem]:
     annotator = str(annotation.attrs.get("annotator", ""))
     if not len(annotation):
-        yield Finding("warning", "empty", "the annotation is empty", annotator=annotator)
+        yield FileProblem("warning", "empty", "the annotation is empty", annotator=annotator)
         return
     rows = to_ragged([annotation])
     name = task or _task_of(annotation)
@@ -331,18 +331,18 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
             if rule == "zero_length" and finding.items.all():
                 message += "; write where it ends"
                 message += ", such as 0 180 N for three minutes without a chord" if name == "chord" else ""
-            yield Finding(severity, rule, message, annotation.line(item), annotator)
+            yield FileProblem(severity, rule, message, annotation.line(item), annotator)
     if name is None or rules is None:
         return
     flaws = list(_flaws(rules, annotation, rows, wrong))
     for item, message in flaws:
         rule = "label" if "label" in annotation.schema.required else "value"
-        yield Finding("error", rule, message, annotation.line(item), annotator)
+        yield FileProblem("error", rule, message, annotation.line(item), annotator)
     if not wrong and not flaws and name not in _UNLIKE:
         yield from _check_perfect(annotation, name, rules, annotator)
 
 
-def _check_sound(annotation: Annotation, task: str, convention: str | None) -> Iterator[Finding]:
+def _check_sound(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
     """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
     rules = get_task(task).convention(convention) if task in tasks() else None
     try:
@@ -351,16 +351,16 @@ def _check_sound(annotation: Annotation, task: str, convention: str | None) -> I
             name = annotation.file(item)
             wrong = first_not_finite(signal)
             if wrong is not None:
-                yield Finding(
+                yield FileProblem(
                     "error", "not_finite", f"{name}: sample {wrong} ({wrong / signal.rate:.3f} s) is no number"
                 )
             elif is_silent(signal):
                 severity: Severity = "error" if item in refused else "warning"
-                yield Finding(severity, "silent", f"{name}: is silent throughout")
+                yield FileProblem(severity, "silent", f"{name}: is silent throughout")
             elif item in refused:
-                yield Finding("error", "refused", f"{name}: {refused[item]}")
+                yield FileProblem("error", "refused", f"{name}: {refused[item]}")
     except UnreadableError as error:
-        yield Finding("error", "unreadable", str(error))
+        yield FileProblem("error", "unreadable", str(error))
 
 
 def _task_of(annotation: Annotation) -> str | None:
@@ -382,7 +382,7 @@ def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[i
             yield item, message
 
 
-def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[Finding]:
+def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotator: str) -> Iterator[FileProblem]:
     """A reference against itself must get the perfect score, or the record must know why not."""
     measures = [one for one in rules.select() if not one.metric.dims and one.metric.perfect is not None]
     track = TrackWork(
@@ -395,24 +395,24 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
     work = BlockWork("check", task, rules.name, rules.grids[0], tuple(measures), "", (track,))
     cells = score_block(work)
     if Status(int(cells.status[0])) in EMPTY:
-        yield Finding("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
+        yield FileProblem("warning", "empty", "nothing is left of the annotation after repairs", annotator=annotator)
         return
     if cells.message[0]:
-        yield Finding("error", "refused", cells.message[0], annotator=annotator)
+        yield FileProblem("error", "refused", cells.message[0], annotator=annotator)
         return
     for measure, score in zip(measures, cells.score[0].tolist(), strict=True):
         yield from _judge_perfect(measure, score, annotator)
 
 
-def _judge_perfect(measure: Measure, score: float, annotator: str) -> Iterator[Finding]:
+def _judge_perfect(measure: Measure, score: float, annotator: str) -> Iterator[FileProblem]:
     perfect = measure.metric.perfect
     if perfect is None or abs(score - perfect) <= PERFECT_TOLERANCE:
         return
     text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
     if measure.metric.perfect_exceptions:
-        yield Finding("note", "imperfect", f"{text} ({measure.metric.perfect_exceptions})", annotator=annotator)
+        yield FileProblem("note", "imperfect", f"{text} ({measure.metric.perfect_exceptions})", annotator=annotator)
     else:
-        yield Finding("error", "imperfect", text, annotator=annotator)
+        yield FileProblem("error", "imperfect", text, annotator=annotator)
 
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:

@@ -233,7 +233,7 @@ def score(
     counted: dict[Rule, list[InstrumentCounts]] = {MatchRules.of(measure).rule: [] for measure in tables}
     for part, block in _blocks(references, estimates, reference_row, estimate_row):
         for column, measure in enumerate(scalars):
-            found[:, part, column] = measure.read(_Block(block, fit[part]))
+            found[:, part, column] = measure.read(_MatchedBlock(block, fit[part]))
         for rule, counts in counted.items():
             counts.append(count_instruments(block, rule, part.start, len(names)))
     with_velocity = np.array([is_with_velocity(measure) for measure in scalars], dtype=np.bool_)
@@ -320,14 +320,14 @@ def _without(estimates: Ragged, estimate_row: Int, pairs: list[int]) -> tuple[Ra
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _MatchedBlock:
     """Pairs that are scored together, and which of them have all velocities."""
 
     notes: NoteBatch
     fit: Bool
 
 
-def _read_rate(what: str, block: _Block, measure: Measure) -> tuple[Float, Float]:
+def _read_rate(what: str, block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
     rules, notes = MatchRules.of(measure), block.notes
     if rules.velocity is None:
         hits = notes.count(rules.rule)
@@ -336,12 +336,12 @@ def _read_rate(what: str, block: _Block, measure: Measure) -> tuple[Float, Float
     return rate(what, hits, notes.reference.counts, notes.estimate.counts, rules.beta)
 
 
-def _read_overlap(block: _Block, measure: Measure) -> tuple[Float, Float]:
+def _read_overlap(block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
     rules = MatchRules.of(measure)
     return _mean_overlap(block.notes, rules, _matches(block, rules))
 
 
-def _read_best_overlap(block: _Block, measure: Measure) -> tuple[Float, Float]:
+def _read_best_overlap(block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
     rules = MatchRules.of(measure)
     return _mean_overlap(block.notes, rules, block.notes.heaviest(rules.rule))
 
@@ -352,7 +352,7 @@ def _mean_overlap(notes: NoteBatch, rules: MatchRules, matches: Matches) -> tupl
     return np.divide(total, number, out=np.zeros(len(notes)), where=number > 0), number
 
 
-def _matches(block: _Block, rules: MatchRules) -> Matches:
+def _matches(block: _MatchedBlock, rules: MatchRules) -> Matches:
     matches = block.notes.matches(rules.rule)
     if rules.velocity is None:
         return matches

@@ -32,12 +32,12 @@ MOST_LOOKS = len(CYCLE) * len(_LINES)
 
 
 Draw = Callable[..., "Axes"]
-KINDS: dict[str, Kind] = {}
+KINDS: dict[str, FigureKind] = {}
 """What can be drawn of scores, by the name on the command line."""
 
 
 @dataclass(frozen=True)
-class Kind:
+class FigureKind:
     """A kind of figure.
 
     Parameters
@@ -92,7 +92,7 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
 
     def declare(draw: Drawing) -> Drawing:
         name = draw.__name__.replace("_", "-")
-        KINDS[name] = Kind(name, words, draw, place)
+        KINDS[name] = FigureKind(name, words, draw, place)
 
         def method(self: Plots, /, *given: Any, **named: Any) -> Axes:
             return draw(self.scores, *given, **named)
@@ -103,7 +103,7 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
     return declare
 
 
-def kinds() -> list[Kind]:
+def kinds() -> list[FigureKind]:
     """All kinds of figures, in the order in which they are listed."""
     return sorted(KINDS.values(), key=lambda kind: kind.place)
 

@@ -1,4 +1,4 @@
-"""The datasets of a store in types that all operations of xarray, pandas and netCDF take.
+"""The tree of a store, its datasets in types that all operations of xarray, pandas and netCDF take.
 
 Zarr gives text as numpy's ``StringDType``, which has no common type with NaN, so that xarray can neither mask nor join
 it; as objects it can. This module imports xarray, so that its arrays can be sent to other processes.
