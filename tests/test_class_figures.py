@@ -219,9 +219,8 @@ class TestTables:
         narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
         assert narrow[1].split() == ["class", "ada", "bob", "n"]
         monkeypatch.setenv("COLUMNS", "60")
-        narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
-        assert narrow[1].split() == ["system", "blues", "jazz"]
-        assert ["system", "rock", "n"] in [line.split() for line in narrow]
+        heads = [line.split() for line in ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()]
+        assert heads.index(["system", "blues", "jazz"]) < heads.index(["system", "rock", "n"])
 
     def test_groups_and_counts_do_not_turn(self, store: Path) -> None:
         assert "the labels run across, or the systems" in refused("query", store, *RECALL, "--pivot", "group")

@@ -198,7 +198,7 @@ class TestNothingLeft:
 
     def test_a_text_without_quotes_and_a_single_equals_sign(self, store):
         output = invoke("query", store, "--where", "genre == Rock", code=2).output
-        assert "a text stands in quotes: 'Rock'" in output
+        assert "a text is quoted: 'Rock'" in output
         assert "equality is ==" in invoke("query", store, "--where", "genre = 'Rock'", code=2).output
 
 

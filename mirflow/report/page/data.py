@@ -29,6 +29,9 @@ from ..figures.lanes import BAD, GOOD, HALF
 from ..origins import Origin, shorten
 from .embed import CompressedParts
 
+COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
+"""Of systems and labels, in this order."""
+
 VALUES = 1_000_000
 """Values of all systems together that one metric may have to be in the page."""
 LABELS = {1: 2_000, 2: 400}
@@ -288,7 +291,7 @@ def describe_words() -> dict[str, Any]:
         "missing": MISSING,
         # What is half right is not right.
         "leanings": {"good": GOOD, "bad": HALF + BAD},
-        "colours": (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW),
+        "colours": COLOURS,
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from itertools import product
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from mirflow.engine.runs import run
 from mirflow.report.page import write_page
+from mirflow.report.page.data import COLOURS
 from mirflow.report.page.html import read_asset
 from tests.datasets import write_dataset, write_lab, write_pipeline
 from tests.report.page.reading import choose
@@ -242,7 +244,9 @@ class TestContrast:
 
     def test_labels_stand_out_from_what_they_stand_on(self, browser):
         page = browser.new_page()
+        contents = json.dumps({"colours": COLOURS})
         source = read_asset("colours.js").replace("export ", "")
+        source = re.sub(r"^import .*$", f"const CONTENTS = {contents};", source, flags=re.M)
         pairs = page.evaluate(
             f"""() => {{ {source}
             const context = new OffscreenCanvas(1, 1).getContext("2d", {{ willReadFrequently: true }});
