@@ -276,7 +276,15 @@ class TestVerdicts:
 class TestAccessor:
     def test_every_figure_hangs_on_trees_nodes_and_datasets(self, tree: xr.DataTree) -> None:
         every = {kind.draw.__name__ for kind in figures.kinds()}
-        assert every == set(figures.__all__) - {"FigureKind", "Plots", "figure", "graders", "kinds", "save", "save_caption"}
+        assert every == set(figures.__all__) - {
+            "FigureKind",
+            "Plots",
+            "figure",
+            "graders",
+            "kinds",
+            "save",
+            "save_caption",
+        }
         assert every <= set(vars(Plots))
         for scores in (tree, tree.chord, tree["chord"].to_dataset()):
             assert isinstance(scores.mirflow.plot, Plots)
