@@ -93,6 +93,37 @@ def _encode(flat: Sequence[str], vocabulary: dict[str, int]) -> Int:
     return np.fromiter(map(vocabulary.__getitem__, flat), dtype=np.int64, count=len(flat))
 
 
+_MOST_CHARACTERS = 2**24
+"""Characters of an array of texts of one width: 64 MB."""
+
+
+def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
+    """Texts as an array, by place in a sequence of them.
+
+    Parameters
+    ----------
+    texts : sequence of str
+    places : int64 array or None
+        Positions in `texts`; None: all of them in their order.
+
+    Returns
+    -------
+    str array of the shape of `places`
+        Of one width; of objects where a long text among many would take that width for each of them.
+
+    Examples
+    --------
+    >>> texts_at(["C", "G"], np.array([[1, 0], [1, 1]])).tolist()
+    [['G', 'C'], ['G', 'G']]
+    >>> texts_at(["C" * 10**6, *"DEFGAB" * 100]).dtype
+    dtype('O')
+    """
+    size = max(len(texts), 0 if places is None else places.size)
+    width = max(map(len, texts), default=0)
+    found: Column = np.array(texts, dtype=str if size * width <= _MOST_CHARACTERS else object)
+    return found if places is None else found[places]
+
+
 Attribute = str | float | int
 DTYPES: Mapping[str, type] = {"float64": np.float64, "str": np.str_, "signal": object}
 """What arrays hold, by the name that the schema gives it; of labels codes."""

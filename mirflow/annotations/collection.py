@@ -13,7 +13,7 @@ import numpy as np
 
 from ..errors import AnnotationError, UnknownNameError
 from ..ragged import Column, Int, Ragged
-from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, to_ragged
+from .annotation import DTYPES, Annotation, Attribute, absent, from_ragged, texts_at, to_ragged
 from .labelled import to_dataset
 from .schema import KINDS, Kind
 
@@ -176,7 +176,7 @@ def to_variables(kind: Kind, rows: Ragged) -> Variables:
             column = column.astype(np.int32)
         variables[name] = (dim, column, attrs)
     if "label" in rows.columns:
-        variables[VOCABULARY] = (CODE, np.array(rows.labels, dtype=str), {"long_name": "text of each label code"})
+        variables[VOCABULARY] = (CODE, texts_at(rows.labels), {"long_name": "text of each label code"})
     return variables
 
 

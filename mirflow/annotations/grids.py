@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ..errors import AnnotationError
 from ..kernels.intervals import frame_times, grid_frames, sample
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .annotation import Annotation, to_ragged
+from .annotation import Annotation, texts_at, to_ragged
 from .schema import LATEST
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def align(
         times, ends = _interval_grid(rows, grid, hop)
         points = (times + ends) / 2 if grid == "reference" else times
         codes = codes_at(rows, points)
-        texts = np.array([*rows.labels, NOTHING], dtype=str)[codes]
+        texts = texts_at([*rows.labels, NOTHING], codes)
         variables = {
             "label": (("annotation", "time"), texts, {"long_name": "label in force"}),
             "covered": (("annotation", "time"), codes >= 0, {"long_name": "whether a label is in force"}),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..errors import AnnotationError
 from ..ragged import Column
-from .annotation import DTYPES, Annotation
+from .annotation import DTYPES, Annotation, texts_at
 from .schema import KINDS
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
     for variable in kind.variables:
         values: Any = annotation.columns.get(variable.name)
         if variable.name == "label" and annotation.labels is not None:
-            values = np.array(annotation.labels, dtype=str)
+            values = texts_at(annotation.labels)
         if values is not None:
             dim = kind.dims[(variable.depth or len(kind.dims)) - 1]
             variables[variable.name] = (dim, values, _attrs(variable.long_name, variable.units))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation, texts_at, to_ragged
 from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..annotations.schema import kind_of
@@ -244,7 +244,7 @@ def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.
         for place, (name, dtype) in enumerate((("code", "int32"), ("valid", "bool")))
     }
     times = ("time", np.arange(frames) * hop, {"long_name": "start of the frame", "units": "s"})
-    labels = ("code_value", np.array(vocabulary, dtype=str), {"long_name": "text of each code"})
+    labels = ("code_value", texts_at(vocabulary), {"long_name": "text of each code"})
     return xr.Dataset(
         {name: (("track", "time"), array) for name, array in arrays.items()},
         {"track": list(collection.tracks), "time": times, "vocabulary": labels},

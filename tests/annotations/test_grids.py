@@ -93,3 +93,12 @@ def test_only_like_with_like() -> None:
         mirflow.align([])
     with pytest.raises(AnnotationError, match="the grid union or"):
         mirflow.align([beats, beats], "reference")
+
+
+def test_one_long_label_among_many_takes_no_more_than_itself() -> None:
+    rows = [(float(one), one + 1.0, "A" * 10**6 if one == 7 else f"s{one}") for one in range(3000)]
+    both = mirflow.align([chords(*rows, annotator="A1"), chords(*rows, annotator="A2")])
+    assert both.label.dtype == object  # as texts of one width they would take 24 GB
+    assert both.label.values[0, [6, 7, 8]].tolist() == ["s6", "A" * 10**6, "s8"]
+    dataset = to_dataset(chords(*rows))
+    assert dataset.label.values[7] == "A" * 10**6
