@@ -17,7 +17,7 @@ from mirflow.annotations.audio import HeldSignal, Signal, signal_column
 from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.errors import AnnotationError
 from mirflow.ragged import Float
-from tests.sound import RATE, noise, write, write_stems
+from tests.audio_files import RATE, noise, write, write_stems
 
 SHAPE = (3, 2, 11)
 WHOLE = np.arange(66.0).reshape(SHAPE)

@@ -18,7 +18,7 @@ from mirflow.annotations.audio import Signal
 from mirflow.errors import InvalidAnnotationError, UnreadableError
 from mirflow.readers.audio_files import FileSignal, digest_file
 from mirflow.readers.content import digest_of
-from tests.sound import RATE, cut, noise, write
+from tests.audio_files import RATE, cut, noise, write
 
 
 def test_16_bits_are_read_as_they_were_written(tmp_path: Path) -> None:

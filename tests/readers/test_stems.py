@@ -15,7 +15,7 @@ from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableEr
 from mirflow.readers import Pattern, Reading, Source, StemsSource, read, read_all
 from mirflow.readers.audio_files import digest_file, gather_stems, stems_at
 from mirflow.readers.options import MAX_AUDIO_BYTES, MAX_BYTES
-from tests.sound import cut, noise, write, write_stems
+from tests.audio_files import cut, noise, write, write_stems
 
 AUDIO = Reading.of(task="separation")
 FOUR = ("vocals", "drums", "bass", "other")

@@ -12,7 +12,7 @@ from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import StoreError
 
-from .groups import make_group, write_store
+from ..groups import make_group, write_store
 
 TABLE = "system,track,majmin,weight,runtime\nKO1,a,0.500,10,3.5\nKO1,b,0.750,30,4.5\nNG1,a,1.000,10,1\nNG1,b,,30,2\n"
 MAPPING = """
@@ -100,7 +100,7 @@ def test_a_run_does_not_remove_what_was_imported(mapping: Path, tmp_path: Path) 
     store = tmp_path / "x.zarr"
     mirflow.import_scores(mapping, store)
     with pytest.raises(StoreError, match="holds imported scores, which a run would remove; name another store"):
-        mirflow.run(Path(__file__).parents[1] / "pipelines" / "demo.yaml", store=store)
+        mirflow.run(Path(__file__).parents[2] / "pipelines" / "demo.yaml", store=store)
     assert list(mirflow.open_store(store).children) == ["chord"]
 
 

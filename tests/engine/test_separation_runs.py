@@ -27,7 +27,7 @@ from mirflow.progress import Progress
 from mirflow.ragged import Ragged
 from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
-from tests.sound import cut, noise, rehearsal, write, write_stems
+from tests.audio_files import cut, noise, rehearsal, write, write_stems
 
 __all__ = ["rehearsal"]
 pytestmark = pytest.mark.usefixtures("rehearsal")

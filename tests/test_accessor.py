@@ -13,7 +13,7 @@ from mirflow.annotations.collection import Collection
 from mirflow.cells import Status
 from mirflow.ragged import Ragged
 
-from ..groups import make_group, random_group, write_store
+from .groups import make_group, random_group, write_store
 
 
 class Reader(HTMLParser):

@@ -31,8 +31,8 @@ from mirflow.errors import (
 )
 from mirflow.metrics.base import get_task, tasks
 
-from .datasets import write_dataset, write_pipeline
-from .groups import make_group, random_group, write_store
+from ..datasets import write_dataset, write_pipeline
+from ..groups import make_group, random_group, write_store
 
 HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
 
@@ -470,7 +470,7 @@ class TestErrors:
         assert "Traceback" not in CliRunner().invoke(commands, ["fail"]).stderr
 
     def test_exit_codes_stand_in_the_help_and_the_docs(self):
-        documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+        documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
         shown = invoke("--help").stdout
         for code, meaning in exits.MEANINGS.items():
             assert f"{code}  {meaning}" in shown
@@ -503,7 +503,7 @@ class TestHelp:
             assert result.stdout.startswith(f"Usage: {cli.name} {name}")
 
     def test_docs_name_every_command_and_option(self):
-        documented = (Path(__file__).parents[1] / "docs" / "cli.md").read_text(encoding="utf-8")
+        documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
         for name, command in cli.commands.items():
             assert f"`mirflow {name}" in documented
             for option in command.get_params(click.Context(command)):

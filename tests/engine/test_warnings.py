@@ -17,7 +17,7 @@ from mirflow.errors import MirflowWarning
 from mirflow.report.page import write_page
 from mirflow.store.format import nested_attrs
 
-from .report.page.reading import contents_of
+from ..report.page.reading import contents_of
 
 TRUTH = "a\tjazz\nb\trock\nc\trock\n"
 NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, 'jazz' is true"

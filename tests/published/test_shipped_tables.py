@@ -12,7 +12,7 @@ from mirflow.analysis.differences import differences
 from mirflow.cells import Status
 from mirflow.published.scores import read_published
 
-PIPELINES = Path(__file__).parents[1] / "pipelines"
+PIPELINES = Path(__file__).parents[2] / "pipelines"
 MAPPINGS = sorted((PIPELINES / "published").glob("*.yaml"))
 FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription"}
 RULES = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
@@ -125,7 +125,7 @@ def test_the_formula_of_the_paper_s_scripts_gives_what_the_docs_say(
     mean = (own + theirs) / 2
     relative = difference / (mean + (mean == 0))
     assert np.round(100 * relative.mean(axis=(0, 1)), 4).tolist() == SCRIPTS[scale]
-    table = (Path(__file__).parents[1] / "docs" / "mirex2013.md").read_text()
+    table = (Path(__file__).parents[2] / "docs" / "mirex2013.md").read_text()
     assert all(f"{value:.4f} %" in table for value in SCRIPTS[scale])
 
 

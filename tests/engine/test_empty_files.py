@@ -13,7 +13,7 @@ import mirflow
 from mirflow.cells import Status
 from mirflow.cli import cli
 
-from .datasets import write_dataset
+from ..datasets import write_dataset
 
 ESTIMATE = "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"
 REFERENCE = "ref/t02.lab: track 't02' has an empty reference"

@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from mirflow.analysis.queries import aggregate
 from mirflow.cli import cli
 
-from .groups import make_group, random_group, write_store
+from ..groups import make_group, random_group, write_store
 
 SCORES = [[[0.9], [0.1], [0.5], [0.4]], [[0.2], [0.8], [0.3], [0.6]]]
 ABOUT = {"genre": ["Rock", "Pop", "Rock", "Pop"], "year": [1971, 1985, 1990, 1979]}

@@ -16,7 +16,7 @@ import mirflow
 from mirflow.cells import Status
 from mirflow.engine.block import one_thread
 
-PIPELINE = Path(__file__).parents[1] / "pipelines" / "separation.yaml"
+PIPELINE = Path(__file__).parents[2] / "pipelines" / "separation.yaml"
 SOURCES = {"sdr": "Source to Distortion", "sir": "Source to Interference", "sar": "Source to Artifact"}
 IMAGES = ("image_sdr", "image_isr", "image_sir", "image_sar")
 MONO = ("01", "02", "03", "05", "07", "08", "09")

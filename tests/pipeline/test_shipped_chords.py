@@ -14,7 +14,7 @@ import mirflow
 from mirflow.cli import cli
 from mirflow.metrics import chord
 
-PIPELINES = Path(__file__).parents[1] / "pipelines"
+PIPELINES = Path(__file__).parents[2] / "pipelines"
 SYSTEMS = ("CB3", "CB4", "CF2", "KO1", "KO2", "NG1", "NMSD1", "NMSD2", "PP3")
 RULES = {
     "root": "MirexRoot",

@@ -89,5 +89,5 @@ TASK = Task(
 @pytest.fixture
 def rehearsal(monkeypatch: pytest.MonkeyPatch) -> Task:
     """The room above in the place of separation's."""
-    monkeypatch.setattr(rooms, "_ROOMS", MappingProxyType({**rooms._ROOMS, "separation": "tests.sound"}))
+    monkeypatch.setattr(rooms, "_ROOMS", MappingProxyType({**rooms._ROOMS, "separation": "tests.audio_files"}))
     return TASK
