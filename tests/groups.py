@@ -9,17 +9,20 @@ import numpy as np
 import xarray as xr
 
 from mirflow.cells import Cells, Status
+from mirflow.metrics.base import Sparse
 from mirflow.store.format import GroupContent
 from mirflow.store.write import StoreWriter
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
+CODES = {status.name: int(status) for status in Status}
+"""Statuses by name, as a store keeps them."""
 
 
 def make_group(
     score: Any,
     weight: Any = 1.0,
     *,
-    status: Any = Status.ok,
+    status: Any = "ok",
     duration: Any = 100.0,
     systems: list[str] | None = None,
     tracks: list[str] | None = None,
@@ -31,7 +34,10 @@ def make_group(
     track_meta: dict[str, Any] | None = None,
     **attrs: Any,
 ) -> xr.Dataset:
-    """A group as the store lays it out, from scores (system, track, metric); the rest broadcasts against them."""
+    """A group as the store lays it out, from scores (system, track, metric); the rest broadcasts against them.
+
+    A status is a name, or a code as text.
+    """
     score = np.asarray(score, dtype=np.float64)
     s, t, m = score.shape
     systems = systems or [f"S{i}" for i in range(s)]
@@ -55,13 +61,18 @@ def make_group(
     variables = {
         "score": ((*cells, "metric"), score),
         "weight": ((*cells, "metric"), np.broadcast_to(np.asarray(weight, dtype=np.float64), score.shape).copy()),
-        "status": (cells, np.broadcast_to(np.asarray(status, dtype=np.int8), (s, t)).copy()),
+        "status": (cells, np.broadcast_to(codes(status), (s, t)).copy()),
         "repairs": (cells, np.zeros((s, t), dtype=np.int32)),
         "message": (cells, np.full((s, t), "")),
         "duration": ("track", np.broadcast_to(np.asarray(duration, dtype=np.float64), (t,)).copy()),
     }
     own = {"task": "chord", "convention": "mir_eval", "grid": "union", **attrs}
     return xr.Dataset(variables, coords, own)
+
+
+def codes(status: Any) -> np.ndarray:
+    """Statuses given by name (or already as codes), as int8."""
+    return np.vectorize(lambda one: CODES[one] if one in CODES else int(one), otypes=[np.int8])(status)
 
 
 def random_group(systems: int, tracks: int, metrics: int, /, seed: int = 0, **keywords: Any) -> xr.Dataset:
@@ -95,9 +106,24 @@ def _content(name: str, ds: xr.Dataset) -> GroupContent:
         tuple(map(str, ds["digest"].values.reshape(count).tolist())) if "digest" in ds else ("",) * count,
         np.zeros(count, dtype=np.int64),
         np.tile(ds["duration"].values, len(systems)),
+        {
+            str(name): _sparse(one)
+            for name, one in ds.data_vars.items()
+            if set(one.dims) - {"system", "track", "metric"}
+        },
     )
     along = {
         dim: {str(c): ds[c].values.tolist() for c in ds.coords if ds[c].dims == (dim,) and c != dim}
         for dim in ("metric", "system", "track")
     }
     return GroupContent(name, systems, tracks, cells, along["metric"], along["system"], along["track"], ds.attrs)
+
+
+def _sparse(values: xr.DataArray) -> Sparse:
+    """A variable (system, track, further dims) as a run hands it to the store."""
+    dims = tuple(map(str, values.dims[2:]))
+    shape = (-1, *values.shape[2:])
+    index = np.stack([place.ravel() for place in np.indices(values.values.reshape(shape).shape)], axis=1)
+    labels = tuple(tuple(map(str, values[dim].values.tolist())) for dim in dims)
+    fill = np.nan if np.isnan(values.values).any() else 0.0
+    return Sparse(dims, labels, index, values.values.ravel().astype(np.float64), values.attrs, fill)

@@ -6,15 +6,10 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.inference import compare, intervals
-from mirflow.analysis.queries import aggregate, answers
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
-from mirflow.cells import Status
 from mirflow.errors import QueryError, UnknownNameError
-from mirflow.report.layout import long_table, readable_table
 
-from ..groups import make_group, random_group
+from ..commands import printed, rows
+from ..groups import make_group, random_group, write_store
 
 ABOUT = {"genre": ["Rock", "Pop", "Rock", ""], "year": [1971, 1985, 1990, 1979]}
 
@@ -32,131 +27,130 @@ def sweep() -> xr.Dataset:
 
 class TestPatterns:
     def test_tracks_and_systems_by_pattern(self):
-        answer = aggregate(songs(tracks=["a1", "a2", "b1", "b2"]), tracks="a*", system="S[1]")
+        answer = songs(tracks=["a1", "a2", "b1", "b2"]).mirflow.query(tracks="a*", system="S[1]")
         assert answer["value"].values.ravel().tolist() == [pytest.approx(0.55)]
         assert answer["n_tracks"].item() == 2
 
     def test_a_name_that_looks_like_a_pattern_is_the_name(self):
-        answer = aggregate(songs(tracks=["a*", "a2", "b1", "b2"]), tracks="a*", system="S0")
+        answer = songs(tracks=["a*", "a2", "b1", "b2"]).mirflow.query(tracks="a*", system="S0")
         assert answer["value"].item() == 0.1
 
     def test_several_patterns_take_each_track_once(self):
-        assert aggregate(songs(), tracks=["t*", "t1"])["n_tracks"].item() == 4
+        assert songs().mirflow.query(tracks=["t*", "t1"])["n_tracks"].item() == 4
 
     def test_a_pattern_that_matches_nothing(self):
         with pytest.raises(QueryError, match=r"no track matches 'x\*'; there are: t0, t1"):
-            aggregate(songs(), tracks="x*")
+            songs().mirflow.query(tracks="x*")
 
 
 class TestWhere:
     def test_only_tracks_for_which_it_holds(self):
-        answer = aggregate(songs(), where="genre == 'Rock' and year < 1980", missing="skip")
+        answer = songs().mirflow.query(where="genre == 'Rock' and year < 1980", missing="skip")
         assert answer["value"].values.ravel().tolist() == [0.1, 0.5]
         assert answer.attrs["where"] == "genre == 'Rock' and year < 1980"
 
     def test_together_with_names_and_groups(self):
-        answer = aggregate(songs(), by="genre", tracks=["t0", "t1", "t2"], where="year > 1980")
+        answer = songs().mirflow.query(by="genre", tracks=["t0", "t1", "t2"], where="year > 1980")
         assert answer["genre"].values.tolist() == ["Pop", "Rock"]
         assert answer["n"].values[0, 0].tolist() == [1, 1]
 
     def test_the_name_and_the_duration_of_a_track(self):
-        assert aggregate(songs(), where="duration >= 300 and track != 't3'", system="S0")["value"].item() == 0.4
+        assert songs().mirflow.query(where="duration >= 300 and track != 't3'", system="S0")["value"].item() == 0.4
 
     def test_what_has_no_value(self):
-        assert aggregate(songs(), where="genre is None", system="S0")["value"].item() == 0.8
+        assert songs().mirflow.query(where="genre is None", system="S0")["value"].item() == 0.8
 
     def test_nothing_holds(self):
-        answer = aggregate(songs(), where="year > 2000")
+        answer = songs().mirflow.query(where="year > 2000")
         assert np.isnan(answer["value"]).all()
         assert answer["n"].values.ravel().tolist() == [0, 0]
 
     def test_an_unknown_name(self):
         with pytest.raises(UnknownNameError, match="unknown coordinate 'genr'; did you mean 'genre'"):
-            aggregate(songs(), where="genr == 'Rock'")
+            songs().mirflow.query(where="genr == 'Rock'")
 
     def test_a_name_along_another_dim(self):
         with pytest.raises(QueryError, match="where: 'system' lies along system; tracks are chosen here, by: genre"):
-            aggregate(songs(), where="system == 'S0'")
+            songs().mirflow.query(where="system == 'S0'")
 
     def test_text_is_no_number(self):
         with pytest.raises(QueryError, match="genre is text, and 3 is a number"):
-            aggregate(songs(), where="genre < 3")
+            songs().mirflow.query(where="genre < 3")
 
     def test_inference_is_over_the_same_tracks(self):
-        board, question = from_dataset(songs()), Question(where="year < 1980")
-        assert intervals(board, question, replicates=10).counts["n"].ravel().tolist() == [2, 2]
-        found = compare(board, question, replicates=10)
-        assert found.arrays["n"][0, 1, 0] == 2
+        found = songs().mirflow.intervals(where="year < 1980", replicates=10)
+        assert found["n"].values.ravel().tolist() == [2, 2]
+        found = songs().mirflow.compare(where="year < 1980", replicates=10)
+        assert found["n"].values[0, 1, 0] == 2
         assert found.attrs["where"] == "year < 1980"
 
-    def test_every_output_says_it(self):
-        (answer,) = answers(from_dataset(songs()), Question(where="year < 1980"), "songs")
-        assert readable_table(answer).title.endswith("grid union, where year < 1980")
-        table = long_table(answer)
-        assert {row[table.columns.index("where")] for row in table.rows} == {"year < 1980"}
+    def test_every_output_names_it(self, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {"songs": songs()})
+        title = printed("query", store, "--where", "year < 1980").splitlines()[0]
+        assert title.endswith("grid union, where year < 1980")
+        assert {row["where"] for row in rows("query", store, "--where", "year < 1980")} == {"year < 1980"}
 
 
 class TestParameters:
     def test_metrics_with_a_value(self):
-        answer = aggregate(sweep(), param={"window": 0.1})
+        answer = sweep().mirflow.query(param={"window": 0.1})
         assert answer["metric"].values.tolist() == ["f_measure@0.1"]
         assert answer.attrs["param"] == "window=0.1"
 
     def test_text_as_on_the_command_line_and_several_values(self):
-        assert aggregate(sweep(), param={"window": "0.10"})["metric"].values.tolist() == ["f_measure@0.1"]
-        assert aggregate(sweep(), param={"window": [0.05, 0.1]}).sizes["metric"] == 2
+        assert sweep().mirflow.query(param={"window": "0.10"})["metric"].values.tolist() == ["f_measure@0.1"]
+        assert sweep().mirflow.query(param={"window": [0.05, 0.1]}).sizes["metric"] == 2
 
     def test_switches_are_text_in_a_store(self):
-        assert aggregate(sweep(), param={"trim": True})["metric"].values.tolist() == ["f_measure"]
+        assert sweep().mirflow.query(param={"trim": True})["metric"].values.tolist() == ["f_measure"]
 
     def test_several_parameters_hold_together(self):
         with pytest.raises(QueryError, match="no metric of the question has trim true; values there: false"):
-            aggregate(sweep(), param={"window": 0.1, "trim": True})
+            sweep().mirflow.query(param={"window": 0.1, "trim": True})
 
     def test_a_value_that_is_not_there(self):
         with pytest.raises(QueryError, match=r"no metric of the question has window 0.07; values there: 0.05, 0.1$"):
-            aggregate(sweep(), param={"window": 0.07})
+            sweep().mirflow.query(param={"window": 0.07})
 
     def test_no_parameter(self):
         with pytest.raises(UnknownNameError, match="unknown parameter 'windo'; did you mean 'window'"):
-            aggregate(sweep(), param={"windo": 0.1})
+            sweep().mirflow.query(param={"windo": 0.1})
         with pytest.raises(UnknownNameError, match="unknown parameter 'unit'"):
-            aggregate(sweep(), param={"unit": "s"})
+            sweep().mirflow.query(param={"unit": "s"})
 
 
 class TestOrder:
     def test_the_best_first(self):
-        assert aggregate(songs(), sort="majmin")["system"].values.tolist() == ["S1", "S0"]
+        assert songs().mirflow.query(sort="majmin")["system"].values.tolist() == ["S1", "S0"]
 
     def test_lower_is_better(self):
         ds = songs(orientation=["lower"])
-        assert aggregate(ds, sort="majmin")["system"].values.tolist() == ["S0", "S1"]
+        assert ds.mirflow.query(sort="majmin")["system"].values.tolist() == ["S0", "S1"]
 
     def test_by_another_metric_than_the_one_shown(self):
         ds = make_group([[[0.9, 0.1]], [[0.1, 0.9]]], standard=["mean", "mean"])
-        assert aggregate(ds, "majmin", sort="root")["system"].values.tolist() == ["S1", "S0"]
+        assert ds.mirflow.query("majmin", sort="root")["system"].values.tolist() == ["S1", "S0"]
 
     def test_over_the_tracks_of_the_question(self):
         ds = make_group([[[0.9], [0.1]], [[0.1], [1.0]]], standard=["mean"])
-        assert aggregate(ds, sort="majmin")["system"].values.tolist() == ["S1", "S0"]
-        assert aggregate(ds, sort="majmin", tracks="t0")["system"].values.tolist() == ["S0", "S1"]
+        assert ds.mirflow.query(sort="majmin")["system"].values.tolist() == ["S1", "S0"]
+        assert ds.mirflow.query(sort="majmin", tracks="t0")["system"].values.tolist() == ["S0", "S1"]
 
     def test_by_name(self):
         ds = songs(systems=["b", "a"])
-        assert aggregate(ds, sort="name")["system"].values.tolist() == ["a", "b"]
+        assert ds.mirflow.query(sort="name")["system"].values.tolist() == ["a", "b"]
 
     def test_what_has_no_figure_comes_last(self):
-        status = [[Status.failed], [Status.ok], [Status.ok]]
+        status = [["failed"], ["ok"], ["ok"]]
         ds = make_group([[[np.nan]], [[0.1]], [[0.2]]], status=status, standard=["mean"])
-        assert aggregate(ds, sort="majmin", missing="skip")["system"].values.tolist() == ["S2", "S1", "S0"]
+        assert ds.mirflow.query(sort="majmin", missing="skip")["system"].values.tolist() == ["S2", "S1", "S0"]
 
     def test_several_metrics_are_no_order(self):
         with pytest.raises(QueryError, match=r"'f_measure' stands for 2 metrics; say one of: f_measure@0\.1, f_"):
-            aggregate(
-                random_group(2, 2, 2, metrics=["f_measure@0.1", "f_measure@0.2"], standard=["mean"] * 2),
-                sort="f_measure",
+            random_group(2, 2, 2, metrics=["f_measure@0.1", "f_measure@0.2"], standard=["mean"] * 2).mirflow.query(
+                sort="f_measure"
             )
 
     def test_neither_way_is_better(self):
         with pytest.raises(QueryError, match="neither high nor low values of it are better"):
-            aggregate(songs(orientation=["none"]), sort="majmin")
+            songs(orientation=["none"]).mirflow.query(sort="majmin")

@@ -4,139 +4,126 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
-from mirflow.analysis.worst import extremes
-from mirflow.cells import Status
 from mirflow.errors import QueryError
-from mirflow.report.summaries import extremes_long_table, extremes_table
 
-from ..groups import make_group, random_group
+from ..commands import printed, rows
+from ..groups import make_group, random_group, write_store
 
 SCORES = [[[0.9], [0.1], [0.5], [0.4]], [[0.2], [0.8], [0.3], [0.6]]]
 
 
-def board(**more):
-    return from_dataset(make_group(SCORES, track_meta={"genre": list("abab")}, **more))
+def group(**more) -> xr.Dataset:
+    return make_group(SCORES, track_meta={"genre": list("abab")}, **more)
 
 
-def tracks(found) -> list[list[str]]:
-    return found.track
+def worst(ds: xr.Dataset, *words, **options) -> list[list[str]]:
+    """Names of the tracks of each system."""
+    found = ds.mirflow.worst("majmin", *words, **options)["track"].values
+    return [[name for name in names if name] for names in np.atleast_2d(found).tolist()]
 
 
 class TestEachSystem:
-    def test_its_own_worst_tracks(self):
-        found = extremes(board(), Question("majmin"), 2)
-        assert tracks(found) == [["t1", "t3"], ["t0", "t2"]]
-        assert [own.tolist() for own in found.value] == [[0.1, 0.4], [0.2, 0.3]]
+    def test_its_worst_tracks(self):
+        found = group().mirflow.worst("majmin", 2)
+        assert found["track"].dims == ("system", "rank")
+        assert found["track"].values.tolist() == [["t1", "t3"], ["t0", "t2"]]
+        assert found["value"].values.tolist() == [[0.1, 0.4], [0.2, 0.3]]
+        assert found["value"].sel(system="S1", rank=1).item() == 0.2
+        assert found.attrs["order"] == "worst"
 
     def test_the_best(self):
-        assert tracks(extremes(board(), Question("majmin"), 1, best=True)) == [["t0"], ["t1"]]
+        assert worst(group(), 1, best=True) == [["t0"], ["t1"]]
 
     def test_lower_is_better(self):
-        assert tracks(extremes(board(orientation=["lower"]), Question("majmin"), 1)) == [["t0"], ["t1"]]
+        assert worst(group(orientation=["lower"]), 1) == [["t0"], ["t1"]]
 
     @given(st.integers(1, 12), st.booleans(), st.integers(0, 5))
-    def test_as_sorting_says(self, count, best, seed):
+    def test_order_equals_that_of_pandas(self, count, best, seed):
         ds = random_group(3, 8, 1, seed=seed)
-        found = extremes(from_dataset(ds), Question("majmin"), count, best=best)
-        for row, own in enumerate(found.track):
-            series = ds["score"][row, :, 0].to_series().sort_values(ascending=not best)
-            assert own == series.index[:count].tolist()
+        for system, names in zip(ds["score"], worst(ds, count, best=best), strict=True):
+            series = system[:, 0].to_series().sort_values(ascending=not best)
+            assert names == series.index[:count].tolist()
 
-    def test_equal_ones_in_the_order_of_the_tracks(self):
-        ds = make_group(np.zeros((1, 4, 1)))
-        assert tracks(extremes(from_dataset(ds), Question("majmin"), 3)) == [["t0", "t1", "t2"]]
+    def test_equal_scores_keep_the_order_of_the_tracks(self):
+        assert worst(make_group(np.zeros((1, 4, 1))), 3) == [["t0", "t1", "t2"]]
 
-    def test_what_is_missing_is_no_bad_score(self):
-        status = [[Status.ok, Status.failed, Status.ok, Status.ok], [Status.ok] * 4]
+    def test_a_missing_score_is_not_a_bad_score(self):
         scores = np.array(SCORES)
         scores[0, 1] = np.nan
-        found = extremes(from_dataset(make_group(scores, status=status)), Question("majmin"), 4)
-        assert tracks(found) == [["t3", "t2", "t0"], ["t0", "t2", "t3", "t1"]]
-        assert found.left_out == 1
-        assert found.attrs["missing"] == "skip"
+        ds = make_group(scores, status=[["ok", "failed", "ok", "ok"], ["ok"] * 4])
+        found = ds.mirflow.worst("majmin", 4)
+        assert found["track"].values.tolist() == [["t3", "t2", "t0", ""], ["t0", "t2", "t3", "t1"]]
+        assert np.isnan(found["value"].values[0, 3])
+        assert (found.attrs["left_out"], found.attrs["missing"]) == ("1", "skip")
 
-    def test_what_had_nothing_to_measure_is_left_out_where_that_is_said(self):
+    def test_scores_with_nothing_to_measure_are_left_out_unless_kept(self):
         weight = np.ones((2, 4, 1))
         weight[0, 1] = 0
-        group = from_dataset(make_group(SCORES, weight))
-        assert tracks(extremes(group, Question("majmin", undefined="skip"), 1))[0] == ["t3"]
-        assert tracks(extremes(group, Question("majmin"), 1))[0] == ["t1"]
+        ds = make_group(SCORES, weight)
+        assert worst(ds, 1)[0] == worst(ds, 1, undefined="skip")[0] == ["t3"]
+        assert worst(ds, 1, undefined="keep")[0] == ["t1"]
 
     def test_of_some_tracks_and_systems(self):
-        found = extremes(board(), Question("majmin", system="S1", where="genre == 'b'"), 1)
-        assert (found.systems, tracks(found)) == (["S1"], [["t3"]])
+        found = group().mirflow.worst("majmin", 1, system="S1", where="genre == 'b'")
+        assert (found["system"].values.tolist(), found["track"].values.tolist()) == (["S1"], [["t3"]])
 
 
 class TestOverall:
     def test_by_the_mean_over_the_systems(self):
-        found = extremes(board(), Question("majmin"), 2, overall=True)
-        assert tracks(found) == [["t2", "t1"]]
-        assert found.value[0].tolist() == [0.4, 0.45]
-        assert found.score[0].tolist() == [[0.5, 0.1], [0.3, 0.8]]
+        found = group().mirflow.worst("majmin", 2, overall=True)
+        assert found["track"].values.tolist() == ["t2", "t1"]
+        assert found["value"].values.tolist() == [0.4, 0.45]
+        assert found["score"].values.tolist() == [[0.5, 0.1], [0.3, 0.8]]
+        assert worst(group(), 2, overall=True, best=True) == [["t0", "t3"]]
 
     def test_only_tracks_that_all_have(self):
-        status = [[Status.ok, Status.ok, Status.failed, Status.ok], [Status.ok] * 4]
-        found = extremes(from_dataset(make_group(SCORES, status=status)), Question("majmin"), 9, overall=True)
-        assert sorted(tracks(found)[0]) == ["t0", "t1", "t3"]
+        ds = make_group(SCORES, status=[["ok", "ok", "failed", "ok"], ["ok"] * 4])
+        found = ds.mirflow.worst("majmin", 9, overall=True)
+        assert sorted(found["track"].values.tolist()) == ["t0", "t1", "t3"]
         assert found.attrs["missing"] == "common"
 
 
 class TestRefused:
     def test_several_metrics(self):
         with pytest.raises(QueryError, match="tracks are listed by one metric; name one of: majmin, root"):
-            extremes(from_dataset(random_group(2, 3, 2)), Question())
+            random_group(2, 3, 2).mirflow.worst()
 
     def test_neither_way_is_better(self):
         with pytest.raises(QueryError, match="neither high nor low"):
-            extremes(board(orientation=["none"]), Question("majmin"))
+            group(orientation=["none"]).mirflow.worst("majmin")
 
     def test_no_tracks(self):
         with pytest.raises(QueryError, match="ask for one at least"):
-            extremes(board(), Question("majmin"), 0)
+            group().mirflow.worst("majmin", 0)
 
 
-class TestShown:
-    def test_a_row_for_each_track(self):
-        table = extremes_table(extremes(board(), Question("majmin"), 1), percent=True)
-        assert table.columns == ("system", "rank", "track", "majmin", "weight")
-        assert table.rows == (("S0", 1, "t1", "10.00", "1"), ("S1", 1, "t0", "20.00", "1"))
-        assert table.notes[0] == "worst tracks of each system; higher is better"
+class TestTables:
+    @pytest.fixture
+    def store(self, tmp_path):
+        return write_store(tmp_path / "s.zarr", {"chord": group()})
 
-    def test_overall_every_system_has_a_column(self):
-        table = extremes_table(extremes(board(), Question("majmin"), 1, overall=True))
-        assert table.columns == ("rank", "track", "mean", "S0", "S1")
-        assert table.rows == ((1, "t2", "0.4000", "0.5000", "0.3000"),)
+    def test_a_row_for_each_track(self, store):
+        lines = printed("query", store, "-m", "majmin", "--worst", 1, "--percent").splitlines()
+        assert lines[1].split() == ["system", "rank", "track", "majmin", "weight"]
+        assert [line.split() for line in lines[3:5]] == [
+            ["S0", "1", "t1", "10.00", "1"],
+            ["S1", "1", "t0", "20.00", "1"],
+        ]
+        assert "worst tracks of each system; higher is better" in lines
 
-    @pytest.mark.parametrize("overall", [False, True])
-    def test_programs_get_the_coordinates_too(self, overall):
-        table = extremes_long_table(extremes(board(), Question("majmin"), 2, overall=overall))
-        rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
-        assert len(rows) == 4
+    def test_overall_every_system_has_a_column(self, store):
+        lines = printed("query", store, "-m", "majmin", "--worst", 1, "--overall").splitlines()
+        assert lines[1].split() == ["rank", "track", "mean", "S0", "S1"]
+        assert lines[3].split() == ["1", "t2", "0.4000", "0.5000", "0.3000"]
+
+    @pytest.mark.parametrize("overall", [[], ["--overall"]])
+    def test_programs_get_the_coordinates_too(self, store, overall):
+        listed = rows("query", store, "-m", "majmin", "--worst", 2, *overall)
+        assert len(listed) == 4
         wanted = {"t0": "a", "t1": "b", "t2": "a", "t3": "b"}
-        assert all(row["genre"] == wanted[row["track"]] for row in rows)
-        assert all(row["order"] == "worst" and row["metric"] == "majmin" for row in rows)
-
-
-class TestDataset:
-    def test_of_each_system(self):
-        ds = make_group(SCORES).mirflow.worst("majmin", 2)
-        assert ds["track"].dims == ("system", "rank")
-        assert ds["track"].sel(system="S1").values.tolist() == ["t0", "t2"]
-        assert ds["value"].sel(system="S1", rank=1).item() == 0.2
-        assert ds.attrs["order"] == "worst"
-
-    def test_systems_with_fewer_tracks(self):
-        status = [[Status.failed] * 3 + [Status.ok], [Status.ok] * 4]
-        ds = make_group(SCORES, status=status).mirflow.worst("majmin", 2)
-        assert ds["track"].values.tolist() == [["t3", ""], ["t0", "t2"]]
-        assert np.isnan(ds["value"].values[0, 1])
-
-    def test_overall(self):
-        ds = make_group(SCORES).mirflow.worst("majmin", 2, overall=True, best=True)
-        assert ds["track"].values.tolist() == ["t0", "t3"]
-        assert ds["score"].sel(system="S0").values.tolist() == [0.9, 0.4]
+        assert all(row["genre"] == wanted[row["track"]] for row in listed)
+        assert all(row["order"] == "worst" and row["metric"] == "majmin" for row in listed)
