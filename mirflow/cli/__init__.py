@@ -1,13 +1,16 @@
-"""The command line, light to import: the commands, and what becomes of errors."""
+"""The command line: every file of this folder that declares commands adds them."""
 
 from __future__ import annotations
 
 import os
+import pkgutil
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from importlib import import_module
 from typing import Any, TextIO
 
 import click
@@ -16,15 +19,6 @@ from ..errors import MirflowError, MirflowWarning, PruneError, RunError, Schedul
 from ..interruption import Interrupted, stop_answering
 from ..report.tables import shorten
 from . import output
-from .check import check_command
-from .compare import compare_command
-from .diff import diff_command, import_command
-from .graders import graders_command, workload_command
-from .metrics import metrics_command, schema_command
-from .output import shows_styles
-from .query import query_command, show_command
-from .report import plot_command, report_command
-from .run import evaluate_command, pack_command, run_command
 
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)
 _EXITS = "\n".join(f"  {code:>3}  {meaning}" for code, meaning in output.MEANINGS.items())
@@ -36,113 +30,101 @@ class Commands(click.Group):
     debug = False
 
     def list_commands(self, context: click.Context) -> list[str]:
-        """The commands in the order in which they were added: the usual ones first."""
-        return list(self.commands)
+        """Name the commands in the order of their places."""
+        self._load([module.name for module in pkgutil.iter_modules(__path__)])
+        return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 0), name))
+
+    def get_command(self, context: click.Context, name: str) -> click.Command | None:
+        """Find a command, first in the file of its name, so that one command does not import the others."""
+        if name not in self.commands:
+            files = [module.name for module in pkgutil.iter_modules(__path__)]
+            self._load([name] if name in files else files)
+        return super().get_command(context, name)
+
+    def _load(self, files: list[str]) -> None:
+        for file in files:
+            for command in vars(import_module(f"{__name__}.{file}")).values():
+                if isinstance(command, click.Command):
+                    self.add_command(command)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
-        """Run a command; standalone, leave the process with its exit code."""
-        start: Callable[..., Any] = super().main
+        """Run a command; standalone, leave the process with its exit code, whatever it raises."""
+        start: Callable[..., Any] = partial(
+            super().main, *args, **{"prog_name": "mirflow"} | extra, standalone_mode=False
+        )
         if not standalone_mode:
-            return start(*args, standalone_mode=False, **extra)
+            return start()
         self.debug = bool(os.environ.get("MIRFLOW_DEBUG"))
-        if os.environ.get("NO_COLOR"):
-            extra["color"] = False
+        for stream in (sys.stdout, sys.stderr):
+            # Names may hold characters that an old terminal cannot show; that must not end a command.
+            if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
+                stream.reconfigure(errors="replace")
         try:
-            with _plain_warnings():
-                code = self._guard(start, *args, **extra)
-        except Interrupted as stop:  # between the end of the command and this
-            code = _say(str(stop), stop.code)
+            with warnings.catch_warnings():
+                warnings.showwarning = partial(_show_warning, warnings.showwarning)
+                try:
+                    code = start(**{"color": False} if os.environ.get("NO_COLOR") else {})
+                    # What is still buffered may only now meet a closed pipe.
+                    sys.stdout.flush()
+                except (Exception, KeyboardInterrupt) as error:
+                    code = self._report(error)
+        except Interrupted as stop:
+            code = _print_message(str(stop), stop.code)
         # The code is known: a signal while the interpreter cleans up would only show where it was; and after a signal
         # it complains of what was under way.
         if stop_answering() and code in _STOPPED:
-            _forget(sys.stderr)
-        sys.exit(code)
+            _discard(sys.stderr)
+        sys.exit(code if isinstance(code, int) else output.OK)
 
     def invoke(self, context: click.Context) -> Any:
-        """Run the command that was named."""
+        """Run the command that was named; click would end with exit code 1 where the output is closed."""
         try:
             return super().invoke(context)
-        except BrokenPipeError:
-            _forget(sys.stdout)
-            return context.exit(output.BROKEN_PIPE)
+        except BrokenPipeError as error:
+            return context.exit(self._report(error))
 
-    def _guard(self, start: Callable[..., Any], *args: Any, **extra: Any) -> int:
-        """The exit code of a command, whatever it raises."""
-        try:
-            code = start(*args, standalone_mode=False, **extra)
-            # What is still buffered may only now meet a closed pipe.
-            sys.stdout.flush()
-            return code if isinstance(code, int) else output.OK
-        except BrokenPipeError:
-            _forget(sys.stdout)
+    def _report(self, error: BaseException) -> int:
+        """Print an error as a message; return the exit code."""
+        if isinstance(error, BrokenPipeError):
+            _discard(sys.stdout)
             return output.BROKEN_PIPE
-        except Interrupted as stop:
-            return _say(str(stop), stop.code)
-        except (click.exceptions.Abort, KeyboardInterrupt):
-            return _say("interrupted", output.INTERRUPTED)
-        except click.ClickException as error:
+        if isinstance(error, click.exceptions.Abort | KeyboardInterrupt):
+            return _print_message("interrupted", output.INTERRUPTED)
+        if isinstance(error, click.ClickException):
             error.show()
             return output.BAD_INPUT
-        except (MirflowError, OSError) as error:
-            self._show_traceback()
-            return _say(f"error: {_message(error)}", _code_of(error))
-        # The last resort of a command line: anything else is our mistake, and is said to be one.
-        except Exception as error:
-            self._show_traceback()
-            hint = "" if self.debug else "; please report it with what `mirflow --debug` prints"
-            return _say(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
-
-    def _show_traceback(self) -> None:
         if self.debug:
-            traceback.print_exc()
+            traceback.print_exception(error)
+        if not isinstance(error, MirflowError | OSError):  # our mistake
+            hint = "" if self.debug else "; please report it with what `mirflow --debug` prints"
+            return _print_message(f"internal error: {type(error).__name__}: {error}{hint}", output.INTERNAL)
+        message = shorten(str(error))
+        if isinstance(error, OSError) and error.filename is not None:
+            message = f"{error.filename}: {error.strerror}"
+        code = output.STORE if isinstance(error, StoreError) else output.BAD_INPUT
+        if isinstance(error, RunError) and not isinstance(error, PruneError | SchedulerError):
+            code = output.FAILED
+        return _print_message(f"error: {message}", code)
 
 
-def _code_of(error: MirflowError | OSError) -> int:
-    if isinstance(error, StoreError):
-        return output.STORE
-    computed = isinstance(error, RunError) and not isinstance(error, PruneError | SchedulerError)
-    return output.FAILED if computed else output.BAD_INPUT
-
-
-def _message(error: MirflowError | OSError) -> str:
-    if isinstance(error, OSError) and error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    return shorten(str(error))
-
-
-def _say(message: str, code: int) -> int:
-    red = code not in _STOPPED and shows_styles(sys.stderr)
+def _print_message(message: str, code: int) -> int:
+    red = code not in _STOPPED and output.shows_styles(sys.stderr)
     with suppress(OSError):  # the terminal may be what went away
         click.secho(message, err=True, color=red, fg="red" if red else None)
     return code
 
 
-def _forget(stream: TextIO) -> None:
-    """Give what is left to nobody, so that the interpreter does not complain when it flushes at the end."""
+def _discard(stream: TextIO) -> None:
+    """Send what is left in a buffer nowhere, so that the interpreter does not complain when it flushes at the end."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
-@contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Our own warnings as a line for people, without the place in our code."""
-    usual = warnings.showwarning
-
-    def show(
-        message: Warning | str,
-        category: type[Warning],
-        filename: str,
-        lineno: int,
-        file: TextIO | None = None,
-        line: str | None = None,
-    ) -> None:
-        if issubclass(category, MirflowWarning):
-            click.echo(f"warning: {shorten(str(message))}", err=True)
-        else:
-            usual(message, category, filename, lineno, file, line)
-
-    with warnings.catch_warnings():
-        warnings.showwarning = show
-        yield
+def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+    """Print a warning of mirflow as a line, without the place in the code."""
+    if issubclass(category, MirflowWarning):
+        click.echo(f"warning: {shorten(str(message))}", err=True)
+    else:
+        usual(message, category, *place, **more)
 
 
 def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
@@ -167,22 +149,4 @@ def cli() -> None:
     """Score music information retrieval systems over whole datasets."""
 
 
-for _command in (
-    *(run_command, query_command, compare_command, diff_command, plot_command, report_command, evaluate_command),
-    *(show_command, import_command, check_command, metrics_command, schema_command, pack_command),
-    *(graders_command, workload_command),
-):
-    cli.add_command(_command)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point of the command ``mirflow``."""
-    for stream in (sys.stdout, sys.stderr):
-        # Names may hold characters that an old terminal cannot show; that must not end a command.
-        if hasattr(stream, "reconfigure") and (stream.encoding or "").lower().replace("-", "") != "utf8":
-            stream.reconfigure(errors="replace")
-    cli.main(args=None if arguments is None else list(arguments), prog_name="mirflow")
-
-
-if __name__ == "__main__":
-    main()
+main = cli.main

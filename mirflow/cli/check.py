@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import counted, place_of
-from .common_options import ReadingCommand, check_existing, chosen_annotator
+from .options import ReadingCommand, check_existing, chosen_annotator, option
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 
-@click.command("check", cls=ReadingCommand, short_help="List the problems of annotation files.")
+@click.command("check", cls=ReadingCommand, place=10, short_help="List the problems of annotation files.")
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
 )
-@click.option("--task", "-t", help="What the files hold. Default: what JAMS files say; .lab files hold chords.")
-@click.option("--convention", "-c", help="Whose rules decide what is an error.")
+@option("task", "What the files hold. Default: what JAMS files say; .lab files hold chords.")
+@option("convention", "Whose rules decide what is an error.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
-@click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier. Default: all.")
+@option("annotator", "Of JAMS files that hold several: a number or an identifier. Default: all.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, exists=True),

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..analysis.policies import MISSING, UNDEFINED
 from ..metrics.aggregates import CLASS_AGGREGATES
-from .common_options import across_option, aggregate_option, label_option, over_option, param_option, stores_argument
+from .options import LEVEL, Command, option, stores_argument
 from .output import choose_format, emit, for_people, output_options
 from .query import open_boards
 
@@ -20,17 +19,17 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 
-@click.command("compare", short_help="Say which systems differ, and by how much.")
+@click.command("compare", cls=Command, place=3, short_help="Say which systems differ, and by how much.")
 @stores_argument
-@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several.")
+@option("metric", "Repeat for several.")
 @click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
-@aggregate_option
-@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all.")
-@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all.")
-@click.option("--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
-@param_option
-@over_option
-@across_option
+@option("aggregate")
+@option("system")
+@option("tracks")
+@option("where", "Only tracks for which it holds: \"genre == 'Rock' and year < 1980\".")
+@option("param")
+@option("over")
+@option("across")
 @click.option(
     "--test",
     type=click.Choice(("auto", "permutation", "wilcoxon", "t")),
@@ -48,28 +47,22 @@ if TYPE_CHECKING:
     show_default=True,
     help="What counts once: a coordinate of the tracks; for --friedman also a dim of the metric (tag).",
 )
-@click.option("--cluster", help="A coordinate of the tracks (artist, album) to draw and to swap together.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    default=0.95,
-    show_default=True,
-    help="Of intervals, and 1 - level of tests.",
-)
+@option("cluster", "A coordinate of the tracks (artist, album) to draw and to swap together.")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Of intervals, and 1 - level of tests.")
 @click.option("--replicates", type=click.IntRange(1), help="Of bootstrap and permutation. Default: 10000.")
 @click.option("--rng", type=click.IntRange(0), help="The seed. Default: 0.")
-@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score. Default: common.")
-@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), default="keep", show_default=True)
-@click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics.")
-@click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
-@label_option
+@option("missing", "Cells without a score. Default: common.")
+@option("undefined", "", default="keep", show_default=True)
+@option("group")
+@option("percent")
+@option("label")
 @output_options
 def compare_command(
     stores: tuple[Path, ...],
-    metrics: tuple[str, ...],
+    metric: tuple[str, ...],
     primary: bool,
     aggregate: str | None,
-    systems: tuple[str, ...],
+    system: tuple[str, ...],
     tracks: tuple[str, ...],
     where: str | None,
     param: dict[str, str],
@@ -110,12 +103,12 @@ def compare_command(
     how = {name: value for name, value in given.items() if value is not None}
     if by_ranks and how:
         raise click.UsageError(f"--friedman goes by ranks alone and takes no --{next(iter(how))}")
-    _check_metrics(metrics, primary, param, over)
-    chosen = systems or None, tracks or None
+    _check_metrics(metric, primary, param, over)
+    chosen = system or None, tracks or None
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
-    question = Question(metrics, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
+    question = Question(metric, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found: list[Table] = []
-    for name, board in choose(open_boards(stores, labels), None if primary else metrics, group).items():
+    for name, board in choose(open_boards(stores, labels), None if primary else metric, group).items():
         if primary and not board.metrics:
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue

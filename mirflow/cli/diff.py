@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .options import Command, option
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ def _say_neither(one: Difference) -> None:
         click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
 
 
-@click.command("diff", short_help="Say how far two sets of scores are apart.")
+@click.command("diff", cls=Command, place=4, short_help="Say how far two sets of scores are apart.")
 @click.argument("a")
 @click.argument("b")
-@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: all that both have.")
-@click.option("--system", "-s", "systems", multiple=True, help="Repeat for several. Default: all that both have.")
-@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all that both have.")
+@option("metric", "Repeat for several. Default: all that both have.")
+@option("system", "Repeat for several. Default: all that both have.")
+@option("tracks", "Repeat for several. Default: all that both have.")
 @click.option(
     "--tolerance",
     type=click.FloatRange(0),
@@ -76,15 +77,15 @@ def _say_neither(one: Difference) -> None:
     metavar="A=B",
     help="Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
 )
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where a mapping's patterns start.")
+@option("root", "Where a mapping's patterns start.")
 @output_options
 @click.pass_context
 def diff_command(
     context: click.Context,
     a: str,
     b: str,
-    metrics: tuple[str, ...],
-    systems: tuple[str, ...],
+    metric: tuple[str, ...],
+    system: tuple[str, ...],
     tracks: tuple[str, ...],
     tolerance: float | None,
     worst: int | None,
@@ -106,7 +107,7 @@ def diff_command(
     if worse and fail_above is None:
         raise click.UsageError("--worse is about what fails; add --fail-above")
     style = choose_format(style, output)
-    chosen = {"metric": metrics or None, "system": systems or None, "track": tracks or None}
+    chosen = {"metric": metric or None, "system": system or None, "track": tracks or None}
     found, left = differences(a, b, **chosen, tolerance=tolerance, pair=pairs or None, root=root)
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
     tables = []
@@ -132,7 +133,7 @@ def diff_command(
         context.exit(FAILED)
 
 
-@click.command("import", short_help="Bring published scores into a store.")
+@click.command("import", cls=Command, place=9, short_help="Bring published scores into a store.")
 @click.argument("table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--mapping",
@@ -141,7 +142,7 @@ def diff_command(
     help="A YAML file: which metric is in which column.",
 )
 @click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Where the scores go.")
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where the mapping's patterns start.")
+@option("root", "Where the mapping's patterns start.")
 @click.option("--overwrite", is_flag=True, help="Replace groups that another mapping brought.")
 def import_command(table: Path | None, mapping: Path, store: Path, root: Path | None, overwrite: bool) -> None:
     """Bring the scores of published tables into a store of their own.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .options import Command
 from .output import check_figure, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ _FACTORS = (
 )
 
 
-@click.command("graders", short_help="Agreement of graders, and what they mean by their categories.")
+@click.command(
+    "graders", cls=Command, place=14, short_help="Agreement of graders, and what they mean by their categories."
+)
 @click.argument(
     "paths",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -135,7 +138,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command("workload", short_help="Whether an evaluation by graders can be done.")
+@click.command("workload", cls=Command, place=15, short_help="Whether an evaluation by graders can be done.")
 @_factor_options
 @click.option(
     "--minutes",

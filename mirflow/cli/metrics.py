@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from .options import Command, option
 from .output import choose_format, emit, for_people, output_options
 
 
-@click.command("metrics", short_help="List the metrics and what they mean.")
+@click.command("metrics", cls=Command, place=11, short_help="List the metrics and what they mean.")
 @click.argument("task", required=False)
-@click.option("--convention", "-c", help="Default: all conventions of the task.")
+@option("convention", "Default: all conventions of the task.")
 @output_options
 def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
     """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources."""
@@ -33,7 +34,7 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
     emit(tables, style, output)
 
 
-@click.command("schema", short_help="Print the JSON Schema of pipeline files.")
+@click.command("schema", cls=Command, place=12, short_help="Print the JSON Schema of pipeline files.")
 @click.option("--mapping", is_flag=True, help="Of the files that describe published tables.")
 def schema_command(mapping: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""

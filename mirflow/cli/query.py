@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .common_options import (
-    OptionalLevels,
-    choosing_options,
-    label_option,
-    label_stores,
-    showing_options,
-    store_argument,
-    stores_argument,
-)
+from .options import LEVEL, Command, label_stores, option, store_argument, stores_argument
 from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -28,11 +20,80 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 
-@click.command("query", cls=OptionalLevels, short_help="Ask stores for means, recalls, groups.")
+class _OptionalLevels(Command):
+    """A command of which some options may have a number: what follows them and is none is left to the arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Write out the defaults of such options where no number follows."""
+        defaults = {
+            flag: str(one.flag_value)
+            for one in self.params
+            if isinstance(one, click.Option) and not one.is_flag and isinstance(one.flag_value, float)
+            for flag in one.opts
+        }
+        end = args.index("--") if "--" in args else len(args)
+        given = [
+            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
+            for arg, after in zip(args[:end], [*args[1:end], ""], strict=True)
+        ]
+        return super().parse_args(ctx, [*given, *args[end:]])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _level(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an option that may have a level."""
+    return click.option(flag, type=LEVEL, is_flag=False, flag_value=0.95, metavar="[LEVEL]", help=help)
+
+
+@click.command("query", cls=_OptionalLevels, place=2, short_help="Ask stores for means, recalls, groups.")
 @stores_argument
-@choosing_options
-@showing_options
-@label_option
+@option("metric")
+@option("aggregate")
+@click.option("--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several.")
+@click.option("--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several.")
+@option("where")
+@option("annotator", "Only scores against this annotator. Repeat for several.", multiple=True)
+@option("param")
+@click.option(
+    "--by", "-b", multiple=True, help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track."
+)
+@option("over")
+@option("missing", "Cells without a score. Default: common (tracks that all systems have) for several, else skip.")
+@option("undefined", "Scores with nothing to measure. Default: keep; of --worst and --best: skip.")
+@option("group")
+@click.option(
+    "--sort",
+    metavar="METRIC|best|name|stored",
+    help="Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
+)
+@output_options
+@option("across")
+@click.option("--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across.")
+@click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system.")
+@click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system.")
+@click.option(
+    "--agreement",
+    type=click.Choice(("metric", "annotator", "system")),
+    help="How much alike metrics or annotators rank the systems, or systems the tracks: Kendall's tau.",
+)
+@click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems.")
+@_level("--ci", "Confidence intervals by bootstrap over the tracks. Default level: 0.95.")
+@option("cluster", "For --ci, --significance: a coordinate (artist) whose tracks are drawn together.")
+@_level("--significance", "Mark the systems that are not told apart from the best. Default level: 0.95.")
+@click.option("--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people.")
+@click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values.")
+@click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds.")
+@click.option("--tex-label", help="In LaTeX: the label to refer to the table by.")
+@click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table.")
+@option("percent")
+@option("label")
 def query_command(
     stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
 ) -> None:
@@ -212,9 +273,9 @@ def _extremes(board: Scoreboard, question: Question, name: str, style: str, opti
     return [extremes_long_table(found)]
 
 
-@click.command("show", short_help="Say what is in a store.")
+@click.command("show", cls=Command, place=8, short_help="Say what is in a store.")
 @store_argument
-@click.option("--group", "-g", help="Which evaluation. Default: all.")
+@option("group", "Which evaluation. Default: all.")
 @click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")
 @click.option("--problems", is_flag=True, help="List every cell without a score, or of an empty file, with the reason.")
 @output_options

@@ -10,17 +10,7 @@ from typing import Any
 
 import click
 
-from ..analysis.policies import MISSING, UNDEFINED
-from .common_options import (
-    Declared,
-    aggregate_option,
-    label_option,
-    label_stores,
-    over_option,
-    store_argument,
-    stores_argument,
-    where_option,
-)
+from .options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
 from .output import check_figure
 
 VENUES = ("ieee", "ismir", "tismir")
@@ -42,7 +32,7 @@ def _kinds() -> dict[str, Any]:
     return {kind.name: kind for kind in kinds()}
 
 
-class _PlotCommand(click.Command):
+class _PlotCommand(Command):
     """A command whose help lists the kinds of figures."""
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -53,30 +43,26 @@ class _PlotCommand(click.Command):
         self.help = told
 
 
-@click.command("plot", cls=_PlotCommand, short_help="Draw a figure for a paper.")
+@click.command("plot", cls=_PlotCommand, place=5, short_help="Draw a figure for a paper.")
 @store_argument
 @click.argument("kind", type=Declared(_kinds))
 @click.option(
     "--output", "-o", type=click.Path(dir_okay=False, path_type=Path), required=True, help=".pdf, .png or .svg."
 )
-@click.option("--metric", "-m", "metrics", multiple=True, help="One; of scatter one or two. Default: the headline.")
-@aggregate_option
-@click.option("--system", "-s", "system", multiple=True, help="Repeat for several. Default: all.")
-@click.option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all. Of timeline: the one.")
-@where_option
-@click.option("--group", "-g", help="Which evaluation. Default: the only one that has the metric.")
-@click.option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score.")
-@click.option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure.")
-@over_option
+@option("metric", "One; of scatter one or two. Default: the headline.")
+@option("aggregate")
+@option("system")
+@option("tracks", "Repeat for several. Default: all. Of timeline: the one.")
+@option("where")
+@option("group", "Which evaluation. Default: the only one that has the metric.")
+@option("missing")
+@option("undefined")
+@option("over")
 @click.option("--by", "-b", multiple=True, help="groups: a coordinate of the tracks. Repeat for several.")
 @click.option("--test", type=click.Choice(("auto", "friedman")), help="critical-difference. Default: auto, as compare.")
 @click.option("--unit", help="critical-difference: what counts once. Default: track.")
-@click.option(
-    "--level",
-    type=click.FloatRange(0, 1, min_open=True, max_open=True),
-    help="critical-difference, groups: of intervals and comparisons. Default: 0.95.",
-)
-@click.option("--cluster", help="groups: a coordinate of the tracks (artist, album) to draw together.")
+@click.option("--level", type=LEVEL, help="critical-difference, groups: of intervals and comparisons. Default: 0.95.")
+@option("cluster", "groups: a coordinate of the tracks (artist, album) to draw together.")
 @click.option("--style", type=click.Choice(("violin", "box")), help="distributions. Default: violin.")
 @click.option("--order", type=click.Choice(("difficulty", "stored")), help="heatmap. Default: difficulty.")
 @click.option("--tie", type=click.FloatRange(0), help="scatter: differences up to this one are ties. Default: 0.")
@@ -97,7 +83,7 @@ class _PlotCommand(click.Command):
     default=None,
     help="Title and explanation above the figure. Default: with; of pdf in a text file beside it.",
 )
-def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...], **options: Any) -> None:
+def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], **options: Any) -> None:
     """Draw a figure of the scores in STORE.
 
     \b
@@ -110,10 +96,10 @@ def plot_command(store: Path, kind: str, output: Path, metrics: tuple[str, ...],
     check_figure(output)
     draw = _kinds()[kind].draw
     most = 2 if kind == "scatter" else 1
-    if len(metrics) > most:
+    if len(metric) > most:
         shown = "two metrics at most" if most > 1 else "one metric"
-        raise click.UsageError(f"{kind} shows {shown}, not {len(metrics)} ({', '.join(metrics)})")
-    options["metric"] = metrics if len(metrics) > 1 else next(iter(metrics), None)
+        raise click.UsageError(f"{kind} shows {shown}, not {len(metric)} ({', '.join(metric)})")
+    options["metric"] = metric if len(metric) > 1 else next(iter(metric), None)
     given = {name: value for name, value in options.items() if value not in (None, (), {})}
     _refuse_others(kind, given, draw)
     if kind == "timeline" and "where" in given:
@@ -135,14 +121,14 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     """Refuse options that the figure would not look at."""
     known = {*inspect.signature(draw).parameters, *_COMMON}
     context = click.get_current_context()
-    flags = {{"metrics": "metric"}.get(str(one.name), one.name): one.opts[0] for one in context.command.params}
+    flags = {one.name: one.opts[0] for one in context.command.params}
     for name in given:
         if name not in known:
             allowed = ", ".join(flag for other, flag in flags.items() if other in known - set(_COMMON))
             raise click.UsageError(f"{kind} has no option {flags[name]}; beside the common ones it has: {allowed}")
 
 
-@click.command("report", short_help="Write one HTML page about a store, or several.")
+@click.command("report", cls=Command, place=6, short_help="Write one HTML page about a store, or several.")
 @stores_argument
 @click.option(
     "--output",
@@ -152,9 +138,7 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     show_default=True,
     help="The file to write; - for standard output.",
 )
-@click.option(
-    "--metric", "-m", "metrics", multiple=True, help="What is shown first and judged in timelines. Repeat for several."
-)
+@option("metric", "What is shown first and judged in timelines. Repeat for several.")
 @click.option(
     "--timelines",
     default="auto",
@@ -169,17 +153,17 @@ def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) ->
     help="Where the annotations are, if they were moved. Of several stores one for all, or one for each.",
 )
 @click.option("--title", help="Default: what was evaluated, and how many systems and tracks.")
-@where_option
+@option("where")
 @click.option(
     "--without-references",
     is_flag=True,
     help="Leave out the references and what is judged by them, item by item; for test sets that are not public.",
 )
-@label_option
+@option("label")
 def report_command(
     stores: tuple[Path, ...],
     output: Path,
-    metrics: tuple[str, ...],
+    metric: tuple[str, ...],
     timelines: str,
     roots: tuple[Path, ...],
     title: str | None,
@@ -201,7 +185,7 @@ def report_command(
         named,
         output,
         timelines=timelines,
-        metrics=metrics,
+        metrics=metric,
         root=roots or None,
         title=title,
         references=not without_references,

@@ -12,7 +12,7 @@ import click
 
 from ..errors import counted
 from ..interruption import Interrupted
-from .common_options import ReadingCommand, check_existing, chosen_annotator, typed
+from .options import Command, ReadingCommand, check_existing, chosen_annotator, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -39,9 +39,9 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         raise click.BadParameter(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {value!r}") from None
 
 
-@click.command("run", short_help="Score what a pipeline file names.")
+@click.command("run", cls=Command, place=1, short_help="Score what a pipeline file names.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--root", type=click.Path(file_okay=False, path_type=Path), help="Where its patterns start.")
+@option("root", "Where its patterns start.")
 @click.option("--store", type=click.Path(path_type=Path), help="Where the scores go.")
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes or threads. Default: one a core.")
@@ -235,16 +235,20 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
 
 
 @click.command(
-    "evaluate", cls=ReadingCommand, note="Applies to both sides.", short_help="Score two files or two folders."
+    "evaluate",
+    cls=ReadingCommand,
+    note="Applies to both sides.",
+    place=7,
+    short_help="Score two files or two folders.",
 )
 @click.argument("reference", type=click.Path(path_type=Path), callback=check_existing)
 @click.argument("estimate", type=click.Path(path_type=Path), callback=check_existing)
-@click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
-@click.option("--metric", "-m", "metrics", multiple=True, help="Repeat for several. Default: the convention's.")
-@click.option("--convention", "-c", help="Default: mir_eval's.")
+@option("task", required=True)
+@option("metric", "Repeat for several. Default: the convention's.")
+@option("convention")
 @click.option("--grid", help="union, reference, or the hop of frames in seconds.")
-@click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people.")
-@click.option("--annotator", help="Of JAMS files that hold several: a number or an identifier.")
+@option("percent")
+@option("annotator")
 @click.option("--estimate-annotator", help="The estimate's, where it is another one.")
 @click.option(
     "--classes",
@@ -258,7 +262,7 @@ def evaluate_command(
     reference: Path,
     estimate: Path,
     task: str,
-    metrics: tuple[str, ...],
+    metric: tuple[str, ...],
     convention: str | None,
     grid: str | None,
     percent: bool,
@@ -281,7 +285,7 @@ def evaluate_command(
     annotators = chosen_annotator(annotator), chosen_annotator(estimate_annotator or annotator)
     ds = evaluate_paths(
         *(reference, estimate, task),
-        metrics=metrics or None,
+        metrics=metric or None,
         convention=convention,
         grid=_grid(grid),
         annotators=annotators,
@@ -346,11 +350,11 @@ def _grid(text: str | None) -> str | float | None:
         return text
 
 
-@click.command("pack", cls=ReadingCommand, short_help="Pack annotations for fast reading.")
+@click.command("pack", cls=ReadingCommand, place=13, short_help="Pack annotations for fast reading.")
 @click.argument("pattern")
 @click.argument("out", type=click.Path(path_type=Path))
-@click.option("--task", "-t", required=True, help="What the annotations are, for example chord.")
-@click.option("--annotator", help="Of files that hold several: a number or an identifier.")
+@option("task", required=True)
+@option("annotator", "Of files that hold several: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
 def pack_command(
     pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool, options: Mapping[str, Any]

@@ -81,7 +81,8 @@ class TestOneDeclarationOfAnOption:
 
     @pytest.mark.parametrize("command", ["evaluate", "check", "pack"])
     def test_makes_an_option_of_commands(self, command: str) -> None:
-        found = cli.commands[command]
+        found = cli.get_command(click.Context(cli), command)
+        assert found is not None
         params = {one.name: one for one in found.get_params(click.Context(found))}
         assert params.keys() >= {name for name, one in OPTIONS.items() if one.help is not None}
         assert "max_bytes" not in params

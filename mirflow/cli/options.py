@@ -1,4 +1,4 @@
-"""Options that commands share: those of queries, and those of reading files."""
+"""Options that commands share, and those of reading files."""
 
 from __future__ import annotations
 
@@ -10,18 +10,30 @@ import click
 
 from ..analysis.policies import MISSING, UNDEFINED
 from ..metrics.aggregates import DECLARED
-from .output import output_options
 
 if TYPE_CHECKING:
     from ..readers.options import Option
 
-Command = TypeVar("Command", bound=Callable[..., Any])
+Decorated = TypeVar("Decorated", bound=Callable[..., Any])
+
+LEVEL = click.FloatRange(0, 1, min_open=True, max_open=True)
 
 store_argument = click.argument("store", type=click.Path(path_type=Path))
 stores_argument = click.argument("stores", type=click.Path(path_type=Path), nargs=-1, required=True, metavar="STORE...")
-label_option = click.option(
-    "--label", "labels", multiple=True, help="A name for each of several STOREs, put before its systems."
-)
+
+
+class Command(click.Command):
+    """A command with its place in ``mirflow --help``.
+
+    Parameters
+    ----------
+    place : int
+        Commands are listed in this order, and those of the same place by their names.
+    """
+
+    def __init__(self, *arguments: Any, place: int = 99, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.place = place
 
 
 class Declared(click.Choice[str]):
@@ -47,15 +59,6 @@ class Declared(click.Choice[str]):
         """Leave what click sets at first: the names are looked up."""
 
 
-def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
-    """Several stores to be opened as one, by their labels if they have some."""
-    if labels and len(labels) != len(stores):
-        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
-    if len(set(labels)) < len(labels):
-        raise click.UsageError("two stores have the same label")
-    return dict(zip(labels, stores, strict=True)) if labels else [*stores]
-
-
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
     """``name=value``, in the order given."""
     pairs: dict[str, str] = {}
@@ -69,154 +72,80 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
     return pairs
 
 
-param_option = click.option(
-    "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
-)
-over_option = click.option(
-    "--over",
-    multiple=True,
-    callback=_pairs,
-    metavar="DIM=HOW",
-    help="Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. In the order given.",
-)
+def _option(*flags: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
+    return flags, settings
 
 
-across_option = click.option(
-    "--across",
-    multiple=True,
-    callback=_pairs,
-    metavar="DIM=HOW",
-    help="Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
-)
-aggregate_option = click.option(
-    "--aggregate",
-    "-a",
-    type=Declared(lambda: DECLARED),
-    help="Default: the one that the field reports for each metric.",
-)
+_SHARED = {
+    "metric": _option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
+    "aggregate": _option(
+        *("--aggregate", "-a"),
+        type=Declared(lambda: DECLARED),
+        help="Default: the one that the field reports for each metric.",
+    ),
+    "system": _option("--system", "-s", multiple=True, help="Repeat for several. Default: all."),
+    "tracks": _option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all."),
+    "where": _option(
+        *("--where", "-w"), help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
+    ),
+    "param": _option(
+        "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
+    ),
+    "over": _option(
+        "--over",
+        multiple=True,
+        callback=_pairs,
+        metavar="DIM=HOW",
+        help="Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. "
+        "In the order given.",
+    ),
+    "across": _option(
+        "--across",
+        multiple=True,
+        callback=_pairs,
+        metavar="DIM=HOW",
+        help="Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+    ),
+    "missing": _option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score."),
+    "undefined": _option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure."),
+    "group": _option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
+    "cluster": _option("--cluster", help="A coordinate of the tracks (artist, album) to draw together."),
+    "percent": _option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
+    "label": _option(
+        *("--label", "labels"), multiple=True, help="A name for each of several STOREs, put before its systems."
+    ),
+    "root": _option(
+        "--root", type=click.Path(file_okay=False, path_type=Path), help="Where the patterns of a mapping start."
+    ),
+    "task": _option("--task", "-t", help="What the annotations are, for example chord."),
+    "convention": _option("--convention", "-c", help="Default: mir_eval's."),
+    "annotator": _option("--annotator", help="Of JAMS files that hold several: a number or an identifier."),
+}
 
 
-where_option = click.option(
-    "--where", "-w", help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
-)
+def option(name: str, help: str | None = None, **changes: Any) -> Callable[[Decorated], Decorated]:
+    """Decorate a command with an option that several have.
+
+    Parameters
+    ----------
+    name : str
+        Of the option and of the function's argument.
+    help : str or None
+        In place of the usual help.
+    **changes
+        Other settings of ``click.option`` in place of the usual ones.
+    """
+    flags, settings = _SHARED[name]
+    return click.option(*flags, **settings | ({} if help is None else {"help": help}) | changes)
 
 
-def choosing_options(command: Command) -> Command:
-    """What a question is about: metrics, systems, tracks, annotators, parameters, policies."""
-    options = [
-        click.option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
-        aggregate_option,
-        click.option(
-            "--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several."
-        ),
-        click.option(
-            "--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several."
-        ),
-        where_option,
-        click.option("--annotator", multiple=True, help="Only scores against this annotator. Repeat for several."),
-        param_option,
-        click.option(
-            "--by",
-            "-b",
-            multiple=True,
-            help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track.",
-        ),
-        over_option,
-        click.option(
-            "--missing",
-            type=click.Choice(tuple(MISSING)),
-            help="Cells without a score. Default: common (tracks that all systems have) for several, else skip.",
-        ),
-        click.option(
-            "--undefined",
-            type=click.Choice(tuple(UNDEFINED)),
-            help="Scores with nothing to measure. Default: keep; of --worst and --best: skip.",
-        ),
-        click.option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
-        click.option(
-            "--sort",
-            metavar="METRIC|best|name|stored",
-            help="Order of systems. Default: best (by the headline or first metric) in tables for people, else stored.",
-        ),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-class OptionalLevels(click.Command):
-    """A command of which some options may have a number: what follows them and is none is left to the arguments."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Write out the defaults of such options where no number follows."""
-        defaults = {
-            flag: str(one.flag_value)
-            for one in self.params
-            if isinstance(one, click.Option) and not one.is_flag and isinstance(one.flag_value, float)
-            for flag in one.opts
-        }
-        end = args.index("--") if "--" in args else len(args)
-        given = [
-            f"{arg}={defaults[arg]}" if arg in defaults and not _is_number(after) else arg
-            for arg, after in zip(args[:end], [*args[1:end], ""], strict=True)
-        ]
-        return super().parse_args(ctx, [*given, *args[end:]])
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def showing_options(command: Command) -> Command:
-    """What stands beside the figures, and how they are laid out."""
-    options = [
-        across_option,
-        click.option(
-            "--primary", is_flag=True, help="One table: the headline metric of each evaluation, systems across."
-        ),
-        click.option("--worst", type=click.IntRange(1), metavar="N", help="List the N worst tracks of each system."),
-        click.option("--best", type=click.IntRange(1), metavar="N", help="List the N best tracks of each system."),
-        click.option(
-            "--agreement",
-            type=click.Choice(("metric", "annotator", "system")),
-            help="How much alike metrics or annotators rank the systems, or systems the tracks: Kendall's tau.",
-        ),
-        click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems."),
-        click.option(
-            "--ci",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            is_flag=False,
-            flag_value=0.95,
-            metavar="[LEVEL]",
-            help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.",
-        ),
-        click.option(
-            "--cluster", help="For --ci, --significance: a coordinate (artist) whose tracks are drawn together."
-        ),
-        click.option(
-            "--significance",
-            type=click.FloatRange(0, 1, min_open=True, max_open=True),
-            is_flag=False,
-            flag_value=0.95,
-            metavar="[LEVEL]",
-            help="Mark the systems that are not told apart from the best. Default level: 0.95.",
-        ),
-        click.option(
-            "--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people."
-        ),
-        click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values."),
-        click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds."),
-        click.option("--tex-label", help="In LaTeX: the label to refer to the table by."),
-        click.option("--no-notes", is_flag=True, help="In LaTeX: nothing below the table."),
-        click.option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return output_options(command)
+def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str | Path] | list[str | Path]:
+    """Several stores to be opened as one, by their labels if they have some."""
+    if labels and len(labels) != len(stores):
+        raise click.UsageError(f"{len(labels)} labels for {len(stores)} stores; give each store one, or none")
+    if len(set(labels)) < len(labels):
+        raise click.UsageError("two stores have the same label")
+    return dict(zip(labels, stores, strict=True)) if labels else [*stores]
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -254,7 +183,7 @@ def _names(context: click.Context, parameter: click.Parameter, value: str | None
     return names
 
 
-class ReadingCommand(click.Command):
+class ReadingCommand(Command):
     """A command with the options of reading, above those of its output; those that were given are its ``options``.
 
     They are looked up when the command is used, as their declarations need numpy.
