@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +22,14 @@ class MirflowError(Exception):
 
 class MirflowWarning(UserWarning):
     """Base of all warnings that mirflow emits on purpose."""
+
+
+def warn_caller(message: str, category: type[Warning] = MirflowWarning) -> None:
+    """Emit a warning at the line that called into mirflow, however deep the call is."""
+    frame, level = sys._getframe(1), 2
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "mirflow":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)
 
 
 # The first bracket after a suffix: names of tracks may hold anything, those of files hardly a suffix and a bracket.
@@ -145,6 +155,33 @@ def suggest(name: str, known: Iterable[str]) -> str:
         return "none is known"
     more = f" and {len(known) - MOST_NAMES} more" if len(known) > MOST_NAMES else ""
     return f"known: {', '.join(known[:MOST_NAMES])}{more}"
+
+
+def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """Raise for the first keyword argument that a function does not know.
+
+    Parameters
+    ----------
+    function : str
+        Its name, for the message.
+    given, known : iterable of str
+
+    Raises
+    ------
+    TypeError
+        With the nearest known name.
+
+    Examples
+    --------
+    >>> refuse_unknown("evaluate", {"windwo": 0.1}, ["window", "duration"])
+    Traceback (most recent call last):
+        ...
+    TypeError: evaluate() got an unexpected keyword argument 'windwo'; did you mean 'window'?
+    """
+    known = list(known)
+    for name in given:
+        if name not in known:
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; {suggest(name, known)}")
 
 
 def counted(count: int, noun: str) -> str:

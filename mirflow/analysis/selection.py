@@ -15,9 +15,9 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import MetricError, QueryError, UnknownNameError
+from ..errors import MetricError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from ..metrics.base import Convention, Measure, get_task, parse, refuse_unknown, tasks
+from ..metrics.base import Convention, Measure, get_task, parse, tasks
 from ..ragged import Bool
 from .scoreboard import ANNOTATOR, Scoreboard, by_annotator, take_tracks
 

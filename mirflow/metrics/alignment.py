@@ -36,7 +36,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import KINDS
 from ..annotations.validation import Finding, inspect
-from ..errors import AnnotationError
+from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
@@ -45,7 +45,6 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Task,
@@ -54,9 +53,9 @@ from .base import (
     metric,
     metrics_in,
     refuse_grid,
-    refuse_unknown,
 )
 from .cleaning import Problem, set_aside, usable
+from .pair import PairFunctions
 from .util import BOUNDED, Array, are_times
 
 __all__ = [
@@ -448,7 +447,7 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
     return found
 
 
-_DOOR = PairDoor(METRICS, _score_pair)
+_scores = PairFunctions(METRICS, _score_pair)
 
 
 def _given(duration: float | None) -> dict[str, Value]:
@@ -481,7 +480,7 @@ def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> 
     >>> absolute_error(np.array([1.0, 2.0, 3.0]), np.array([1.0, 2.5, 4.0]))
     (0.5, 0.5)
     """
-    mae, aae = _DOOR.call("absolute_error", reference_timestamps, estimated_timestamps)
+    mae, aae = _scores("absolute_error", reference_timestamps, estimated_timestamps)
     return mae, aae
 
 
@@ -509,7 +508,7 @@ def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array,
     >>> percentage_correct(np.array([1.0, 2.0]), np.array([1.2, 2.5]))
     0.5
     """
-    return _DOOR.call("percentage_correct", reference_timestamps, estimated_timestamps, window=window)[0]
+    return _scores("percentage_correct", reference_timestamps, estimated_timestamps, window=window)[0]
 
 
 def percentage_correct_segments(
@@ -546,7 +545,7 @@ def percentage_correct_segments(
     0.75
     """
     given = _given(duration)
-    return _DOOR.call("percentage_correct_segments", reference_timestamps, estimated_timestamps, **given)[0]
+    return _scores("percentage_correct_segments", reference_timestamps, estimated_timestamps, **given)[0]
 
 
 def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps: Array) -> float:
@@ -575,7 +574,7 @@ def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps:
     >>> round(karaoke_perceptual_metric(np.array([1.0, 2.0]), np.array([1.0, 2.0])), 4)
     0.9606
     """
-    return _DOOR.call("karaoke_perceptual_metric", reference_timestamps, estimated_timestamps)[0]
+    return _scores("karaoke_perceptual_metric", reference_timestamps, estimated_timestamps)[0]
 
 
 def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs: Any) -> OrderedDict[str, float]:
@@ -605,9 +604,9 @@ def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs:
     >>> scores["pc"], scores["aae"], scores["pcs"]
     (0.5, 0.375, 0.75)
     """
-    refuse_unknown("evaluate", kwargs, ("reference_timestamps", "estimated_timestamps", *_DOOR.parameters))
+    refuse_unknown("evaluate", kwargs, ("reference_timestamps", "estimated_timestamps", *_scores.parameters))
     kwargs |= _given(kwargs.pop("duration", None))
-    return _DOOR.evaluate(reference_timestamps, estimated_timestamps, kwargs)
+    return _scores.evaluate(reference_timestamps, estimated_timestamps, kwargs)
 
 
 _FLAWS = ("not_finite", "too_late", "negative", "unsorted")

@@ -6,7 +6,6 @@ import importlib
 import inspect
 import math
 import re
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,7 +16,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
-from ..errors import MetricError, MirflowError, UnknownNameError, suggest
+from ..errors import MetricError, MirflowError, UnknownNameError
 from ..ragged import Column, Float, Int, Ragged
 from .aggregates import AGGREGATES
 
@@ -862,111 +861,6 @@ def get_task(name: str) -> Task:
     task = room.TASK
     assert isinstance(task, Task)
     return task
-
-
-class PairDoor:
-    """Functions over one pair of plain arrays, under mir_eval's names, made of the metrics of a convention.
-
-    Parameters
-    ----------
-    metrics : sequence of Metric
-    score : callable
-        (reference, estimate, measures) -> float64 (measures,), the kernel with a batch of one.
-    fixed : mapping of str to value
-        Parameters that these functions do not have, and what they are set to.
-    """
-
-    def __init__(
-        self,
-        metrics: Sequence[Metric],
-        score: Callable[[Any, Any, Sequence[Measure]], Float],
-        fixed: Mapping[str, Value] = MappingProxyType({}),
-    ) -> None:
-        self.metrics, self.score, self.fixed = tuple(one for one in metrics if not one.dims), score, dict(fixed)
-        self.keyed = tuple(one for one in self.metrics if one.key)
-        self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
-
-    def measures(self, function: str, given: Mapping[str, Value]) -> list[Measure]:
-        """What a function returns, with some parameters set, under their own names."""
-        named = [one for one in self.keyed if one.function == function]
-        values = {**given, **self.fixed}
-        return [
-            Measure(one, tuple(values.get(p.name, p.default) for p in one.parameters))
-            for one in named or [one for one in self.metrics if one.name == function]
-        ]
-
-    def call(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
-        """The results of a function."""
-        return [float(value) for value in self.score(reference, estimate, self.measures(function, given))]
-
-    def evaluate(self, reference: Any, estimate: Any, named: Mapping[str, Value]) -> OrderedDict[str, float]:
-        """All scores under mir_eval's keys; parameters under mir_eval's names."""
-        measures = [
-            Measure(one, tuple(self.fixed.get(p.name, named.get(p.mir_eval, p.default)) for p in one.parameters))
-            for one in self.keyed
-        ]
-        found = self.score(reference, estimate, measures)
-        return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
-
-    def functions(
-        self, check: Callable[[Any, Any], object], sides: str = "As `evaluate` takes them."
-    ) -> dict[str, Callable[..., float]]:
-        """Functions of the metrics that mir_eval does not have, under their own names.
-
-        Parameters
-        ----------
-        check : callable
-            Raises for a pair that cannot be scored.
-        sides : str
-            What reference and estimate are, for the docstrings.
-        """
-        return {one.name: self._function(one, check, sides) for one in self.metrics if not one.key}
-
-    def _function(self, metric: Metric, check: Callable[[Any, Any], object], sides: str) -> Callable[..., float]:
-        known = tuple(p.name for p in metric.parameters if p.name not in self.fixed)
-
-        def function(reference: Any, estimate: Any, **parameters: Value) -> float:
-            refuse_unknown(metric.name, parameters, known)
-            check(reference, estimate)
-            measure = metric.measure(**parameters)
-            return self.call(metric.name, reference, estimate, **{name: measure[name] for name in known})[0]
-
-        function.__name__ = function.__qualname__ = metric.name
-        summary = metric.summary[:1].upper() + metric.summary[1:]
-        lines = [f"{summary}.", "", "Parameters", "----------", "reference, estimate", f"    {sides}"]
-        for one in metric.parameters:
-            if one.name in known:
-                unit = f", {one.unit}" if one.unit else ""
-                lines += [f"{one.name} : {type(one.default).__name__}{unit}, default {one.default}", f"    {one.help}"]
-        function.__doc__ = "\n".join(lines)
-        return function
-
-
-def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise for the first keyword argument that a function does not know.
-
-    Parameters
-    ----------
-    function : str
-        Its name, for the message.
-    given, known : iterable of str
-
-    Raises
-    ------
-    TypeError
-        With the nearest known name.
-
-    Examples
-    --------
-    >>> refuse_unknown("evaluate", {"windwo": 0.1}, ["window", "duration"])
-    Traceback (most recent call last):
-        ...
-    TypeError: evaluate() got an unexpected keyword argument 'windwo'; did you mean 'window'?
-    """
-    known = list(known)
-    for name in given:
-        if name not in known:
-            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}; {suggest(name, known)}")
 
 
 def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> None:

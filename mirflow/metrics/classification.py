@@ -32,7 +32,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
-from ..errors import AnnotationError, MetricError
+from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import (
@@ -48,7 +48,6 @@ from .base import (
     metrics_in,
     read_scores,
     refuse_grid,
-    refuse_unknown,
 )
 from .categories import label_problems, number_labels
 from .cleaning import set_aside, usable

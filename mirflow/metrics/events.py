@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,7 +10,7 @@ import numpy as np
 
 from ..annotations.schema import KINDS
 from ..annotations.validation import inspect
-from ..errors import MirflowWarning
+from ..errors import warn_caller
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Cleaned, Convention, Measure
@@ -161,7 +160,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str) -
     return {"reference": reference[order], "estimate": estimate[order], "verdict": verdict[order]}
 
 
-def validate_pair(reference: Array, estimate: Array, what: str, stacklevel: int) -> None:
+def validate_pair(reference: Array, estimate: Array, what: str) -> None:
     """Check both sides of a pair of event sequences.
 
     Parameters
@@ -169,8 +168,6 @@ def validate_pair(reference: Array, estimate: Array, what: str, stacklevel: int)
     reference, estimate : (n,) and (m,), seconds
     what : str
         ``beats`` or ``onsets``.
-    stacklevel : int
-        Of the warnings, as seen from the caller.
 
     Raises
     ------
@@ -184,7 +181,7 @@ def validate_pair(reference: Array, estimate: Array, what: str, stacklevel: int)
     """
     for side, name in ((reference, "Reference"), (estimate, "Estimated")):
         if side.size == 0:
-            warnings.warn(f"{name} {what} are empty.", MirflowWarning, stacklevel=stacklevel + 1)
+            warn_caller(f"{name} {what} are empty.")
     for side in (reference, estimate):
         validate_events(side, MAX_TIME)
         if not are_times(side):

@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..errors import AnnotationError
+from ..errors import AnnotationError, refuse_unknown
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from ..theory.keys import (
     FIFTH_DOWN,
@@ -52,7 +52,6 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Task,
@@ -61,9 +60,9 @@ from .base import (
     metrics_in,
     read_scores,
     refuse_grid,
-    refuse_unknown,
 )
 from .cleaning import set_aside, usable
+from .pair import PairFunctions
 
 __all__ = [
     "KEY_TO_SEMITONE",
@@ -246,9 +245,6 @@ def _code(label: str) -> int:
     return (parse_key(label) or UNNAMED).code
 
 
-_DOOR = PairDoor(METRICS, _score_pair)
-
-
 def validate_key(key: str) -> None:
     """Check a key in mir_eval's syntax.
 
@@ -317,6 +313,9 @@ def split_key_string(key: str) -> tuple[int | None, str | None]:
     return KEY_TO_SEMITONE[tonic.lower()], mode
 
 
+_scores = PairFunctions(METRICS, _score_pair, lambda reference, estimate, measures: validate(reference, estimate))
+
+
 def weighted_score(reference_key: str, estimated_key: str, allow_descending_fifths: bool = False) -> float:
     """Points for how near an estimated key is.
 
@@ -342,9 +341,8 @@ def weighted_score(reference_key: str, estimated_key: str, allow_descending_fift
     >>> weighted_score("C major", "F major"), weighted_score("C major", "F major", allow_descending_fifths=True)
     (0.0, 0.5)
     """
-    validate(reference_key, estimated_key)
     given = {"allow_descending_fifths": allow_descending_fifths}
-    return _DOOR.call("weighted_score", reference_key, estimated_key, **given)[0]
+    return _scores("weighted_score", reference_key, estimated_key, **given)[0]
 
 
 def evaluate(
@@ -489,4 +487,4 @@ _CONVENTIONS = (
 
 TASK = Task("key", "Key estimation", MappingProxyType({one.name: one for one in _CONVENTIONS}), ("weighted_score",))
 
-globals().update(_DOOR.functions(validate, "Keys in mir_eval's syntax."))
+globals().update(_scores.functions("Keys in mir_eval's syntax."))

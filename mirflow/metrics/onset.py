@@ -40,7 +40,6 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Shared,
@@ -51,7 +50,6 @@ from .base import (
     metrics_in,
     read_scores,
     refuse_unjudged,
-    refuse_unknown,
 )
 from .cleaning import usable
 from .events import (
@@ -66,6 +64,7 @@ from .events import (
     score_pair,
     validate_pair,
 )
+from .pair import PairFunctions, documented
 from .util import Array
 
 __all__ = [
@@ -392,15 +391,13 @@ TASK = Task(
     ("class_f_measure", "f_measure"),
 )
 
-_DOOR = PairDoor(METRICS, partial(score_pair, MIR_EVAL))
 
-
-def validate(reference_onsets: Array, estimated_onsets: Array) -> None:
-    """Check both sides of a pair.
-
+_documented = documented(
+    """
     Parameters
     ----------
     reference_onsets, estimated_onsets : (n,) and (m,), seconds
+        In order of time.
 
     Raises
     ------
@@ -411,70 +408,47 @@ def validate(reference_onsets: Array, estimated_onsets: Array) -> None:
     -----
     MirflowWarning
         For an empty side.
-    """
-    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
+    """,
+    METRICS,
+)
+_scores = PairFunctions(
+    METRICS,
+    partial(score_pair, MIR_EVAL),
+    lambda reference, estimate, measures: validate_pair(reference, estimate, "onsets"),
+)
 
 
+@_documented
+def validate(reference_onsets: Array, estimated_onsets: Array) -> None:
+    """Check both sides of a pair."""
+    validate_pair(reference_onsets, estimated_onsets, "onsets")
+
+
+@_documented
 def f_measure(reference_onsets: Array, estimated_onsets: Array, window: float = 0.05) -> tuple[float, float, float]:
     """F-measure, precision and recall of the onsets that have a match within a window.
-
-    Parameters
-    ----------
-    reference_onsets, estimated_onsets : (n,) and (m,), seconds
-        In order of time.
-    window : float, seconds
-        Largest distance of matched onsets.
 
     Returns
     -------
     f_measure, precision, recall : float
         0 if a side is empty.
 
-    Raises
-    ------
-    ValueError
-        As `validate`, which also warns.
-
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
     Examples
     --------
     >>> f_measure(np.array([0.5, 1.0]), np.array([0.52, 0.8, 1.04, 2.0]))
     (0.6666666666666666, 0.5, 1.0)
     """
-    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
-    f, precision, recall = _DOOR.call("f_measure", reference_onsets, estimated_onsets, window=window)
+    f, precision, recall = _scores("f_measure", reference_onsets, estimated_onsets, window=window)
     return f, precision, recall
 
 
+@_documented
 def evaluate(reference_onsets: Array, estimated_onsets: Array, **kwargs: Any) -> OrderedDict[str, float]:
     """All onset scores of one estimate.
-
-    Parameters
-    ----------
-    reference_onsets, estimated_onsets : (n,) and (m,), seconds
-        In order of time.
-    **kwargs
-        ``window``, see `f_measure`.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `validate`, which also warns.
 
     Examples
     --------
     >>> dict(evaluate(np.array([0.5, 1.0]), np.array([0.52]), window=0.03))
     {'F-measure': 0.6666666666666666, 'Precision': 1.0, 'Recall': 0.5}
     """
-    refuse_unknown("evaluate", kwargs, ("reference_onsets", "estimated_onsets", *_DOOR.parameters))
-    validate_pair(reference_onsets, estimated_onsets, "onsets", stacklevel=2)
-    return _DOOR.evaluate(reference_onsets, estimated_onsets, kwargs)
+    return _scores.evaluate(reference_onsets, estimated_onsets, kwargs, "reference_onsets", "estimated_onsets")

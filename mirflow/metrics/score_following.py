@@ -44,7 +44,6 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Shared,
@@ -56,6 +55,7 @@ from .base import (
     refuse_grid,
 )
 from .cleaning import Problem, set_aside, usable
+from .pair import PairFunctions
 
 __all__ = [
     "TASK",
@@ -656,4 +656,4 @@ def _rows(values: npt.ArrayLike, names: tuple[str, ...], side: str) -> Ragged:
     return usable(annotation, clean(to_ragged([annotation])), side)
 
 
-globals().update(PairDoor(METRICS, _score_pair).functions(lambda reference, estimate: None))
+globals().update(PairFunctions(METRICS, _score_pair).functions("As `evaluate` takes them."))

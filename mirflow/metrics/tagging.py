@@ -32,7 +32,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
-from ..errors import AnnotationError
+from ..errors import AnnotationError, refuse_unknown
 from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
@@ -42,7 +42,6 @@ from .base import (
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Shared,
@@ -55,10 +54,10 @@ from .base import (
     read_scores,
     refuse_grid,
     refuse_unjudged,
-    refuse_unknown,
 )
 from .categories import label_problems, number_labels
 from .cleaning import set_aside, usable
+from .pair import PairFunctions
 
 __all__ = [
     "TASK",
@@ -565,4 +564,4 @@ def _row(rules: Convention, tags: Tags, side: str) -> Ragged:
     return cleaned.rows
 
 
-globals().update(PairDoor(METRICS, partial(_score_pair, convention())).functions(lambda reference, estimate: None))
+globals().update(PairFunctions(METRICS, partial(_score_pair, convention())).functions("As `evaluate` takes them."))

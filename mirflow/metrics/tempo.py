@@ -22,7 +22,6 @@ Müller, Transactions of ISMIR, 2020.
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -33,14 +32,13 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
-from ..errors import MetricError, MirflowWarning
+from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import (
     Cleaned,
     Convention,
     Grid,
     Measure,
-    PairDoor,
     Parameter,
     Scores,
     Task,
@@ -50,9 +48,9 @@ from .base import (
     read_scores,
     refuse_grid,
     refuse_unjudged,
-    refuse_unknown,
 )
 from .cleaning import Problem, set_aside, usable
+from .pair import PairFunctions
 from .util import Array
 
 __all__ = [
@@ -438,7 +436,13 @@ def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) 
     return read_scores(measures, TempoPairs(_main(reference), _main(estimate)), 1).score.reshape(-1)
 
 
-_DOOR = PairDoor(METRICS, _score_pair)
+def _check_singles(reference: Array, estimate: Array, measures: Sequence[Measure]) -> None:
+    for tempi in (reference, estimate):
+        if np.size(tempi) not in (1, 2) or not np.isfinite(tempi).all() or np.min(tempi) < 0:
+            raise ValueError(f"tempi={tempi} must be one or two non-negative numbers")
+
+
+_scores = PairFunctions(METRICS, _score_pair, _check_singles)
 
 
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
@@ -531,7 +535,7 @@ def detection(
     if not 0 <= tol <= 1:
         raise ValueError(f"invalid tolerance {tol}: must lie in the range [0, 1]")
     if tol == 0.0:
-        warnings.warn("A tolerance of 0.0 may not lead to the results you expect.", MirflowWarning, stacklevel=2)
+        warn_caller("A tolerance of 0.0 may not lead to the results you expect.")
     reference, estimate = (
         np.asarray(tempi, dtype=np.float64).reshape(1, 2) for tempi in (reference_tempi, estimated_tempi)
     )
@@ -568,9 +572,9 @@ def evaluate(
     >>> evaluate(np.array([60.0, 120.0]), 0.75, np.array([60.0, 180.0]))["P-score"]
     0.75
     """
-    refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", *_DOOR.parameters))
+    refuse_unknown("evaluate", kwargs, ("reference_tempi", "reference_weight", "estimated_tempi", *_scores.parameters))
     found = detection(reference_tempi, reference_weight, estimated_tempi, **kwargs)
-    return OrderedDict(zip((one.key for one in _DOOR.keyed), found, strict=True))
+    return OrderedDict(zip((one.key for one in _scores.keyed), found, strict=True))
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -670,13 +674,4 @@ MIR_EVAL = Convention(
 
 TASK = Task("tempo", "Tempo estimation", MappingProxyType({MIR_EVAL.name: MIR_EVAL}), ("p_score",))
 
-
-def _validate_singles(reference: Array, estimate: Array) -> None:
-    for tempi in (reference, estimate):
-        if np.size(tempi) not in (1, 2) or not np.isfinite(tempi).all() or np.min(tempi) < 0:
-            raise ValueError(f"tempi={tempi} must be one or two non-negative numbers")
-
-
-globals().update(
-    _DOOR.functions(_validate_singles, "One tempo, or two with the more salient one first, in beats per minute.")
-)
+globals().update(_scores.functions("One tempo, or two with the more salient one first, in beats per minute."))

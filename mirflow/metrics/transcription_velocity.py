@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import refuse_unknown
+from ..errors import refuse_unknown
 from .transcription import match_notes as match_without_velocities
 from .transcription.kernel import NO_OFFSET, Matches, Notes, agree
 from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one, validate_notes

@@ -14,9 +14,10 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, UnknownNameError
-from mirflow.metrics.base import Convention, Measure, PairDoor, Parameter, Scores, Weight, get_task, metric, metrics_in
+from mirflow.metrics.base import Convention, Measure, Parameter, Scores, Weight, get_task, metric, metrics_in
 from mirflow.metrics.beat.kernel import Batch, continuity
 from mirflow.metrics.events import score_pair
+from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
 
 from .batches import Pair, score_pairs
@@ -92,8 +93,8 @@ def test_a_metric_from_outside_is_sent_to_a_worker() -> None:
 
 
 def test_a_function_over_one_pair_follows_from_the_declaration() -> None:
-    door = PairDoor([continuity_error], partial(score_pair, OWN), fixed={"trim": -np.inf})
-    function = door.functions(lambda reference, estimate: None)["continuity_error"]
+    scores = PairFunctions([continuity_error], partial(score_pair, OWN), fixed={"trim": -np.inf})
+    function = scores.functions("Beat times.")["continuity_error"]
     assert function(np.arange(4.0), np.array([0.0, 1.0, 2.5, 3.0])) == 0.5
     assert function(np.arange(3.0), np.arange(3.0) + 0.1, phase=0.05) == 1.0
     assert "phase : float, default 0.175" in str(function.__doc__)

@@ -10,11 +10,10 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...kernels.intervals import directional_hamming
 from ...ragged import Bool, Float, Int, Ragged
 from ...theory.harte import NO_CHORD
-from ..base import refuse_unknown
 from ..util import BOUNDED, Array, adjust_intervals, are_times, check_aligned, validate_intervals
 from .labels import encode_table, validate_chord_label
 from .metrics import TASK

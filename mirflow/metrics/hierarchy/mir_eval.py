@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
-from ..base import PairDoor, refuse_unknown
+from ...errors import MirflowWarning, refuse_unknown
+from ..pair import PairFunctions
 from ..util import BOUNDED, Array, adjust_intervals, are_times, f_measure, intervals_to_boundaries, validate_intervals
 from .kernel import HierarchySide, Ranking, agreements, check_frame_size, to_rows
 from .metrics import METRICS, MIR_EVAL
 
-_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
+_scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 
 Levels = Sequence[Array]
 Labels = Sequence[Sequence[Any]]
@@ -248,7 +248,7 @@ def evaluate(
     >>> round(scores["T-Recall full"], 3), round(scores["L-Measure"], 3)
     (0.931, 0.686)
     """
-    refuse_unknown("evaluate", kwargs, _DOOR.parameters)
+    refuse_unknown("evaluate", kwargs, _scores.parameters)
     sides = []
     end: float | None = None
     for intervals_hier, labels_hier in (
@@ -263,7 +263,7 @@ def evaluate(
     check_frame_size(frame_size, window)
     for intervals, _ in sides:
         _validate(intervals, 3)
-    return _DOOR.evaluate(to_rows(*sides[0]), to_rows(*sides[1]), values)
+    return _scores.evaluate(to_rows(*sides[0]), to_rows(*sides[1]), values)
 
 
 def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tuple[list[Array], list[Labels]]:

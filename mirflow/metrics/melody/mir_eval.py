@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...ragged import Float, Int, Ragged
-from ..base import Measure, PairDoor, refuse_unknown
+from ..base import Measure
+from ..pair import PairFunctions
 from ..util import BOUNDED, Array, are_times
 from .kernel import (
     Frames,
@@ -396,7 +397,7 @@ def score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], me
     return found
 
 
-_DOOR = PairDoor(METRICS, score_pair)
+_scores = PairFunctions(METRICS, score_pair)
 
 
 def _of_voicing(function: str, ref_voicing: Array, est_voicing: Array) -> float:
@@ -405,7 +406,7 @@ def _of_voicing(function: str, ref_voicing: Array, est_voicing: Array) -> float:
     if ref_voicing.shape != est_voicing.shape:
         raise ValueError("Reference and estimated voicing arrays should be the same length.")
     silent: Float = np.zeros(len(ref_voicing))
-    return _DOOR.call(function, (ref_voicing, silent), (est_voicing, silent))[0]
+    return _scores(function, (ref_voicing, silent), (est_voicing, silent))[0]
 
 
 def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
@@ -518,7 +519,7 @@ def raw_pitch_accuracy(
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _DOOR.call("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _scores("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def raw_chroma_accuracy(
@@ -536,7 +537,7 @@ def raw_chroma_accuracy(
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _DOOR.call("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _scores("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def overall_accuracy(
@@ -559,7 +560,7 @@ def overall_accuracy(
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
-    return _DOOR.call("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
+    return _scores("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
 def evaluate(
@@ -599,10 +600,10 @@ def evaluate(
     (0.5, 1.0, 0.0)
     """
     given = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward")
-    refuse_unknown("evaluate", kwargs, (*given, *_OF_ARRAYS, *_DOOR.parameters))
+    refuse_unknown("evaluate", kwargs, (*given, *_OF_ARRAYS, *_scores.parameters))
     to_arrays = {name: kwargs.pop(name) for name in _OF_ARRAYS if name in kwargs}
     arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
     ref_voicing, ref_cent, est_voicing, est_cent = arrays
     validate_voicing(ref_voicing, est_voicing)
     validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    return _DOOR.evaluate((ref_voicing, ref_cent), (est_voicing, est_cent), kwargs)
+    return _scores.evaluate((ref_voicing, ref_cent), (est_voicing, est_cent), kwargs)

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...ragged import Float, Int, Ragged
-from ..base import PairDoor, refuse_unknown
+from ..pair import PairFunctions
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
 from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, Counts
@@ -275,7 +275,7 @@ def metrics(
     >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
     (0.5, 0.5, 0.3333333333333333)
     """
-    refuse_unknown("metrics", kwargs, (*_SIDES, *_DOOR.parameters))
+    refuse_unknown("metrics", kwargs, (*_SIDES, *_scores.parameters))
     validate(ref_time, ref_freqs, est_time, est_freqs)
     return tuple(_evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs).values())
 
@@ -292,10 +292,10 @@ def _evaluate(
         _warn(_NO_ESTIMATE)
     if not reference.counts[1].any():
         _warn(_NO_REFERENCE)
-    return _DOOR.evaluate(reference, estimate, given)
+    return _scores.evaluate(reference, estimate, given)
 
 
-_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
+_scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 _SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
 
 
@@ -337,6 +337,6 @@ def evaluate(
     >>> scores["Accuracy"], scores["Chroma Accuracy"]
     (0.3333333333333333, 1.0)
     """
-    refuse_unknown("evaluate", kwargs, (*_SIDES, *_DOOR.parameters))
+    refuse_unknown("evaluate", kwargs, (*_SIDES, *_scores.parameters))
     validate(ref_time, ref_freqs, est_time, est_freqs)
     return _evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs)

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
+from ...errors import refuse_unknown
 from ...ragged import Ragged
-from ..base import Measure, refuse_unknown
+from ..base import Measure
 from .metrics import METRICS, MIREX, clean_by_score, score
 
 Items = Iterable[str] | Mapping[str, float]

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...kernels.clustering import tabulate
 from ...ragged import Int, Ragged
-from ..base import Measure, PairDoor, refuse_unknown
+from ..base import Measure
+from ..pair import PairFunctions
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
 from . import kernel as of
 from .kernel import (
@@ -521,7 +522,7 @@ def vmeasure(
     return nce(*sides, frame_size=frame_size, beta=beta, marginal=True)
 
 
-_DOOR = PairDoor(METRICS, MIR_EVAL.score_pair)
+_scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 
 
 def evaluate(
@@ -564,7 +565,7 @@ def evaluate(
     >>> len(scores), scores["F-measure@3.0"], scores["NCE Over"]
     (22, 0.8, 0.0)
     """
-    refuse_unknown("evaluate", kwargs, _DOOR.parameters)
+    refuse_unknown("evaluate", kwargs, _scores.parameters)
     if np.isnan(est_intervals).any() or not are_times(ref_intervals):
         raise ValueError(f"Interval times {BOUNDED}")
     ref_intervals, fitted_ref = adjust_intervals(ref_intervals, ref_labels, 0.0)

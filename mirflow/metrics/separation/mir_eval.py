@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...ragged import Float
-from ..base import refuse_unknown
 from ..util import Array
 from .kernel import FILTERS_LENGTH, NAMES, ReferenceSources, from_arrays, measure_frames, measure_whole
 

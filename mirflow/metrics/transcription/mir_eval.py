@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning
+from ...errors import MirflowWarning, refuse_unknown
 from ...ragged import Float, Ragged
-from ..base import Measure, Value, refuse_unknown
+from ..base import Measure, Value
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one
 from .kernel import NO_OFFSET, NoteBatch, Notes, Rule

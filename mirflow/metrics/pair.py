@@ -1,0 +1,221 @@
+"""Functions over one pair of plain arrays, under mir_eval's names: their scores, docstrings and warnings."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from ..errors import refuse_unknown
+from ..ragged import Float
+from .base import Measure, Metric, Parameter, Value
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+_HEADING = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+_ORDER = ("Parameters", "Returns", "Raises", "Warns", "Notes", "References", "Examples")
+_UNITS = {"s": "seconds"}
+_RETURNS = {
+    "float": "float",
+    "OrderedDict[str, float]": "OrderedDict of str to float\n    Scores under mir_eval's keys.",
+}
+
+
+def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Function], _Function]:
+    """Complete the docstrings of functions over one pair.
+
+    Parameters
+    ----------
+    common : str
+        Sections that the functions of a module share, as in a docstring. Of ``Parameters`` a function gets the entries
+        of its arguments, in its order; entries of other sections come before its own.
+    metrics : iterable of Metric
+        Describe the arguments that neither the function nor `common` describes, by their names in mir_eval, and give
+        the references of functions without any.
+
+    Returns
+    -------
+    callable
+        Takes a function and returns it with its docstring completed. Keyword arguments that are not named are
+        described as those of the other functions, a dict of scores as that.
+
+    Examples
+    --------
+    >>> @documented("Raises\\n------\\nValueError\\n    For an empty side.")
+    ... def hits(window=0.05):
+    ...     '''Count hits.
+    ...
+    ...     Parameters
+    ...     ----------
+    ...     window : float, seconds
+    ...     '''
+    >>> print(hits.__doc__)
+    Count hits.
+    <BLANKLINE>
+    Parameters
+    ----------
+    window : float, seconds
+    <BLANKLINE>
+    Raises
+    ------
+    ValueError
+        For an empty side.
+    """
+    _, shared = _split(common)
+    records = tuple(metrics)
+
+    def complete(function: _Function) -> _Function:
+        if function.__doc__ is not None:  # it is under python -OO
+            function.__doc__ = _completed(function, shared, records)
+        return function
+
+    return complete
+
+
+def _split(text: str) -> tuple[str, dict[str, str]]:
+    """What comes before the first section of a docstring, and the sections by their headings."""
+    head, *rest = _HEADING.split(inspect.cleandoc(text))
+    return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
+
+
+def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics: Sequence[Metric]) -> str:
+    head, sections = _split(function.__doc__ or "")
+    signature = inspect.signature(function)
+    for name, body in shared.items():
+        if name != "Parameters":
+            sections[name] = "\n".join(filter(None, (body, sections.get(name))))
+    own = [one for one in metrics if one.function == function.__name__]
+    entries = _entries(shared.get("Parameters", "")) | _entries(sections.get("Parameters", ""))
+    described = [
+        entries.get(name) or _from_record(argument, (*own, *metrics)) for name, argument in signature.parameters.items()
+    ]
+    sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
+    sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
+    if any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+        refused = "TypeError\n    For any other keyword argument."
+        sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
+    if "References" not in sections and own:
+        sections["References"] = "\n".join(dict.fromkeys(";\n".join(one.literature for one in own).split("; ")))
+    present = [name for name in _ORDER if sections.get(name)]
+    return "\n\n".join([head, *(f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in present)])
+
+
+def _entries(parameters: str) -> dict[str, str]:
+    """The entry of each parameter that a section describes; one entry may describe several."""
+    found = {}
+    for entry in re.split(r"\n(?=\S)", parameters):
+        for name in re.split(r",\s*", entry.split("\n")[0].split(" : ")[0]):
+            found[name.lstrip("*")] = entry
+    return found
+
+
+def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
+    """The entry of a metric's parameter, described by the first record that has it; empty if none does."""
+    if argument.kind is argument.VAR_KEYWORD:
+        names = dict.fromkeys(p.mir_eval for metric in metrics if metric.key for p in metric.parameters if p.mir_eval)
+        known = f": ``{'``, ``'.join(names)}``" if names else ""
+        return f"**{argument.name}\n    Parameters of the other functions{known}."
+    for one in (parameter for metric in metrics for parameter in metric.parameters):
+        if argument.name == (one.mir_eval or one.name):
+            return _entry(one, argument.name, argument.default)
+    return ""
+
+
+def _entry(parameter: Parameter, name: str, default: object) -> str:
+    unit = f", {_UNITS.get(parameter.unit, parameter.unit)}" if parameter.unit else ""
+    text = f"{parameter.help[:1].upper()}{parameter.help[1:]}"
+    return f"{name} : {type(parameter.default).__name__}{unit}, default {default}\n    {text}."
+
+
+class PairFunctions:
+    """Scores of one pair of plain arrays, as functions of mir_eval return them, by the metrics of a convention.
+
+    Parameters
+    ----------
+    metrics : sequence of Metric
+    score : callable
+        (reference, estimate, measures) -> float64 (measures,), the kernel with a batch of one.
+    check : callable
+        (reference, estimate, measures) -> None; raises for a pair that cannot be scored, and warns.
+    fixed : mapping of str to value
+        Parameters that these functions do not have, and what they are set to.
+    """
+
+    def __init__(
+        self,
+        metrics: Sequence[Metric],
+        score: Callable[[Any, Any, Sequence[Measure]], Float],
+        check: Callable[[Any, Any, Sequence[Measure]], object] = lambda reference, estimate, measures: None,
+        fixed: Mapping[str, Value] = MappingProxyType({}),
+    ) -> None:
+        self.metrics, self.score, self.check = tuple(one for one in metrics if not one.dims), score, check
+        self.fixed = dict(fixed)
+        self.keyed = tuple(one for one in self.metrics if one.key)
+        self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
+        self._of: dict[str, list[Metric]] = {one.name: [one] for one in self.metrics if not one.key}
+        for function in dict.fromkeys(one.function for one in self.keyed):
+            self._of[function] = [one for one in self.keyed if one.function == function]
+
+    def __call__(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
+        """Check a pair and return the results of a function; parameters have the names of the records."""
+        values = given | self.fixed
+        measures = [
+            Measure(one, tuple(values.get(p.name, p.default) for p in one.parameters)) for one in self._of[function]
+        ]
+        self.check(reference, estimate, measures)
+        return [float(value) for value in self.score(reference, estimate, measures)]
+
+    def measures(self, given: Mapping[str, Value], *others: str) -> list[Measure]:
+        """What `evaluate` of a task returns, for parameters under mir_eval's names.
+
+        Raises
+        ------
+        TypeError
+            For a name that is neither a parameter nor one of the others.
+        """
+        refuse_unknown("evaluate", given, (*others, *self.parameters))
+        return [
+            Measure(one, tuple(self.fixed.get(p.name, given.get(p.mir_eval, p.default)) for p in one.parameters))
+            for one in self.keyed
+        ]
+
+    def evaluate(
+        self, reference: Any, estimate: Any, given: Mapping[str, Value], *others: str
+    ) -> OrderedDict[str, float]:
+        """Check a pair and return all scores under mir_eval's keys; see `measures`."""
+        measures = self.measures(given, *others)
+        self.check(reference, estimate, measures)
+        found = self.score(reference, estimate, measures)
+        return OrderedDict((one.metric.key, float(value)) for one, value in zip(measures, found, strict=True))
+
+    def functions(self, sides: str) -> dict[str, Callable[..., float]]:
+        """Functions of the metrics that mir_eval does not have, under their names in mirflow.
+
+        Parameters
+        ----------
+        sides : str
+            What reference and estimate are, for the docstrings.
+        """
+        return {one.name: self._function(one, sides) for one in self.metrics if not one.key}
+
+    def _function(self, metric: Metric, sides: str) -> Callable[..., float]:
+        taken = [p for p in metric.parameters if p.name not in self.fixed]
+
+        def function(reference: Any, estimate: Any, **parameters: Value) -> float:
+            refuse_unknown(metric.name, parameters, (p.name for p in taken))
+            measure = metric.measure(**parameters)
+            return self(metric.name, reference, estimate, **measure.parameters)[0]
+
+        function.__name__ = function.__qualname__ = metric.name
+        entries = [f"reference, estimate\n    {sides}", *(_entry(one, one.name, one.default) for one in taken)]
+        function.__doc__ = "\n".join(
+            [
+                f"{metric.summary[:1].upper()}{metric.summary[1:]}.\n\nParameters\n----------",
+                *entries,
+                f"\nReturns\n-------\nfloat\n\nReferences\n----------\n{metric.literature}",
+            ]
+        )
+        return function

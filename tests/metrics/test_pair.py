@@ -1,0 +1,100 @@
+"""Functions over one pair of every task: complete docstrings, warnings at the caller's line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+import pytest
+
+from mirflow.errors import MirflowWarning, warn_caller
+from mirflow.metrics.base import get_task, tasks
+from mirflow.metrics.pair import documented
+
+NOT_YET = ("key", "separation", "retrieval", "multipitch", "melody")
+"""Tasks whose docstrings are still written out, with gaps."""
+
+
+def functions() -> Iterator[Callable[..., Any]]:
+    """The public functions of all tasks."""
+    for task in (*tasks(), "transcription_velocity"):
+        if task in NOT_YET:
+            continue
+        module = import_module(f"mirflow.metrics.{task}")
+        made = [one.name for one in get_task(task).convention().metrics] if task in tasks() else []
+        for name in dict.fromkeys((*module.__all__, *made)):
+            if inspect.isfunction(function := getattr(module, name, None)):
+                yield pytest.param(function, id=f"{task}.{name}")
+
+
+def sections(function: Callable[..., Any]) -> dict[str, str]:
+    _, *parts = re.split(r"^(\w+)\n-+$", inspect.getdoc(function) or "", flags=re.MULTILINE)
+    return dict(zip(parts[::2], parts[1::2], strict=True))
+
+
+@pytest.mark.parametrize("function", [*functions()])
+def test_the_docstring_describes_every_argument_and_the_result(function: Callable[..., Any]) -> None:
+    found, signature = sections(function), inspect.signature(function)
+    entries = re.findall(r"^(?! )(.+?)(?: : .*)?$", found["Parameters"], re.MULTILINE)
+    described = {name.lstrip("*") for entry in entries for name in entry.split(", ")}
+    assert set(signature.parameters) - {"parameters"} <= described
+    assert list(found) == [
+        name for name in ("Parameters", "Returns", "Raises", "Warns", "References", "Examples") if name in found
+    ]
+    if signature.return_annotation not in ("None", None):
+        assert found["Returns"].strip()
+        assert "Examples" in found or "parameters" in signature.parameters  # the latter follow from records
+
+
+def test_own_entries_come_after_the_common_ones_and_records_describe_the_rest() -> None:
+    @documented(
+        """
+        Parameters
+        ----------
+        left, right : str
+            A side.
+        other : str
+            Not an argument.
+
+        Raises
+        ------
+        ValueError
+            For an empty side.
+        """,
+        get_task("beat").convention().metrics,
+    )
+    def f_measure(left: str, right: str, f_measure_threshold: float = 0.1, **kwargs: float) -> float:
+        """Compare.
+
+        Raises
+        ------
+        OSError
+            For a lack of files.
+        """
+        return 0.0
+
+    found = sections(f_measure)
+    assert found["Parameters"].startswith(
+        "\nleft, right : str\n    A side.\n"
+        "f_measure_threshold : float, seconds, default 0.1\n    Largest distance of matched beats.\n"
+        "**kwargs\n    Parameters of the other functions: ``f_measure_threshold``, ``cemgil_sigma``"
+    )
+    assert re.findall(r"^\w+$", found["Raises"], re.MULTILINE) == ["TypeError", "ValueError", "OSError"]
+    assert found["References"].startswith("\nDixon, ")
+    assert list(found) == ["Parameters", "Returns", "Raises", "References"]
+
+
+def test_a_function_without_a_docstring_stays_as_it_is() -> None:
+    def function() -> None:
+        return None
+
+    assert documented("Returns\n-------\nint")(function).__doc__ is None
+
+
+def test_warnings_name_the_line_that_called_into_the_package() -> None:
+    with pytest.warns(MirflowWarning, match="here") as seen:
+        warn_caller("here")
+    assert seen[0].filename == __file__
