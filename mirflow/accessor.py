@@ -365,15 +365,14 @@ def open_store(path: Stores) -> xr.DataTree:
         :func:`mirflow.analysis.combine.join_trees`.
     """
     from .store.read import open_store as open_tree
-    from .store.tree import usable_tree
 
     if isinstance(path, str | Path):
-        return usable_tree(open_tree(path))
+        return open_tree(path)
     from .analysis.combine import join_trees
 
     if isinstance(path, Mapping):
-        return usable_tree(join_trees({name: open_tree(one) for name, one in path.items()}, label=True))
-    return usable_tree(join_trees({name: open_tree(one) for name, one in name_stores(path).items()}))
+        return join_trees({name: open_tree(one) for name, one in path.items()}, label=True)
+    return join_trees({name: open_tree(one) for name, one in name_stores(path).items()})
 
 
 def name_stores(paths: Sequence[str | Path]) -> dict[str, str | Path]:

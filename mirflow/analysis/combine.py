@@ -12,7 +12,7 @@ import numpy as np
 
 from ..cells import Status
 from ..errors import MirflowWarning, QueryError, counted
-from ..store.format import CLASSES, OWN_DIMS, WARNINGS
+from ..store.format import CLASSES, OWN_DIMS, WARNINGS, nested_attrs, plain_attrs
 from .scoreboard import Array
 
 if TYPE_CHECKING:
@@ -425,10 +425,12 @@ def join_trees(trees: Mapping[str, xr.DataTree], *, label: bool = False) -> xr.D
         for node in tree.subtree:
             if "score" in node.data_vars:
                 ds = node.to_dataset()
+                ds.attrs = nested_attrs(ds.attrs)
                 groups.setdefault(node.path.strip("/"), {})[store] = _labelled(ds, store) if label else ds
     joined = {}
     for name, parts in groups.items():
-        joined[f"/{name}"] = join_group(name, parts)
+        joined[f"/{name}"] = ds = join_group(name, parts)
+        ds.attrs = plain_attrs(ds.attrs)
     return xr.DataTree.from_dict(joined)
 
 

@@ -13,9 +13,8 @@ import numpy.typing as npt
 
 from ..cells import SCORED, Status
 from ..errors import QueryError, UnknownNameError
-from ..metrics.base import Sparse
 from ..ragged import Bool, Float, Int
-from ..store.format import GroupContent, cell_places, coordinates, dense_cells, nested_attrs
+from ..store.format import GroupContent, nested_attrs
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -199,53 +198,16 @@ def _names(ds: xr.Dataset, dim: str) -> list[str]:
 
 
 def read_store(path: str | Path) -> dict[str, Scoreboard]:
-    """The evaluations of a store, by name, without xarray, whose import takes longer than most questions.
+    """The evaluations of a store, by name.
 
     Raises
     ------
     StoreError
         If there is no such store, or it cannot be read.
     """
-    from ..store.read import StoredScores, read_scores
+    from ..store.read import read_scores
 
-    def board(stored: StoredScores) -> Scoreboard:
-        score, weight, status, duration = (stored.arrays[name] for name in (*_VARIABLES, "duration"))
-
-        def load(systems: Systems) -> Loaded:
-            chosen = list(systems)
-            return score[chosen], weight[chosen], status[chosen], duration
-
-        names = (list(stored.systems), list(stored.tracks), list(stored.metrics))
-        return Scoreboard(*names, stored.coords, stored.attrs, load, stored.siblings, stored.messages, stored.digests)
-
-    return {name: board(stored) for name, stored in read_scores(path).items()}
-
-
-@dataclass(frozen=True)
-class _Held:
-    """A result with extra dims in memory: coordinates and values, and the flat (system, track) place of each cell."""
-
-    sparse: Sparse
-    place: Array
-    shape: tuple[int, int]
-
-    @property
-    def dims(self) -> tuple[str, ...]:
-        return (*_DIMS[:2], *self.sparse.dims)
-
-    @property
-    def attrs(self) -> Mapping[str, Any]:
-        return self.sparse.attrs
-
-    def labels(self) -> tuple[tuple[str, ...], ...]:
-        return self.sparse.coords
-
-    def read(self, system: int, tracks: slice) -> Array:
-        row, column = np.divmod(self.place[self.sparse.index[:, 0]], max(self.shape[1], 1))
-        own = np.flatnonzero(row == system)
-        dense = np.full((self.shape[1], *map(len, self.sparse.coords)), self.sparse.fill)
-        dense[(column[own], *self.sparse.index[own, 1:].T)] = self.sparse.value[own]
-        return dense[tracks]
+    return {name: from_dataset(ds) for name, ds in read_scores(path).items()}
 
 
 def from_content(content: GroupContent) -> Scoreboard:
@@ -256,25 +218,9 @@ def from_content(content: GroupContent) -> Scoreboard:
     content : GroupContent
         With each cell at most once.
     """
-    arrays, place = dense_cells(content), cell_places(content)
-    coords: dict[str, dict[str, Array]] = {dim: {} for dim in _DIMS}
-    for name, values, dim, _ in coordinates(content):
-        coords[dim][name] = values
+    from ..store.read import dataset_of
 
-    def load(systems: Systems) -> Loaded:
-        score, weight, status = (arrays[name][list(systems)] for name in _VARIABLES)
-        return score, weight, status, arrays["duration"]
-
-    shape = len(content.systems), len(content.tracks)
-    return Scoreboard(
-        *(list(content.systems), list(content.tracks), list(content.measures)),
-        coords,
-        content.attrs,
-        load,
-        {name: _Held(sparse, place, shape) for name, sparse in sorted(content.cells.extras.items())},
-        partial(arrays.__getitem__, "message"),
-        partial(arrays.__getitem__, "digest"),
-    )
+    return from_dataset(dataset_of(content))
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ from ..metrics.base import Sparse
 from ..ragged import Int
 
 if TYPE_CHECKING:
-    import zarr
-
     from ..pipeline.plan import Caution
 
 Entry = str | float | int | bool | None
@@ -202,165 +200,61 @@ def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     return {name: json.loads(v) if name in nested else v for name, v in attrs.items() if name != NESTED}
 
 
-_MAX_TRACKS, _MAX_VALUES = 256, 2**19
 OWN_DIMS = "own_dims"
 """The attribute of a variable that keeps the metric's own names of its dims, where a store had to rename them."""
 
 
-def write_sibling(group: zarr.Group, name: str, sparse: Sparse, rows: Int, shape: tuple[int, int]) -> None:
-    """Write a result with extra dims as a dense variable, a chunk at a time; chunks without entries are not written.
-
-    Parameters
-    ----------
-    group : zarr.Group
-        The evaluation's group, with its dims written.
-    name : str
-        Name of the variable.
-    sparse : Sparse
-        The first index column is the cell.
-    rows : int64 (cells,)
-        Flat (system, track) place of each cell; -1 for cells that are left out.
-    shape : (int, int)
-        Number of systems and tracks.
-    """
-    from .zarr_io import WRITTEN, create_array
-
-    inner = tuple(len(labels) for labels in sparse.coords)
-    dims = tuple(_write_dim(group, name, dim, labels) for dim, labels in zip(sparse.dims, sparse.coords, strict=True))
-    per_chunk = max(1, min(_MAX_TRACKS, shape[1], _MAX_VALUES // max(1, int(np.prod(inner)))))
-    attrs: dict[str, Any] = dict(sparse.attrs)
-    if dims != tuple(sparse.dims):
-        attrs[OWN_DIMS] = list(sparse.dims)
-    array = create_array(
-        group,
-        name,
-        (*shape, *inner),
-        np.dtype(np.float64),
-        (1, per_chunk, *inner),
-        sparse.fill,
-        ("system", "track", *dims),
-        attrs,
-        sparse=True,
-    )
-    place = rows[sparse.index[:, 0]]
-    order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
-    place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
-    for system in range(shape[0]):
-        for start in range(0, shape[1], per_chunk):
-            stop = min(start + per_chunk, shape[1])
-            low, high = np.searchsorted(place, (system * shape[1] + start, system * shape[1] + stop))
-            if low < high:
-                block = np.full((stop - start, *inner), sparse.fill)
-                track = place[low:high] - system * shape[1] - start
-                block[(track, *inside[low:high].T)] = values[low:high]
-                array[system, start:stop] = block
-    array.update_attributes({WRITTEN: array.nchunks_initialized})
-
-
-def _write_dim(group: zarr.Group, variable: str, dim: str, labels: tuple[str, ...]) -> str:
-    """Write the labels of an extra dim once; a dim of the same name with other labels gets the variable's in front."""
-    from .zarr_io import create_array
-
-    for name in (dim, f"{variable}_{dim}"):
-        if name not in group:
-            values = strings(labels)
-            array = create_array(group, name, values.shape, values.dtype, values.shape, "", (name,), {"long_name": dim})
-            if labels:
-                array[...] = values
-            return name
-        if dims_of(group, name) == (name,) and labels_of(group, name) == labels:
-            return name
-    raise StoreError(f"{variable}: its dim {dim!r} cannot be stored, both {dim!r} and {variable}_{dim} are taken")
-
-
-def array_of(group: zarr.Group, name: str) -> zarr.Array[Any]:
-    """The array of that name."""
-    import zarr
-
-    node = group[name]
-    if not isinstance(node, zarr.Array):
-        raise StoreError(f"{name}: is a group where an array is expected")
-    return node
-
-
-def dims_of(group: zarr.Group, name: str) -> tuple[str, ...]:
-    """The dims of an array."""
-    metadata: Any = array_of(group, name).metadata
-    return tuple(str(dim) for dim in metadata.dimension_names or ())
-
-
-def labels_of(group: zarr.Group, name: str) -> tuple[str, ...]:
-    """The labels along a dim."""
-    from .zarr_io import read_whole
-
-    return tuple(read_whole(group, name).tolist())
-
-
-def read_sibling(group: zarr.Group, name: str, cell_at: Int) -> Sparse:
-    """A variable with extra dims as coordinates and values.
-
-    Parameters
-    ----------
-    group : zarr.Group
-    name : str
-    cell_at : int64 (systems * tracks,)
-        Cell at each flat (system, track) place; -1 where there is none.
-    """
-    from .zarr_io import WRITTEN
-
-    array, dims = array_of(group, name), dims_of(group, name)[2:]
-    attrs: dict[str, Any] = dict(array.attrs)
-    attrs.pop(WRITTEN, None)
-    named = tuple(attrs.pop(OWN_DIMS, dims))
-    tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
-    indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
-    for system in range(array.shape[0]):
-        for start in range(0, tracks, per_chunk):
-            block = np.asarray(array[system, start : start + per_chunk])
-            at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block != fill)
-            cells = cell_at[system * tracks + start + at[0]]
-            known = cells >= 0
-            indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
-            values.append(block[at][known])
-    coords = tuple(labels_of(group, dim) for dim in dims)
-    return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
-
-
 DIMS = ("system", "track", "metric")
-TRACKS_PER_CHUNK = 20_000
+FINGERPRINTS = "stamp"
+"""Of the files' sizes and times: read by the next run alone, and too long for the integers of netCDF 3."""
 
 
-def write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
-    """Write one evaluation as a group.
+@dataclass(frozen=True)
+class StoredVariable:
+    """A variable of a group: its dims, attributes, and values; a `Sparse` for a result with extra dims."""
 
-    Parameters
-    ----------
-    root : zarr.Group
-        The root of a store that is being built.
-    content : GroupContent
-    attrs : mapping
-        Attributes beside the content's own, such as the time of creation.
+    name: str
+    dims: tuple[str, ...]
+    values: Array | Sparse
+    attrs: Mapping[str, Any]
+
+
+def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredVariable]]:
+    """Coordinates, labels of dims first, and variables of a group.
 
     Raises
     ------
     StoreError
-        If the content contradicts itself: names given twice, arrays of the wrong shape.
+        If two of them would have the same name.
     """
-    check(content)
-    coords = list(coordinates(content))
-    group_attrs = {**content.attrs, **attrs, "coordinates": " ".join(name for name, *_ in coords)}
-    group = root.create_group(content.name, attributes=group_attrs)
-    for dim, values in zip(DIMS, (content.systems, content.tracks, content.measures), strict=True):
-        put(group, dim, strings(values), (dim,), {"long_name": dim})
-    for name, array, dim, original in coords:
-        put(group, name, array, (dim,), {"long_name": original})
-    for name, array in dense_cells(content).items():
-        put(group, name, array, ("track",) if name == "duration" else DIMS[: array.ndim], CELL_ATTRS[name])
-    place = cell_places(content)
-    rows, last = np.full(len(place), -1, dtype=np.int64), _last(place)
-    rows[last] = place[last]
-    for name in sorted(content.cells.extras):
-        write_sibling(group, name, content.cells.extras[name], rows, (len(content.systems), len(content.tracks)))
+    names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
+    coords = [StoredVariable(dim, (dim,), strings(values), {"long_name": dim}) for dim, values in names]
+    coords += [
+        StoredVariable(name, (dim,), values, {"long_name": original})
+        for name, values, dim, original in coordinates(content)
+    ]
+    data = [
+        StoredVariable(name, ("track",) if name == "duration" else DIMS[: values.ndim], values, CELL_ATTRS[name])
+        for name, values in dense_cells(content).items()
+    ]
+    taken = {one.name for one in (*coords, *data)}
+    labels = dict(zip(DIMS, (content.systems, content.tracks, content.measures), strict=True))
+    for name, sparse in sorted(content.cells.extras.items()):
+        dims = []
+        for dim, own in zip(sparse.dims, sparse.coords, strict=True):
+            # A dim of the same name with other labels gets the variable's in front.
+            free = [one for one in (dim, f"{name}_{dim}") if one not in taken or labels.get(one) == own]
+            if not free:
+                raise StoreError(f"{name}: its dim {dim!r} cannot be stored, both {dim!r} and {name}_{dim} are taken")
+            dims.append(free[0])
+            if free[0] not in taken:
+                coords.append(StoredVariable(free[0], (free[0],), strings(own), {"long_name": dim}))
+            taken.add(free[0])
+            labels[free[0]] = own
+        renamed = {} if tuple(dims) == tuple(sparse.dims) else {OWN_DIMS: list(sparse.dims)}
+        data.append(StoredVariable(name, ("system", "track", *dims), sparse, {**sparse.attrs, **renamed}))
+        taken.add(name)
+    return coords, data
 
 
 def check(content: GroupContent) -> None:
@@ -414,7 +308,7 @@ def cell_places(content: GroupContent) -> Int:
     return np.where((rows < 0) | (cols < 0), -1, rows * len(content.tracks) + cols)
 
 
-def _last(place: Int) -> Int:
+def last_cells(place: Int) -> Int:
     """The cells that count, in the order of their places: of a place that is given twice the later one."""
     places, first_from_end = np.unique(place[::-1], return_index=True)
     return len(place) - 1 - first_from_end[places >= 0]
@@ -430,7 +324,7 @@ def dense_cells(content: GroupContent) -> dict[str, Array]:
         ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell that has no result is ``not_computed``.
     """
     place, shape, cells = cell_places(content), (len(content.systems), len(content.tracks)), content.cells
-    last = _last(place)
+    last = last_cells(place)
     at = place[last]
 
     def grid(values: Array, fill: float) -> Array:
@@ -455,15 +349,3 @@ def dense_cells(content: GroupContent) -> dict[str, Array]:
         "stamp": grid(np.asarray(cells.stamp, np.int64), 0),
         "duration": duration,
     }
-
-
-def put(group: zarr.Group, name: str, values: Array, dims: tuple[str, ...], attrs: Mapping[str, Any]) -> None:
-    """Write one whole variable, a system and up to 20,000 tracks a chunk."""
-    from .zarr_io import create_array
-
-    per_chunk = {"system": 1 if len(dims) > 1 else len(values), "track": TRACKS_PER_CHUNK}
-    chunks = tuple(min(size, per_chunk.get(dim, size)) for dim, size in zip(dims, values.shape, strict=True))
-    fill = {"T": "", "b": False, "f": 0.0 if name == "weight" else np.nan}.get(values.dtype.kind, 0)
-    array = create_array(group, name, values.shape, values.dtype, chunks, fill, dims, attrs)
-    if values.size:
-        array[...] = values

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,16 +12,20 @@ import numpy as np
 
 from ..cells import Cells
 from ..errors import DamagedError, StoreError, UnknownNameError
+from ..metrics.base import Sparse
+from ..ragged import Int
 from .format import (
     DIMS,
+    FINGERPRINTS,
+    OWN_DIMS,
     Array,
     Entry,
     GroupContent,
-    array_of,
-    dims_of,
+    StoredVariable,
+    cell_places,
     entries,
-    labels_of,
-    read_sibling,
+    plain_attrs,
+    variables,
 )
 from .generations import from_current
 
@@ -161,122 +164,129 @@ def _cells(
         tuple(whole("digest").reshape(-1)[at].tolist()),
         whole("stamp").reshape(-1)[at],
         whole("duration")[track],
-        {key: read_sibling(group, key, cell_at) for key in siblings if key not in ("score", "weight")},
+        {key: _sparse(group, arrays[key], cell_at) for key in siblings if key not in ("score", "weight")},
     )
 
 
-@dataclass(frozen=True)
-class StoredSibling:
-    """A result with extra dims, which is read when it is asked for.
+def _sparse(group: zarr.Group, array: zarr.Array[Any], cell_at: Int) -> Sparse:
+    """A variable with extra dims as coordinates and values; `cell_at` is the cell at each flat place, -1 for none."""
+    from .zarr_io import WRITTEN, read_whole
 
-    Parameters
-    ----------
-    path : str or path
-        The store, for messages.
-    group : zarr.Group
-    name : str
-    dims : tuple of str
-        ``system``, ``track`` and the extra ones.
-    """
-
-    path: str | Path
-    group: zarr.Group
-    name: str
-    dims: tuple[str, ...]
-
-    @property
-    def attrs(self) -> Mapping[str, Any]:
-        """Attributes of the variable."""
-        return dict(array_of(self.group, self.name).attrs)
-
-    def labels(self) -> tuple[tuple[str, ...], ...]:
-        """Labels along each extra dim."""
-        with reading(self.path):
-            return tuple(labels_of(self.group, dim) for dim in self.dims[2:])
-
-    def read(self, system: int, tracks: slice) -> Array:
-        """Values of some tracks of a system: float64 (tracks, extra dims)."""
-        with reading(self.path):
-            return np.asarray(array_of(self.group, self.name)[system, tracks])
+    metadata: Any = array.metadata
+    dims: tuple[str, ...] = metadata.dimension_names[2:]
+    attrs: dict[str, Any] = dict(array.attrs)
+    attrs.pop(WRITTEN, None)
+    named = tuple(attrs.pop(OWN_DIMS, dims))
+    tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
+    indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
+    for system in range(array.shape[0]):
+        for start in range(0, tracks, per_chunk):
+            block = np.asarray(array[system, start : start + per_chunk])
+            at = np.nonzero(~np.isnan(block) if np.isnan(fill) else block != fill)
+            cells = cell_at[system * tracks + start + at[0]]
+            known = cells >= 0
+            indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
+            values.append(block[at][known])
+    coords = tuple(tuple(read_whole(group, dim).tolist()) for dim in dims)
+    return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
 
 
-@dataclass(frozen=True)
-class StoredScores:
-    """One evaluation of a store.
-
-    Parameters
-    ----------
-    systems, tracks, metrics : tuple of str
-    arrays : mapping of str to array
-        ``score`` and ``weight`` (systems, tracks, metrics), ``status`` (systems, tracks), ``duration`` (tracks,).
-    messages, digests : callable
-        Why cells have no score, and digests of what was scored: text (systems, tracks); read when it is asked for.
-    coords : mapping of str to mapping
-        For each dim its further coordinates.
-    siblings : mapping of str to StoredSibling
-        Results with extra dims.
-    attrs : mapping
-        Attributes of the group.
-    """
-
-    systems: tuple[str, ...]
-    tracks: tuple[str, ...]
-    metrics: tuple[str, ...]
-    arrays: Mapping[str, Array]
-    messages: Callable[[], Array]
-    digests: Callable[[], Array]
-    coords: Mapping[str, Mapping[str, Array]]
-    siblings: Mapping[str, StoredSibling]
-    attrs: Mapping[str, Any]
-
-
-def read_scores(path: str | Path) -> dict[str, StoredScores]:
-    """All evaluations of a store, by name.
+def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
+    """All evaluations of a store, by name, with scores, weights, statuses and durations in memory.
 
     Parameters
     ----------
     path : str or path
         The store, or a plain copy of one.
 
+    Returns
+    -------
+    dict of str to xr.Dataset
+        As :func:`open_store` gives them. What is not in memory is read when it is looked at; of results with extra dims
+        only what is selected.
+
     Raises
     ------
     StoreError
         If there is no such store, or it cannot be read.
     """
-    return from_current(path, lambda folder: _read_scores(folder, path))
-
-
-def _read_scores(folder: Path, path: str | Path) -> dict[str, StoredScores]:
+    datasets = from_current(path, lambda folder: _datasets(folder, path))
     with reading(path):
-        root = open_checked(folder, path)
-        return {name: _scores(group, path) for name, group in sorted(root.groups())}
+        for ds in datasets.values():
+            for name in ("score", "weight", "status", "duration"):
+                ds.variables[name].load()
+    return datasets
 
 
-def _scores(group: zarr.Group, path: str | Path) -> StoredScores:
-    from .zarr_io import read_whole
+def _datasets(folder: Path, path: str | Path) -> dict[str, xr.Dataset]:
+    with reading(path):
+        return {name: _dataset(group) for name, group in sorted(open_checked(folder, path).groups())}
 
-    dims = {name: dims_of(group, name) for name in sorted(group.array_keys())}
-    coords: dict[str, dict[str, Array]] = {dim: {} for dim in DIMS}
-    for key in str(group.attrs.get("coordinates", "")).split():
-        coords[dims[key][0]][key] = read_whole(group, key)
 
-    def text_of(name: str) -> Array:
-        with reading(path):
-            return read_whole(group, name)
+def _dataset(group: zarr.Group) -> xr.Dataset:
+    import xarray as xr
 
-    extra = [name for name, along in dims.items() if along[:2] == DIMS[:2] and len(along) > 2 and along != DIMS]
-    systems, tracks, metrics = (tuple(read_whole(group, dim).tolist()) for dim in DIMS)
-    return StoredScores(
-        systems,
-        tracks,
-        metrics,
-        {name: read_whole(group, name) for name in ("score", "weight", "status", "duration")},
-        partial(text_of, "message"),
-        partial(text_of, "digest"),
-        coords,
-        {name: StoredSibling(path, group, name, dims[name]) for name in extra},
-        dict(group.attrs),
+    from ..lazy_array import lazy_variable
+    from .zarr_io import StoredArray
+
+    attrs = dict(group.attrs)
+    named = {*DIMS, *str(attrs.pop("coordinates", "")).split()}
+    data: dict[str, xr.Variable] = {}
+    coords: dict[str, xr.Variable] = {}
+    for name, array in sorted(group.arrays()):
+        if name == FINGERPRINTS:
+            continue
+        metadata: Any = array.metadata
+        dims, stored = metadata.dimension_names, StoredArray(array)
+        if dims == (name,):
+            coords[name] = xr.Variable(dims, stored((slice(None),)), dict(array.attrs))
+        else:
+            variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
+            (coords if name in named else data)[name] = variable
+    return xr.Dataset(data, coords, plain_attrs(attrs))
+
+
+def dataset_of(content: GroupContent) -> xr.Dataset:
+    """The dataset of an evaluation in memory: the same as that of its group in a store.
+
+    Parameters
+    ----------
+    content : GroupContent
+        With each cell at most once.
+    """
+    import xarray as xr
+
+    from ..lazy_array import lazy_variable
+
+    place, shape = cell_places(content), (len(content.systems), len(content.tracks))
+
+    def variable(one: StoredVariable) -> xr.Variable:
+        values = one.values
+        if isinstance(values, Sparse):
+            full = (*shape, *map(len, values.coords))
+            return lazy_variable(one.dims, full, np.float64, partial(_read_sparse, values, place, full), one.attrs)
+        return xr.Variable(one.dims, values.astype(object) if values.dtype.kind == "T" else values, dict(one.attrs))
+
+    coords, data = variables(content)
+    return xr.Dataset(
+        {one.name: variable(one) for one in data if one.name != FINGERPRINTS},
+        {one.name: variable(one) for one in coords},
+        plain_attrs(content.attrs),
     )
+
+
+def _read_sparse(sparse: Sparse, place: Int, shape: tuple[int, ...], key: tuple[Any, ...]) -> Array:
+    """The product of some places of a result with extra dims, whose cells have flat (system, track) places."""
+    chosen = [np.arange(size)[one] for size, one in zip(shape, key, strict=True)]
+    (systems, row), (tracks, column) = (np.unique(one, return_inverse=True) for one in chosen[:2])
+    at = np.full(shape[:2], -1, dtype=np.int64)
+    at[np.ix_(systems, tracks)] = np.arange(len(systems) * len(tracks)).reshape(len(systems), len(tracks))
+    cell = np.where(place < 0, -1, at.reshape(-1)[place])[sparse.index[:, 0]]
+    dense = np.full((len(systems) * len(tracks), *shape[2:]), sparse.fill)
+    dense[(cell[cell >= 0], *sparse.index[cell >= 0, 1:].T)] = sparse.value[cell >= 0]
+    product = np.ix_(*(np.atleast_1d(one) for one in (row, column, *chosen[2:])))
+    values: Array = dense.reshape(len(systems), len(tracks), *shape[2:])[product]
+    return values.reshape([len(one) for one in chosen if one.ndim])
 
 
 def open_store(path: str | Path) -> xr.DataTree:
@@ -314,12 +324,8 @@ def open_store(path: str | Path) -> xr.DataTree:
 
 
 def _open(folder: Path, path: str | Path) -> xr.DataTree:
-    with reading(path):
-        open_checked(folder, path)
-        import xarray as xr
+    import xarray as xr
 
-        from .zarr_io import GenerationStore
-
-        # xarray takes any Zarr store, though its types say paths and files.
-        store: Any = GenerationStore(folder)
-        return xr.open_datatree(store, engine="zarr", chunks=None)
+    datasets = _datasets(folder, path)
+    attrs = plain_attrs(open_checked(folder, path).attrs)
+    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), **datasets})

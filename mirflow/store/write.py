@@ -6,13 +6,24 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from ..errors import StoreError
-from .format import GroupContent, check, write_group
+from ..metrics.base import Sparse
+from ..ragged import Int
+from .format import GroupContent, StoredVariable, cell_places, check, last_cells, variables
 from .generations import Generations, WriterLock, remove, storing
 from .journal import Journal
 from .read import CREATED, FORMAT, FORMAT_KEY, open_checked, read_group, reading
+
+if TYPE_CHECKING:
+    import zarr
+
+_TRACKS_PER_CHUNK = 20_000
+_SPARSE_TRACKS, _SPARSE_VALUES = 256, 2**19
+"""Most tracks and values in a chunk of a result with extra dims."""
 
 
 class StoreWriter:
@@ -138,8 +149,68 @@ class StoreWriter:
             building = self._generations.start()
             root = new_root(building, {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp})
             for content in contents:
-                write_group(root, content, stamp)
+                _write_group(root, content, stamp)
             consolidate(root)
             target = self._generations.publish(building)
             self.journal = self._open_journal()
         return target
+
+
+def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
+    from .zarr_io import create_array
+
+    coords, data = variables(content)
+    along = " ".join(one.name for one in coords if one.dims != (one.name,))
+    group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
+    place, shape = cell_places(content), (len(content.systems), len(content.tracks))
+    rows = np.full(len(place), -1, dtype=np.int64)
+    rows[last_cells(place)] = place[last_cells(place)]
+    for one in (*coords, *data):
+        values = one.values
+        if isinstance(values, Sparse):
+            _write_sparse(group, one, values, rows, shape)
+            continue
+        # One system and many tracks a chunk.
+        per_chunk = {"system": 1 if len(one.dims) > 1 else len(values), "track": _TRACKS_PER_CHUNK}
+        chunks = tuple(min(size, per_chunk.get(dim, size)) for dim, size in zip(one.dims, values.shape, strict=True))
+        fill = {"T": "", "b": False, "f": 0.0 if one.name == "weight" else np.nan}.get(values.dtype.kind, 0)
+        array = create_array(group, one.name, values.shape, values.dtype, chunks, fill, one.dims, one.attrs)
+        if values.size:
+            array[...] = values
+
+
+def _write_sparse(
+    group: zarr.Group, variable: StoredVariable, sparse: Sparse, rows: Int, shape: tuple[int, int]
+) -> None:
+    """Write a result with extra dims, a chunk at a time; chunks without entries are not written.
+
+    `rows` has the flat (system, track) place of each cell; -1 for cells that are left out.
+    """
+    from .zarr_io import WRITTEN, create_array
+
+    inner = tuple(len(labels) for labels in sparse.coords)
+    per_chunk = max(1, min(_SPARSE_TRACKS, shape[1], _SPARSE_VALUES // max(1, int(np.prod(inner)))))
+    array = create_array(
+        group,
+        variable.name,
+        (*shape, *inner),
+        np.dtype(np.float64),
+        (1, per_chunk, *inner),
+        sparse.fill,
+        variable.dims,
+        variable.attrs,
+        sparse=True,
+    )
+    place = rows[sparse.index[:, 0]]
+    order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
+    place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
+    for system in range(shape[0]):
+        for start in range(0, shape[1], per_chunk):
+            stop = min(start + per_chunk, shape[1])
+            low, high = np.searchsorted(place, (system * shape[1] + start, system * shape[1] + stop))
+            if low < high:
+                block = np.full((stop - start, *inner), sparse.fill)
+                track = place[low:high] - system * shape[1] - start
+                block[(track, *inside[low:high].T)] = values[low:high]
+                array[system, start:stop] = block
+    array.update_attributes({WRITTEN: array.nchunks_initialized})

@@ -10,7 +10,7 @@ import os
 import re
 import warnings
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -155,6 +155,28 @@ def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
     if array.size and array.nchunks_initialized != array.nchunks:
         raise ValueError(f"chunks of {name!r} are lost")
     return np.asarray(array[...])
+
+
+class StoredArray:
+    """Values of an array, read where they are looked at; those along one dim once. Text comes as objects."""
+
+    def __init__(self, array: zarr.Array[Any]) -> None:
+        self._array = array
+        self.dtype = np.dtype(object) if array.dtype.kind == "T" else array.dtype
+
+    @cached_property
+    def _whole(self) -> npt.NDArray[Any]:
+        return np.asarray(self._array[...]).astype(self.dtype, copy=False)
+
+    def __call__(self, key: tuple[Any, ...]) -> npt.NDArray[Any]:
+        """Read the product of a slice, an int or int64 places for each dim."""
+        if self._array.ndim == 1:
+            return np.asarray(self._whole[key])
+        ascending = tuple(
+            np.arange(size)[one] if isinstance(one, slice) and (one.step or 1) < 0 else one
+            for one, size in zip(key, self._array.shape, strict=True)
+        )
+        return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
 
 
 def new_root(folder: Path, attrs: Mapping[str, Any]) -> zarr.Group:

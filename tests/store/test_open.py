@@ -11,7 +11,7 @@ import zarr
 
 from mirflow.errors import DamagedError, StoreError
 from mirflow.ragged import Ragged
-from mirflow.store import StoreWriter, open_store, write_pack
+from mirflow.store import StoreWriter, open_store, read_group, write_pack
 
 from .example import MEASURES, SYSTEMS, TRACKS, all_pairs, make_cells, make_content, value_of
 
@@ -132,6 +132,8 @@ def test_a_damaged_chunk_raises_the_store_s_own_error_however_lazily_it_is_read(
         chunk.write_bytes(written)
         group = chunk.relative_to(store).parts[0]
         try:
+            if "stamp" in chunk.parts:  # which the next run alone reads
+                read_group(store, group)
             values = open_store(store)[group].to_dataset().load()
         except DamagedError:
             damaged += 1
