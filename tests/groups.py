@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,11 @@ def write_store(path: Path, groups: dict[str, xr.Dataset], **attrs: Any) -> Path
     with StoreWriter(path) as writer:
         writer.publish(contents, attrs)
     return path
+
+
+def write_stores(folder: Path, parts: Mapping[str, xr.Dataset], group: str = "chord") -> list[Path]:
+    """A store of one group for each of some datasets, named as these."""
+    return [write_store(folder / f"{name}.zarr", {group: ds}) for name, ds in parts.items()]
 
 
 def _content(name: str, ds: xr.Dataset) -> GroupContent:

@@ -1,21 +1,149 @@
-"""Figures of classes and tags from the command line and from Python: stars, captions, layouts, what is refused."""
+"""Metrics with classes, tags and other extra dims: values, stars, captions, layouts, and what is refused."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+import xarray as xr
 
 import mirflow
-from mirflow.analysis.inference.comparisons import mark_best
-from mirflow.analysis.queries import answers
-from mirflow.analysis.scoreboard import read_store
-from mirflow.analysis.selection import Question
-from mirflow.cli import cli
-from mirflow.errors import QueryError
+from mirflow.errors import QueryError, UnknownNameError
+
+from ..commands import printed, refused, rows
+from ..datasets import write_dataset, write_pipeline
+from ..groups import make_group, write_store
+
+CHORDS = ["C:maj", "A:min", "N"]
+
+
+def matrices(**keywords) -> xr.Dataset:
+    """Two systems over four tracks with a confusion matrix of distinct numbers; S1 lacks t3."""
+    score = np.full((2, 4, 1), 0.5)
+    score[1, 3] = np.nan
+    status = np.full((2, 4), "ok", dtype=object)
+    status[1, 3] = "missing_estimate"
+    ds = make_group(score, status=status, track_meta={"genre": ["rock", "", "pop", "rock"]}, **keywords)
+    values = np.arange(2 * 4 * 9, dtype=float).reshape(2, 4, 3, 3)
+    values[1, 3] = 0.0
+    ds["confusion_majmin"] = (("system", "track", "ref_class", "est_class"), values, {"units": "s"})
+    return ds.assign_coords(ref_class=CHORDS, est_class=CHORDS)
+
+
+class TestMatrix:
+    def test_tracks_are_added_up(self):
+        ds = matrices()
+        answer = ds.mirflow.query("confusion@majmin", missing="skip")
+        assert answer["value"].dims == ("system", "ref_class", "est_class")
+        np.testing.assert_array_equal(answer["value"], ds["confusion_majmin"].sum("track"))
+        assert answer["n"].values.tolist() == [4, 3]
+        assert answer["n_missing"].values.tolist() == [0, 1]
+        assert (answer.attrs["metric"], answer.attrs["aggregate"]) == ("confusion", "sum")
+        assert answer["value"].attrs["units"] == "s"
+
+    def test_systems_are_compared_on_common_tracks(self):
+        ds = matrices()
+        answer = ds.mirflow.query("confusion")
+        assert answer.attrs["missing"] == "common"
+        np.testing.assert_array_equal(answer["value"], ds["confusion_majmin"].isel(track=slice(3)).sum("track"))
+
+    @pytest.mark.parametrize(("missing", "count"), [("skip", 3), ("zero", 4)])
+    def test_the_mean_is_over_the_tracks_that_count(self, missing, count):
+        ds = matrices()
+        answer = ds.mirflow.query("confusion", "mean", missing=missing)
+        expected = ds["confusion_majmin"].sel(system="S1").sum("track") / count
+        np.testing.assert_allclose(answer["value"].sel(system="S1"), expected, rtol=1e-15)
+
+    def test_raise_lists_what_is_missing(self):
+        with pytest.raises(QueryError, match=r"1 of 8 cells have no score(.|\n)*system 'S1', track 't3': missing_est"):
+            matrices().mirflow.query("confusion", missing="raise")
+
+    def test_groups_of_tracks_come_first_and_those_without_a_value_last(self):
+        ds = matrices()
+        answer = ds.mirflow.query("confusion", by="genre", system="S0")
+        assert answer["value"].dims == ("system", "genre", "ref_class", "est_class")
+        assert answer["genre"].values.tolist() == ["pop", "rock", ""]
+        rock = ds["confusion_majmin"].sel(system=["S0"]).isel(track=[0, 3]).sum("track")
+        np.testing.assert_array_equal(answer["value"].sel(genre="rock"), rock)
+
+    def test_many_tracks_are_read_in_parts(self):
+        values = np.random.default_rng(0).uniform(size=(1, 600, 2, 2))
+        ds = make_group(np.zeros((1, 600, 1)))
+        ds["confusion_root"] = (("system", "track", "ref_class", "est_class"), values)
+        ds = ds.assign_coords(ref_class=["C", "N"], est_class=["C", "N"])
+        tracks = [f"t{number}" for number in range(599, 0, -7)]
+        np.testing.assert_allclose(
+            ds.mirflow.query("confusion@root", tracks=tracks)["value"][0], values[0, 599:0:-7].sum(axis=0), rtol=1e-13
+        )
+
+    def test_order_of_dims_does_not_matter(self):
+        ds = matrices()
+        turned = ds.transpose("est_class", "ref_class", "track", "system", "metric")
+        # The variable's own order of its extra dims is the order of the answer.
+        answer = turned.mirflow.query("confusion").transpose("system", "ref_class", "est_class")
+        xr.testing.assert_allclose(answer, ds.mirflow.query("confusion"))
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", ["confusion", "confusion@majmin", "confusion_majmin"])
+    def test_by_identity_or_variable(self, name):
+        assert matrices().mirflow.query(name).attrs["metric"] == "confusion"
+
+    def test_a_bare_name_stands_for_the_parameters_that_are_stored(self):
+        ds = matrices().rename(confusion_majmin="confusion_sevenths")
+        assert ds.mirflow.query("confusion").attrs["metric"] == "confusion@sevenths"
+        with pytest.raises(UnknownNameError, match="unknown metric 'confusion@majmin'"):
+            ds.mirflow.query("confusion@majmin")
+
+    def test_unknown_names_are_told_of_it(self):
+        with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
+            matrices().mirflow.query("confusoin")
+        with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
+            xr.DataTree.from_dict({"chord": matrices()}).mirflow.query("confusoin")
+
+    def test_aggregates_that_it_does_not_have(self):
+        with pytest.raises(QueryError, match="'wcsr' is not defined for metric 'confusion'; it has: sum, mean"):
+            matrices().mirflow.query("confusion", "wcsr")
+        with pytest.raises(UnknownNameError, match="unknown aggregate 'smu'; did you mean 'sum'"):
+            matrices().mirflow.query("confusion", "smu")
+
+    def test_it_is_asked_for_alone(self):
+        with pytest.raises(QueryError, match="ask for it alone: confusion"):
+            matrices().mirflow.query(["majmin", "confusion"])
+
+    def test_the_command_shows_one_table_for_each(self, tmp_path):
+        store = write_store(tmp_path / "s.zarr", {"chord": matrices()})
+        found = printed("query", store, "-m", "majmin", "-m", "confusion", "-s", "S0")
+        assert sum(line.startswith("chord: task chord") for line in found.splitlines()) == 2
+
+    def test_without_a_name_the_numbers_answer(self):
+        assert "metric" in matrices().mirflow.query().dims
+
+    def test_a_name_of_another_answer(self):
+        ds = matrices().assign_coords(system_year=("track", list("abcd"))).rename(genre="ref")
+        assert ds.mirflow.query("confusion", by="ref")["value"].dims[1] == "ref"
+
+
+class TestNothingButMatrices:
+    """An evaluation without any metric that is one number."""
+
+    @pytest.fixture
+    def bare(self) -> xr.Dataset:
+        return matrices().isel(metric=slice(0))
+
+    def test_it_answers_without_a_name(self, bare):
+        assert bare.mirflow.query().attrs["metric"] == "confusion"
+
+    def test_from_a_store(self, tmp_path):
+        write_dataset(tmp_path)
+        report = mirflow.run(write_pipeline(tmp_path, metrics="[confusion@sevenths]"))
+        tree = mirflow.open_store(report.store)
+        answer = tree.mirflow.query()
+        np.testing.assert_allclose(answer["value"], tree["chord"]["confusion_sevenths"].sum("track"), rtol=1e-13)
+        total = sum(row["value"] for row in rows("query", report.store))
+        assert total == pytest.approx(answer["value"].values.sum(), rel=1e-13)
+
 
 TRACKS = 60
 CLASSES = np.array(["blues", "jazz", "rock"])
@@ -44,12 +172,12 @@ MEAN = (*RECALL, "--across", "class=mean")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two good systems and a bad one, on classes and on tags."""
     folder, rng = tmp_path_factory.mktemp("labels"), np.random.default_rng(4)
-    told, has = rng.choice(CLASSES, TRACKS), rng.random((TRACKS, len(CLASSES))) < 0.5
-    write_genres(folder / "genres/reference.tsv", told)
+    labels, has = rng.choice(CLASSES, TRACKS), rng.random((TRACKS, len(CLASSES))) < 0.5
+    write_genres(folder / "genres/reference.tsv", labels)
     write_tags(folder / "tags/reference.tsv", has.astype(float))
     for system, share in SHARES.items():
         right = rng.random(TRACKS) < share
-        write_genres(folder / f"genres/{system}.tsv", np.where(right, told, rng.choice(CLASSES, TRACKS)))
+        write_genres(folder / f"genres/{system}.tsv", np.where(right, labels, rng.choice(CLASSES, TRACKS)))
         kept = rng.random(has.shape) < share
         write_tags(
             folder / f"tags/{system}.tsv", np.where(kept, 0.6 * has + 0.2, 0.5) + rng.uniform(-0.2, 0.2, has.shape)
@@ -73,22 +201,12 @@ def write_tags(path: Path, degrees: np.ndarray) -> None:
     path.write_text("".join(rows))
 
 
-def ask(*words: object, code: int = 0) -> str:
-    result = CliRunner().invoke(cli, [str(word) for word in words])
-    assert result.exit_code == code, result.output
-    return result.output
-
-
-def refused(*words: object) -> str:
-    return " ".join(ask(*words, code=2).split())
-
-
 class TestStars:
     def test_each_class_has_its_own_best_system(self, store: Path) -> None:
-        rows = json.loads(ask("query", store, *RECALL, "--significance", "--format", "json"))
-        compared = json.loads(ask("compare", store, *RECALL, "--format", "json"))
+        listed = rows("query", store, *RECALL, "--significance")
+        compared = rows("compare", store, *RECALL)
         for place in ("blues", "jazz", "rock"):
-            own = {row["system"]: row for row in rows if row["class"] == place}
+            own = {row["system"]: row for row in listed if row["class"] == place}
             best = max(own, key=lambda system: own[system]["value"])
             pairs = [row for row in compared if row["metric"] == f"confusion, {place}"]
             differ = {
@@ -96,19 +214,19 @@ class TestStars:
                 *(row["system"] for row in pairs if row["other"] == best and row["significant"]),
             }
             assert {system for system, row in own.items() if not row["like_best"]} == differ
-        assert any(not row["like_best"] for row in rows)
+        assert any(not row["like_best"] for row in listed)
 
     def test_with_intervals_and_in_a_mean_over_classes(self, store: Path) -> None:
-        lines = ask("query", store, *MEAN, "--ci", "--significance").splitlines()
+        lines = printed("query", store, *MEAN, "--ci", "--significance").splitlines()
         assert ["*" in line for line in lines[3:6]] == [True, True, False]
         assert all("[" in line for line in lines[3:6])
         assert any(line.startswith("*: not told apart from the best") for line in lines)
 
     def test_a_deviation_has_no_best_one(self, store: Path) -> None:
-        text = ask("query", store, *RECALL, "--across", "class=mean,std", "--significance", "--format", "latex")
-        figures = [line.split(" & ")[1:3] for line in text.splitlines() if line.startswith(tuple(SHARES))]
-        assert any(r"\textbf" in mean for mean, _ in figures)
-        assert not any(r"\textbf" in std or "superscript" in std for _, std in figures)
+        text = printed("query", store, *RECALL, "--across", "class=mean,std", "--significance", "--format", "latex")
+        values = [line.split(" & ")[1:3] for line in text.splitlines() if line.startswith(tuple(SHARES))]
+        assert any(r"\textbf" in mean for mean, _ in values)
+        assert not any(r"\textbf" in std or "superscript" in std for _, std in values)
 
     def test_groups_have_none(self, store: Path) -> None:
         said = refused("query", store, *MEAN, "--by", "fold", "--significance")
@@ -119,26 +237,20 @@ class TestStars:
         assert "affinities of two systems have different scales" in said
 
     def test_programs_learn_how_it_was_found(self, store: Path) -> None:
-        found = json.loads(ask("query", store, *MEAN, "--significance", 0.9, "--format", "json"))
+        found = rows("query", store, *MEAN, "--significance", 0.9)
         assert {(row["test"], row["correction"], row["test_level"]) for row in found} == {("permutation", "max-t", 0.9)}
-
-    def test_as_labelled_arrays(self, store: Path) -> None:
-        board, question = read_store(store)["genres"], Question("confusion", "recall")
-        (answer,) = answers(board, question)
-        marks = mark_best(board, question, answer).to_dataset()["like_best"]
-        assert (marks.dims, marks.dtype) == (("system", "class"), bool)
 
 
 class TestAffinities:
     def test_intervals_are_those_of_the_area_that_is_asked_for_without_them(self, store: Path) -> None:
-        plain = json.loads(ask("query", store, "-m", "affinities", "--format", "json"))
-        sure = json.loads(ask("query", store, "-m", "affinities", "--ci", "--format", "json"))
+        plain = rows("query", store, "-m", "affinities")
+        sure = rows("query", store, "-m", "affinities", "--ci")
         assert [row["value"] for row in sure] == [row["value"] for row in plain]
         assert {row["aggregate"] for row in sure} == {"roc_auc"}
         assert all(row["low"] <= row["value"] <= row["high"] for row in sure)
 
     def test_across_tags(self, store: Path) -> None:
-        assert "roc_auc, mean over tags" in ask("query", store, "-m", "affinities", "--ci", "--across", "tag=mean")
+        assert "roc_auc, mean over tags" in printed("query", store, "-m", "affinities", "--ci", "--across", "tag=mean")
 
     def test_in_python(self, store: Path) -> None:
         found = mirflow.open_store(store).mirflow.intervals("affinities", replicates=100)
@@ -202,10 +314,14 @@ class TestWhatToSay:
 
 class TestTables:
     def test_what_a_mean_over_classes_is(self, store: Path) -> None:
-        assert ask("query", store, *MEAN).splitlines()[1].split("   ") == ["system", "recall, mean over classes", " n"]
+        assert printed("query", store, *MEAN).splitlines()[1].split("   ") == [
+            "system",
+            "recall, mean over classes",
+            " n",
+        ]
 
     def test_systems_across(self, store: Path) -> None:
-        lines = ask("query", store, *RECALL, "--pivot", "system").splitlines()
+        lines = printed("query", store, *RECALL, "--pivot", "system").splitlines()
         assert lines[1].split() == ["class", "ada", "bob", "cyd", "n"]
         assert [line.split()[0] for line in lines[3:6]] == ["blues", "jazz", "rock"]
 
@@ -213,13 +329,15 @@ class TestTables:
         self, store: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("COLUMNS", "120")
-        wide = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        wide = printed("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
         assert wide[1].split() == ["system", "blues", "jazz", "rock", "n"]
         monkeypatch.setenv("COLUMNS", "80")
-        narrow = ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        narrow = printed("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
         assert narrow[1].split() == ["class", "ada", "bob", "n"]
         monkeypatch.setenv("COLUMNS", "60")
-        heads = [line.split() for line in ask("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()]
+        heads = [
+            line.split() for line in printed("query", store, *RECALL, "--ci", "-s", "ada", "-s", "bob").splitlines()
+        ]
         assert heads.index(["system", "blues", "jazz"]) < heads.index(["system", "rock", "n"])
 
     def test_groups_and_counts_do_not_turn(self, store: Path) -> None:
@@ -228,25 +346,25 @@ class TestTables:
 
     def test_captions_are_sentences(self, store: Path) -> None:
         rules = "The rules are those of mirex."
-        text = ask("query", store, *RECALL, "--ci", "--format", "latex")
+        text = printed("query", store, *RECALL, "--ci", "--format", "latex")
         over = "3 systems on 60 tracks, with 95 \\% confidence intervals."
         assert rf"\caption{{Classification: recall of each class of {over} {rules} The best values are bold.}}" in text
-        text = ask("query", store, *MEAN, "--percent", "--format", "latex")
+        text = printed("query", store, *MEAN, "--percent", "--format", "latex")
         assert "Classification: recall, mean over classes, of 3 systems on 60 tracks, in percent." in text
 
     def test_captions_of_matrices(self, store: Path) -> None:
-        text = ask("query", store, *RECALL[:4], "-s", "ada", "--format", "latex")
+        text = printed("query", store, *RECALL[:4], "-s", "ada", "--format", "latex")
         assert r"\caption{Classification: confusion of ada on 60 tracks; ref class down, est class across." in text
 
     def test_captions_of_ranks_and_comparisons(self, store: Path) -> None:
-        text = ask("compare", store, *RECALL, "--friedman", "--unit", "class", "--format", "latex")
+        text = printed("compare", store, *RECALL, "--friedman", "--unit", "class", "--format", "latex")
         assert "Classification: mean ranks of 3 systems by recall on 3 classes." in text
         assert "Classification: differences in mean rank between every two of 3 systems by recall on 3 classes" in text
-        text = ask("compare", store, *RECALL, "--format", "latex", "--replicates", 50)
+        text = printed("compare", store, *RECALL, "--format", "latex", "--replicates", 50)
         assert "Classification: recall of jazz of 3 systems." in text
-        text = ask("compare", store, *MEAN, "--format", "latex", "--replicates", 50)
+        text = printed("compare", store, *MEAN, "--format", "latex", "--replicates", 50)
         assert "differences in recall, mean over classes, between every two of 3 systems, with 95" in text
 
     def test_n_says_that_it_is_no_support(self, store: Path) -> None:
-        assert "n: tracks that count, of which few may be of a single class" in ask("query", store, *RECALL)
-        assert "n: tracks that count\n" in ask("query", store, *MEAN)
+        assert "n: tracks that count, of which few may be of a single class" in printed("query", store, *RECALL)
+        assert "n: tracks that count\n" in printed("query", store, *MEAN)
