@@ -12,6 +12,7 @@ import click
 
 from ..errors import counted
 from ..interruption import Interrupted
+from ..report.tables import shorten
 from .options import Command, ReadingCommand, check_existing, chosen_annotator, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 _NAMED = 5
-"""Metrics that a line names, and cells that are told one by one, before it says that there are more."""
+"""Metrics named in a line, and cells listed one by one, before the rest is counted."""
 
 
 def _check_scheduler(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -101,67 +102,62 @@ def run_command(
         context.exit(FAILED)
 
 
-def _ask(said: str) -> bool:
-    """Whether what would leave the store may go."""
-    if click.confirm(f"{said}. Go on", err=True):
+def _ask(question: str) -> bool:
+    """Ask whether cells may leave the store; end the command if not."""
+    if click.confirm(f"{question}. Go on", err=True):
         return True
     raise click.ClickException("nothing was run, and the store is as it was")
 
 
 def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
-    """The scores, what was computed, and why cells have no score, which is said under ``--quiet`` too."""
+    """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too)."""
     from ..analysis.missing import find_problems
     from ..analysis.scoreboard import from_content
     from ..report.summaries import problem_lines
 
+    here = Path.cwd()
+    path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
+    store = shlex.quote(str(path))
     contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
     boards = {content.name: from_content(content) for content in contents}
-    idle = not report.published and not any(map(_has_computed, report.evaluations))
-    shown = _print_results(report.store, boards, primary) if not quiet and (primary or not idle) else {}
-    for evaluation in report.evaluations:
-        if not quiet and not idle:
-            _print_summary(evaluation, shown.get(evaluation.plan.name))
-        if _worth_telling(evaluation) and not idle:
-            name = evaluation.plan.name
-            for line in problem_lines(name, find_problems(boards[name])):
-                click.echo(f"  {line}", err=True)
-    if idle:
+    scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
+    if not report.published and scored <= {"reused", "removed"}:
+        if primary and not quiet:
+            _print_results(store, boards, primary)
         if not quiet or report.failed:
-            click.echo(_idle_line(report), err=True)
+            click.echo(_idle_line(report, path, store), err=True)
         return
-    if any(map(_worth_telling, report.evaluations)):
-        click.echo(f"  all of them: mirflow show {_quoted(report.store)} --problems", err=True)
+    shown = {} if quiet else _print_results(store, boards, primary)
+    incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
+    for evaluation in report.evaluations:
+        name = evaluation.plan.name
+        if not quiet:
+            _print_summary(evaluation, shown.get(name))
+        for line in problem_lines(name, find_problems(boards[name])) if name in incomplete else ():
+            click.echo(f"  {line}", err=True)
+    if incomplete:
+        click.echo(f"  all of them: mirflow show {store} --problems", err=True)
     if not quiet:
         state = "written" if report.published else "unchanged"
-        click.echo(f"{_below(report.store)} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
+        click.echo(f"{path} {state} ({report.seconds:.1f} s, {report.scheduler})", err=True)
 
 
-def _has_computed(evaluation: EvaluationReport) -> bool:
-    """Whether anything was scored, or had been by an interrupted run."""
-    return any(count for name, count in evaluation.counts.items() if name not in ("reused", "removed"))
-
-
-def _idle_line(report: RunReport) -> str:
-    """What there is where nothing had to be done."""
-    cells = sum(sum(evaluation.status.values()) for evaluation in report.evaluations)
-    store = _quoted(report.store)
-    told = {"without a score": 0, "with an empty side": 0, "with some scores only": 0}
-    for evaluation in report.evaluations:
-        for kind, count in zip(told, (evaluation.failed, evaluation.empty, evaluation.partly), strict=True):
-            told[kind] += count
-    some = ", ".join(f"{count} {kind}" for kind, count in told.items() if count)
-    lacking = f" ({some}: mirflow show {store} --problems)" if some else ""
-    held = f"{_below(report.store)} has all {counted(cells, 'cell')}{lacking}"
+def _idle_line(report: RunReport, path: Path, store: str) -> str:
+    """Describe a store in which nothing had to be computed."""
+    cells = sum(sum(one.status.values()) for one in report.evaluations)
+    lacking = {
+        "without a score": sum(one.failed for one in report.evaluations),
+        "with an empty side": sum(one.empty for one in report.evaluations),
+        "with some scores only": sum(one.partly for one in report.evaluations),
+    }
+    counts = ", ".join(f"{count} {kind}" for kind, count in lacking.items() if count)
+    some = f" ({counts}: mirflow show {store} --problems)" if counts else ""
+    held = f"{path} has all {counted(cells, 'cell')}{some}"
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
-def _worth_telling(evaluation: EvaluationReport) -> bool:
-    """Whether some cells are not what one takes for granted: a score of what somebody found."""
-    return bool(evaluation.failed or evaluation.partly or evaluation.empty or evaluation.warned)
-
-
-def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool) -> dict[str, Answer]:
-    """The figures that each evaluation is about, and how to see the others; or only the headline of each.
+def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) -> dict[str, Answer]:
+    """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
     Returns
     -------
@@ -179,10 +175,10 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}
     for name, board in boards.items():
-        notes = _more(store, name, board, headline_metrics(board))
+        headline = headline_metrics(board)
+        notes = _other_results(f"mirflow query {store} --group {name}", board, headline)
         if board.metrics:
-            question = Question(headline_metrics(board), exact=True, sort=BEST)
-            shown[name] = ask(board, question, name)
+            shown[name] = ask(board, Question(headline, exact=True, sort=BEST), name)
             tables += tables_of(shown[name], "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
@@ -190,12 +186,11 @@ def _print_results(store: Path, boards: Mapping[str, Scoreboard], primary: bool)
     return shown
 
 
-def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
-    """What a store holds besides the metrics that are shown, and the command that shows it."""
+def _other_results(command: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
+    """Name what a store holds besides the metrics that are shown, and the command that shows it."""
     from ..analysis.scoreboard import has_annotators
     from ..analysis.selection import find_measures
 
-    command = f"mirflow query {_quoted(store)} --group {name}"
     left = [metric for metric in board.metrics if metric not in shown]
     notes = []
     if left:
@@ -209,19 +204,8 @@ def _more(store: Path, name: str, board: Scoreboard, shown: Sequence[str]) -> li
     return notes
 
 
-def _below(store: Path) -> Path:
-    """A store's path, relative where it lies below the working folder."""
-    here = Path.cwd()
-    return store.relative_to(here) if store.is_relative_to(here) else store
-
-
-def _quoted(store: Path) -> str:
-    """The same as one types it."""
-    return shlex.quote(str(_below(store)))
-
-
 def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
-    """What was computed and what became of it; cells with nothing to measure are those of the figures above."""
+    """Print what was computed and what became of it, and how many cells in the table have nothing to measure."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
     name = evaluation.plan.name
@@ -232,6 +216,14 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
         what = f"one or more of {len(shown.metrics)} metrics" if shown.metrics[1:] else shown.metrics[0]
         note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
         click.echo(f"  {name}: {cells} {note}", err=True)
+
+
+def _grid(context: click.Context, parameter: click.Parameter, value: str | None) -> str | float | None:
+    """A grid's name, or the hop of frames in seconds."""
+    try:
+        return value and float(value)
+    except ValueError:
+        return value
 
 
 @click.command(
@@ -246,7 +238,7 @@ def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
 @option("task", required=True)
 @option("metric", "Repeat for several. Default: the convention's.")
 @option("convention")
-@click.option("--grid", help="union, reference, or the hop of frames in seconds.")
+@click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
 @option("annotator")
 @click.option("--estimate-annotator", help="The estimate's, where it is another one.")
@@ -264,7 +256,7 @@ def evaluate_command(
     task: str,
     metric: tuple[str, ...],
     convention: str | None,
-    grid: str | None,
+    grid: str | float | None,
     percent: bool,
     annotator: str | None,
     estimate_annotator: str | None,
@@ -277,9 +269,11 @@ def evaluate_command(
 
     Two tables of many tracks are scored track by track.
     """
+    from ..analysis.missing import find_problems
+    from ..analysis.scoreboard import from_dataset
     from ..evaluation import evaluate_paths
     from ..readers.class_tables import read_classes
-    from ..report.summaries import failed_cells, partial_cells
+    from ..report.summaries import failed_cells, partial_cells, problem_lines
 
     style = choose_format(style, output)
     annotators = chosen_annotator(annotator), chosen_annotator(estimate_annotator or annotator)
@@ -287,7 +281,7 @@ def evaluate_command(
         *(reference, estimate, task),
         metrics=metric or None,
         convention=convention,
-        grid=_grid(grid),
+        grid=grid,
         annotators=annotators,
         classes=None if classes is None else read_classes(classes),
         **options,
@@ -295,32 +289,19 @@ def evaluate_command(
     if options:  # on standard output only where that is read by people: tables for programs begin with their header
         click.echo(f"both sides read with {typed(options)}", err=not for_people(style) or output is not None)
     failed = failed_cells(ds)
-    for line in _reasons(ds, [*failed, *partial_cells(ds)]):
+    reasons = [*failed, *partial_cells(ds)]
+    few = len(reasons) <= _NAMED
+    for line in map(shorten, reasons) if few else problem_lines(ds.attrs["task"], find_problems(from_dataset(ds))):
         click.echo(line, err=True)
-    if not (failed and _is_pair(ds) and for_people(style)):
-        emit(_evaluated(ds, style, percent), style, output)
+    pair = ds.sizes["track"] == ds.sizes["system"] == 1
+    if not (failed and pair and for_people(style)):
+        emit(_evaluated(ds, pair, style, percent), style, output)
     if failed:
         context.exit(FAILED)
 
 
-def _reasons(ds: xr.Dataset, lines: Sequence[str]) -> list[str]:
-    """Why cells, or some of their metrics, have no score: each of few, or the most frequent kinds of reasons."""
-    from ..analysis.missing import find_problems
-    from ..analysis.scoreboard import from_dataset
-    from ..report.summaries import problem_lines
-    from ..report.tables import shorten
-
-    if len(lines) <= _NAMED:
-        return list(map(shorten, lines))
-    return problem_lines(str(ds.attrs["task"]), find_problems(from_dataset(ds)))
-
-
-def _is_pair(ds: xr.Dataset) -> bool:
-    return bool(ds.sizes["track"] == ds.sizes["system"] == 1)
-
-
-def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
-    """The scores of a pair, or the figures over the tracks of two folders; and the results with extra dims."""
+def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
+    """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
     from ..analysis.per_class import ask_extra
     from ..analysis.queries import answers
     from ..analysis.scoreboard import from_dataset
@@ -328,26 +309,17 @@ def _evaluated(ds: xr.Dataset, style: str, percent: bool) -> list[Table]:
     from ..report.summaries import pair_table
 
     board, question = from_dataset(ds), Question(sort=BEST if for_people(style) else None)
-    if not _is_pair(ds):
+    if not pair:
         found = answers(board, question) if board.metrics else []
         tables = [table for answer in found for table in tables_of(answer, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent and for_people(style))] if board.metrics else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
-        named = [name for name, one in find_measures(board).items() if _is_pair(ds) or not one.metric.nominal]
+        named = [name for name, one in find_measures(board).items() if pair or not one.metric.nominal]
         extra = (ask_extra(board, variable, question) for variable in named)
         tables += [table for answer in extra for table in tables_of(answer, style)]
     return tables
-
-
-def _grid(text: str | None) -> str | float | None:
-    if text is None:
-        return None
-    try:
-        return float(text)
-    except ValueError:
-        return text
 
 
 @click.command("pack", cls=ReadingCommand, place=13, short_help="Pack annotations for fast reading.")
