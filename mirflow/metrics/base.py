@@ -1,16 +1,12 @@
-"""Metrics: their records and identities, tasks and conventions, and what a stored score says of its metric."""
+"""Tasks and conventions: what scores a batch of pairs, and what comes out."""
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import math
-import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from types import MappingProxyType
-from typing import Any, Literal, TypedDict, TypeVar, Unpack
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,10 +14,27 @@ from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
 from ..errors import MetricError, MirflowError, UnknownNameError
 from ..ragged import Column, Float, Int, Ragged
-from .aggregates import AGGREGATES
+from .cleaning import Cleaned, Flaw
+from .measures import (
+    DESCRIBED,
+    LABELS,
+    Measure,
+    Metric,
+    Parameter,
+    Value,
+    Weight,
+    describe,
+    expand,
+    find,
+    metric,
+    metrics_in,
+    parse,
+    select,
+)
 
 __all__ = [
     "DESCRIBED",
+    "FRAMES",
     "LABELS",
     "Cleaned",
     "Convention",
@@ -31,571 +44,24 @@ __all__ = [
     "Metric",
     "Parameter",
     "Scores",
+    "Shared",
     "Sparse",
     "Task",
+    "Value",
     "Weight",
     "describe",
+    "expand",
+    "find",
     "get_task",
     "metric",
     "metrics_in",
     "parse",
+    "read_scores",
+    "refuse_grid",
+    "refuse_unjudged",
     "select",
     "tasks",
 ]
-
-Value = float | int | str | bool
-Pooling = Literal["exact", "micro", "none"]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """One parameter of a metric.
-
-    Parameters
-    ----------
-    name : str
-    default : float, int, str or bool
-        Its type is the parameter's type.
-    unit : str
-        Empty for pure numbers and names.
-    choices : tuple
-        Allowed values; empty: any.
-    above, least : float or None
-        A number must be greater than `above`, and at least `least`.
-    help : str
-        One line.
-    mir_eval : str
-        Its name in mir_eval's functions; empty if they do not have it.
-    """
-
-    name: str
-    default: Value
-    unit: str = ""
-    choices: tuple[Value, ...] = ()
-    help: str = ""
-    above: float | None = None
-    least: float | None = None
-    mir_eval: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Weight:
-    """What the weight of a score is: its denominator.
-
-    Parameters
-    ----------
-    words : str
-    unit : str
-        ``s`` or a counted thing.
-    counts : str
-        How it follows from the numbers of items of both sides, as a name in `COUNTS`; empty where it does not.
-    """
-
-    words: str
-    unit: str
-    counts: str = ""
-
-
-LABELS = "labels"
-"""What metrics need that compare items of the same label alone."""
-
-COUNTS: Mapping[str, Callable[[Int, Int], Column]] = MappingProxyType(
-    {
-        "mean": lambda references, estimates: 0.5 * (references + estimates),
-        "larger": np.maximum,
-        "reference": lambda references, estimates: references,
-        "estimate": lambda references, estimates: estimates,
-        "track": lambda references, estimates: references > 0,
-    }
-)
-"""Weights that follow from the numbers of items of both sides: the mean of them, the larger one, one side's, or 1 for
-each pair with a reference."""
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """The record of one metric.
-
-    Parameters
-    ----------
-    name : str
-        The name in pipelines, stores and on the command line.
-    title : str
-        For tables and figures.
-    summary : str
-        What it measures, in one line.
-    weight : str
-        What the weight is: the score's own denominator.
-    weight_unit : str
-        Unit of the weight, ``s`` or a counted thing.
-    key : str
-        The key in the result of mir_eval's ``evaluate``; empty if it has none.
-    aliases : tuple of str
-        Other names that mean the same.
-    range : (float, float)
-        Smallest and largest possible score; of scores that a parameter scales, such as points, at its default.
-    orientation : {"higher", "lower", "none"}
-        Which way is better.
-    unit : str
-        Unit of the score; empty for ratios.
-    pooling : {"exact", "micro", "none"}
-        Whether the weighted mean over tracks is the collection as one long file, a meaningful ratio but not that, or
-        not allowed.
-    standard_aggregate : str
-        The aggregate that the field reports: a name of :data:`mirflow.metrics.aggregates.AGGREGATES`.
-    recall : bool
-        Whether it is a chord symbol recall, for which the weighted recalls (``wcsr`` and its kin) are defined.
-    perfect : float or None
-        The score of a reference against itself; None where it is not fixed.
-    perfect_exceptions : str
-        When a reference against itself scores otherwise.
-    parameters : tuple of Parameter
-        The first is the primary one, written after ``@``.
-    dims : tuple of str
-        Extra dims of the result, for metrics that are not one number; they are stored as sibling variables.
-    default : bool
-        Whether a pipeline that names no metrics computes it.
-    literature : str
-        Where it is defined.
-    version : int
-        Raised when its numbers change; stored scores of another version are computed again.
-    nominal : bool
-        Whether its numbers are names, such as which source stands where, that nothing can be made of over tracks.
-    read : callable or None
-        What its task's kernel has computed of some pairs -> score and weight of each, in a form that the task chooses.
-    needs : str
-        What a pair must have for it to be read, in a word that the task's kernel knows.
-    counts : str
-        See `Weight`.
-    mir_eval : str
-        The function of mir_eval that returns it; empty: the one of its own name.
-    itemwise : bool
-        Whether it judges items one by one, so that there is evidence of it.
-    """
-
-    name: str
-    title: str
-    summary: str
-    weight: str
-    weight_unit: str = "s"
-    key: str = ""
-    aliases: tuple[str, ...] = ()
-    range: tuple[float, float] = (0.0, 1.0)
-    orientation: Literal["higher", "lower", "none"] = "higher"
-    unit: str = ""
-    pooling: Pooling = "exact"
-    standard_aggregate: str = "mean"
-    recall: bool = False
-    perfect: float | None = 1.0
-    perfect_exceptions: str = ""
-    parameters: tuple[Parameter, ...] = ()
-    dims: tuple[str, ...] = ()
-    default: bool = True
-    literature: str = ""
-    version: int = 1
-    nominal: bool = False
-    read: Callable[..., Any] | None = field(default=None, repr=False, compare=False)
-    needs: str = ""
-    counts: str = ""
-    mir_eval: str = ""
-    itemwise: bool = False
-
-    def with_defaults(self, **values: Value) -> Metric:
-        """The same metric with other defaults of those of the parameters that it has.
-
-        Examples
-        --------
-        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s"),))
-        >>> hits.with_defaults(window=0.1, trim=True).parameters[0].default
-        0.1
-        """
-        return replace(
-            self, parameters=tuple(replace(one, default=values.get(one.name, one.default)) for one in self.parameters)
-        )
-
-    def measure(self, **values: Value) -> Measure:
-        """It with the given values of those of the parameters that it has, and its defaults of the others.
-
-        Raises
-        ------
-        UnknownNameError
-            For a value that is not among the choices, with a suggestion.
-        MetricError
-            For a value of another type, not finite or out of bounds.
-
-        Examples
-        --------
-        >>> hits = Metric("hits", "Hits", "", "events", parameters=(Parameter("window", 0.05, "s", least=0.0),))
-        >>> str(hits.measure(window=0.1, trim=True))
-        'hits@0.1'
-        """
-        given = {name: str(value) for name, value in values.items()}
-        read = (_read(p, given[p.name], self.name) if p.name in given else p.default for p in self.parameters)
-        return Measure(self, tuple(read))
-
-    def few(self, references: Int, estimates: Int) -> Float:
-        """The weight where there are too few items to measure it: float64 (pairs,)."""
-        return COUNTS[self.counts](references, estimates).astype(np.float64)
-
-    @property
-    def function(self) -> str:
-        """The function of the pair door that returns it."""
-        return self.mir_eval or self.name
-
-    @property
-    def aggregates(self) -> tuple[str, ...]:
-        """The aggregates that make sense for it."""
-        met = {"scores": True, "weights": self.pooling != "none", "recall": self.recall}
-        return tuple(name for name, one in AGGREGATES.items() if met[one.requires])
-
-
-class Declaration(TypedDict, total=False):
-    """What a declared metric may say of itself by keyword; see `Metric`."""
-
-    name: str
-    summary: str
-    key: str
-    aliases: tuple[str, ...]
-    range: tuple[float, float]
-    orientation: Literal["higher", "lower", "none"]
-    unit: str
-    pooling: Pooling
-    standard_aggregate: str
-    recall: bool
-    perfect: float | None
-    perfect_exceptions: str
-    parameters: tuple[Parameter, ...]
-    dims: tuple[str, ...]
-    default: bool
-    literature: str
-    version: int
-    nominal: bool
-    needs: str
-    mir_eval: str
-    itemwise: bool
-
-
-def metric(title: str, weight: Weight, **declared: Unpack[Declaration]) -> Callable[[Callable[..., Any]], Metric]:
-    """Declare a metric on the function that reads its score and weight off what the kernel has computed.
-
-    Parameters
-    ----------
-    title : str
-        For tables and figures.
-    weight : Weight
-    **declared
-        See `Metric`. Without a name it is the function's, less an underscore that it begins with, which keeps it apart
-        from a function of the pair door; without a summary the first paragraph of its docstring.
-
-    Returns
-    -------
-    callable
-        Takes the function and returns the record of the metric.
-
-    Examples
-    --------
-    >>> @metric("Precision", Weight("number of estimates", "events"))
-    ... def precision(hits, references, estimates):
-    ...     '''Share of the estimates that are right.'''
-    ...     return hits / estimates, estimates
-    >>> precision.name, precision.summary, precision.read(np.array([1.0]), None, np.array([4.0]))[0].tolist()
-    ('precision', 'share of the estimates that are right', [0.25])
-    """
-
-    def declare(read: Callable[..., Any]) -> Metric:
-        line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
-        about: Declaration = {"name": read.__name__.removeprefix("_"), "summary": line}
-        if not line[1:2].isupper():  # as in TP, which keeps its capitals
-            about["summary"] = line[:1].lower() + line[1:]
-        about.update(declared)
-        fields: Any = {**about, "weight": weight.words, "weight_unit": weight.unit, "counts": weight.counts}
-        return Metric(title=title, read=read, **fields)
-
-    return declare
-
-
-def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
-    """The metrics that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
-    found = {name: value for name, value in namespace.items() if isinstance(value, Metric)}
-    for name, one in found.items():
-        if one.read is not None and one.read.__qualname__ == name:
-            one.read.__qualname__ = f"{name}.read"  # the record has its name: pickle finds the function there
-    return tuple(found.values())
-
-
-_SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")
-_MOST_STEPS = 1000
-_FORM = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)(?:@(?P<primary>[^()\s]+))?(?:\((?P<rest>[^()]*)\))?$")
-
-
-@dataclass(frozen=True, slots=True)
-class Measure:
-    """A metric with all its parameters set.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import Parameter
-    >>> hit = Metric("f_measure", "F", "hits", "events", parameters=(Parameter("window", 0.05, "s"),
-    ...                                                               Parameter("trim", False)))
-    >>> str(parse("f_measure", [hit])), str(parse("f_measure@0.1(trim=true)", [hit]))
-    ('f_measure', 'f_measure@0.1(trim=true)')
-    >>> parse("f_measure@0.05", [hit]) == parse("f_measure", [hit])
-    True
-    """
-
-    metric: Metric
-    values: tuple[Value, ...] = ()
-
-    @property
-    def parameters(self) -> MappingProxyType[str, Value]:
-        """Every parameter with its value, defaults included."""
-        return MappingProxyType(dict(zip((p.name for p in self.metric.parameters), self.values, strict=True)))
-
-    @property
-    def variable(self) -> str:
-        """The name of its own variable in a dataset, for metrics with extra dims: ``confusion_majmin``.
-
-        It holds the value of the primary parameter, and names and values of others that are not the defaults.
-        """
-        told = [str(value) for value in self.values[:1]]
-        others = list(zip(self.metric.parameters, self.values, strict=True))[1:]
-        told += [f"{parameter.name}_{_show(value)}" for parameter, value in others if value != parameter.default]
-        return "_".join([self.metric.name, *told])
-
-    def read(self, computed: Any) -> Any:
-        """Score and weight of each pair, off what the task's kernel has computed of them."""
-        assert self.metric.read is not None, f"metric {self.metric.name!r} is not declared on a function"
-        return self.metric.read(computed, self)
-
-    def __getitem__(self, name: str) -> Value:
-        return self.parameters[name]
-
-    def __str__(self) -> str:
-        text = self.metric.name
-        changed = [(p, v) for p, v in zip(self.metric.parameters, self.values, strict=True) if v != p.default]
-        if changed and changed[0][0] is self.metric.parameters[0]:
-            text += f"@{_show(changed.pop(0)[1])}"
-        if changed:
-            text += f"({','.join(f'{p.name}={_show(v)}' for p, v in changed)})"
-        return text
-
-
-def _show(value: Value) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, float) else str(value)
-
-
-def _read(parameter: Parameter, text: str, where: str) -> Value:
-    """A parameter's value from its text, of the type of its default."""
-    value: Value
-    try:
-        if isinstance(parameter.default, bool):
-            value = {"true": True, "false": False}[text.lower()]
-        else:
-            value = type(parameter.default)(text)
-    except (ValueError, KeyError):
-        kind = type(parameter.default).__name__
-        raise MetricError(f"{where}: parameter {parameter.name!r} needs a {kind}, not {text!r}") from None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise MetricError(f"{where}: parameter {parameter.name!r} needs a finite number, not {text!r}")
-    if isinstance(value, int | float):
-        _check_bounds(parameter, value, where)
-    if parameter.choices and value not in parameter.choices:
-        raise UnknownNameError(f"value of {parameter.name!r} in {where}", text, map(str, parameter.choices))
-    return value
-
-
-def _check_bounds(parameter: Parameter, value: float, where: str) -> None:
-    unit = f" {parameter.unit}" if parameter.unit else ""
-    if parameter.above is not None and not value > parameter.above:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be greater than {parameter.above:g}{unit}")
-    if parameter.least is not None and not value >= parameter.least:
-        raise MetricError(f"{where}: parameter {parameter.name!r} must be at least {parameter.least:g}{unit}")
-
-
-def _own_name(metric: Metric) -> tuple[str, ...]:
-    return (metric.name,)
-
-
-def _other_names(metric: Metric) -> tuple[str, ...]:
-    return (*metric.aliases, metric.key) if metric.key else metric.aliases
-
-
-def _title(metric: Metric) -> tuple[str, ...]:
-    return (metric.title,)
-
-
-def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
-    for spelt in (str, str.casefold):
-        for names in (_own_name, _other_names, _title):
-            for metric in metrics:
-                if spelt(name) in map(spelt, names(metric)):
-                    return metric
-    return None
-
-
-def find(name: str, metrics: Iterable[Metric]) -> Metric:
-    """The record that a name means: the metric's own name, an alias, mir_eval's key or the title, in any case.
-
-    Where several records answer to it, its spelling decides before the case does, and names before titles.
-
-    Raises
-    ------
-    UnknownNameError
-        If none does, with a suggestion.
-    """
-    metrics = list(metrics)
-    found = _look_up(name, metrics)
-    if found is not None:
-        return found
-    raise UnknownNameError("metric", name, [metric.name for metric in metrics])
-
-
-def parse(text: str, metrics: Iterable[Metric]) -> Measure:
-    """The measure that an identity string names.
-
-    Parameters
-    ----------
-    text : str
-        ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``; the name may also be an
-        alias, mir_eval's key or the title.
-    metrics : iterable of Metric
-        The records to choose from.
-
-    Raises
-    ------
-    UnknownNameError
-        For a metric, parameter or choice that does not exist, with a suggestion.
-    MetricError
-        For a string or a value that does not parse.
-    """
-    metrics = list(metrics)
-    whole = _look_up(text.strip(), metrics)  # titles may have brackets
-    if whole is not None:
-        return Measure(whole, tuple(one.default for one in whole.parameters))
-    form = _FORM.match(text.strip())
-    if form is None:
-        raise MetricError(f"not a metric: {text!r}; write it like majmin, csr@root or f_measure@0.05(trim=true)")
-    metric = find(form["name"], metrics)
-    pairs = list(_pairs(form["rest"] or "", text))
-    if form["primary"] is not None:
-        if not metric.parameters:
-            raise MetricError(f"{text}: {metric.name} has no parameters")
-        pairs.insert(0, (metric.parameters[0].name, form["primary"]))
-    given = dict(pairs)
-    if len(given) < len(pairs):
-        raise MetricError(f"{text}: gives a parameter twice")
-    known = {parameter.name: parameter for parameter in metric.parameters}
-    for name in given:
-        if name not in known:
-            raise UnknownNameError(f"parameter of {metric.name}", name, known)
-    values = tuple(_read(p, given[p.name], text) if p.name in given else p.default for p in metric.parameters)
-    return Measure(metric, values)
-
-
-def _pairs(rest: str, text: str) -> Iterable[tuple[str, str]]:
-    for item in filter(None, (part.strip() for part in rest.split(","))):
-        name, equals, value = item.partition("=")
-        if not equals:
-            raise MetricError(f"{text}: write parameters as name=value, not {item!r}")
-        yield name.strip(), value.strip()
-
-
-def defaults(metrics: Iterable[Metric]) -> tuple[Measure, ...]:
-    """What is computed where no metrics are named."""
-    return tuple(Measure(m, tuple(p.default for p in m.parameters)) for m in metrics if m.default)
-
-
-def expand(text: str) -> list[str]:
-    """The identity strings of a sweep over a metric's primary parameter; any other text is itself.
-
-    Parameters
-    ----------
-    text : str
-        ``name@[first:last:step]``, both ends included, or ``name@[value,value,...]``, perhaps followed by other
-        parameters in brackets.
-
-    Raises
-    ------
-    MetricError
-        For a sweep that does not parse, has no steps or more than 1000.
-
-    Examples
-    --------
-    >>> expand("f_measure@[0.05:0.2:0.05](trim=true)")[::3]
-    ['f_measure@0.05(trim=true)', 'f_measure@0.20(trim=true)']
-    >>> expand("csr@[root,majmin]")
-    ['csr@root', 'csr@majmin']
-    """
-    sweep = _SWEEP.match(text.strip())
-    if sweep is None:
-        return [text]
-    inner = sweep["values"]
-    values = [value.strip() for value in inner.split(",")] if ":" not in inner else _steps(inner, text)
-    return [f"{sweep['name']}@{value}{sweep['rest']}" for value in values]
-
-
-def _steps(inner: str, text: str) -> list[str]:
-    """The values of ``first:last:step``, in decimal arithmetic, so that they print as people write them."""
-    try:
-        first, last, step = (Decimal(part.strip()) for part in inner.split(":"))
-        count = int((last - first) / step) + 1
-    except (ValueError, ArithmeticError):
-        raise MetricError(f"{text}: write a sweep as [first:last:step], with a step above 0") from None
-    if step <= 0 or not 1 <= count <= _MOST_STEPS:
-        raise MetricError(f"{text}: a sweep has 1 to {_MOST_STEPS} values, with a step above 0")
-    return [str(first + number * step) for number in range(count)]
-
-
-def select(texts: Sequence[str] | None, metrics: Sequence[Metric]) -> tuple[Measure, ...]:
-    """The measures that identity strings and sweeps name, repeated ones once; None: the default ones."""
-    if texts is None:
-        return defaults(metrics)
-    return tuple(dict.fromkeys(parse(one, metrics) for text in texts for one in expand(text)))
-
-
-@dataclass(frozen=True, slots=True)
-class Flaw:
-    """Why a row cannot be scored.
-
-    Parameters
-    ----------
-    item : int
-        Counted in the row as it was read.
-    message : str
-        What is wrong with it.
-    first : int or None
-        The earlier item that it is at odds with, which the message ends with.
-    """
-
-    item: int
-    message: str
-    first: int | None = field(default=None, repr=False)
-
-    def told(self, annotation: Annotation) -> str:
-        """The message, with the line of the earlier item where the annotation that the row was has lines."""
-        line = None if self.first is None else annotation.line(self.first)
-        return self.message if line is None else f"{self.message} on line {line}"
-
-
-@dataclass(frozen=True, slots=True)
-class Cleaned:
-    """Rows made fit for a convention.
-
-    Parameters
-    ----------
-    rows : Ragged
-        The same rows, perhaps with fewer items; flawed rows are empty.
-    repairs : int64 (rows,)
-        How many items were dropped or found irregular but acceptable.
-    flaws : mapping of int to Flaw
-        The rows that cannot be used.
-    """
-
-    rows: Ragged
-    repairs: Int
-    flaws: Mapping[int, Flaw] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -812,54 +278,35 @@ class Task:
         return self.conventions[name].with_classes(classes)
 
 
-_ROOMS: MappingProxyType[str, str] = MappingProxyType(
-    {
-        "chord": "mirflow.metrics.chord",
-        "segment": "mirflow.metrics.segment",
-        "beat": "mirflow.metrics.beat",
-        "downbeat": "mirflow.metrics.downbeat",
-        "onset": "mirflow.metrics.onset",
-        "hierarchy": "mirflow.metrics.hierarchy",
-        "pattern": "mirflow.metrics.pattern",
-        "tempo": "mirflow.metrics.tempo",
-        "key": "mirflow.metrics.key",
-        "alignment": "mirflow.metrics.alignment",
-        "separation": "mirflow.metrics.separation",
-        "multipitch": "mirflow.metrics.multipitch",
-        "melody": "mirflow.metrics.melody",
-        "transcription": "mirflow.metrics.transcription",
-        "classification": "mirflow.metrics.classification",
-        "tagging": "mirflow.metrics.tagging",
-        "retrieval": "mirflow.metrics.retrieval",
-        "similarity": "mirflow.metrics.similarity",
-        "score_following": "mirflow.metrics.score_following",
-    }
+_TASKS = (
+    *("chord", "segment", "beat", "downbeat", "onset", "hierarchy", "pattern", "tempo", "key", "alignment"),
+    *("separation", "multipitch", "melody", "transcription", "classification", "tagging", "retrieval", "similarity"),
+    "score_following",
 )
+"""The modules of this package that have a `TASK`, in the order in which they are listed."""
 
 
 def tasks() -> tuple[str, ...]:
     """Names of the tasks that have metrics."""
-    return tuple(_ROOMS)
+    return _TASKS
 
 
 def get_task(name: str) -> Task:
-    """The task of that name; its room is imported only now.
+    """The task of that name; its module is imported only now.
 
     Raises
     ------
     UnknownNameError
-        If no room scores the task.
+        If there is no such task.
 
     Examples
     --------
     >>> get_task("chord").convention().name
     'mir_eval'
     """
-    if name not in _ROOMS:
-        raise UnknownNameError("task", name, _ROOMS)
-    room = importlib.import_module(_ROOMS[name])
-    task = room.TASK
-    assert isinstance(task, Task)
+    if name not in _TASKS:
+        raise UnknownNameError("task", name, _TASKS)
+    task: Task = importlib.import_module(f".{name}", __package__).TASK
     return task
 
 
@@ -937,49 +384,3 @@ def refuse_grid(grid: Grid, what: str) -> None:
     """
     if grid != "union":
         raise MetricError(f"{what} are not scored on grid {grid!r}; leave the grid out")
-
-
-DESCRIBED = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
-STORED = frozenset(
-    {"system", "track", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
-)
-"""Names that a store gives to its own dims and variables."""
-
-
-def describe(measures: Sequence[Measure]) -> dict[str, Column]:
-    """Coordinates along ``metric`` for some measures.
-
-    Parameters
-    ----------
-    measures : sequence of Measure
-
-    Returns
-    -------
-    dict of str to array (measures,)
-        ``metric`` (identity strings), the fields of the records named in ``DESCRIBED`` (``aggregates`` separated by
-        blanks), and one coordinate for each parameter that any of the measures has: NaN for numbers and an empty
-        string for names where a measure lacks it.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import Metric
-    >>> describe([Measure(Metric("majmin", "MajMin", "", "seconds"))])["aggregates"].tolist()
-    ['mean median pooled']
-    """
-    columns: dict[str, Column] = {"metric": np.array([str(measure) for measure in measures], dtype=str)}
-    for name in DESCRIBED:
-        values = [getattr(measure.metric, name) for measure in measures]
-        columns[name] = np.array([" ".join(value) if isinstance(value, tuple) else value for value in values])
-    for name in dict.fromkeys(name for measure in measures for name in measure.parameters):
-        column = _parameter(name, measures)
-        # A parameter must not shadow a dim or variable of the store, or a field of the record.
-        columns[f"parameter_{name}" if name in columns or name in STORED else name] = column
-    return columns
-
-
-def _parameter(name: str, measures: Sequence[Measure]) -> Column:
-    values = [measure.parameters.get(name) for measure in measures]
-    numbers = all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values)
-    if numbers:
-        return np.array([np.nan if value is None else float(value) for value in values])
-    return np.array(["" if value is None else str(value) for value in values], dtype=str)

@@ -49,8 +49,7 @@ from .base import (
     read_scores,
     refuse_grid,
 )
-from .categories import label_problems, number_labels
-from .cleaning import set_aside, usable
+from .cleaning import label_problems, number_labels, set_aside, usable
 
 __all__ = [
     "TASK",

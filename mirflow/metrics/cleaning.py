@@ -3,15 +3,60 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
 
 from ..annotations.annotation import Annotation
+from ..annotations.classes import Classes
 from ..annotations.validation import Finding
-from ..errors import AnnotationError
+from ..errors import AnnotationError, suggest
 from ..ragged import Bool, Int, Ragged, rows_of
-from .base import Cleaned, Flaw
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """Why a row cannot be scored.
+
+    Parameters
+    ----------
+    item : int
+        Counted in the row as it was read.
+    message : str
+        What is wrong with it.
+    first : int or None
+        The earlier item that it is at odds with, which the message ends with.
+    """
+
+    item: int
+    message: str
+    first: int | None = field(default=None, repr=False)
+
+    def told(self, annotation: Annotation) -> str:
+        """The message, with the line of the earlier item where the annotation that the row was has lines."""
+        line = None if self.first is None else annotation.line(self.first)
+        return self.message if line is None else f"{self.message} on line {line}"
+
+
+@dataclass(frozen=True, slots=True)
+class Cleaned:
+    """Rows made fit for a convention.
+
+    Parameters
+    ----------
+    rows : Ragged
+        The same rows, perhaps with fewer items; flawed rows are empty.
+    repairs : int64 (rows,)
+        How many items were dropped or found irregular but acceptable.
+    flaws : mapping of int to Flaw
+        The rows that cannot be used.
+    """
+
+    rows: Ragged
+    repairs: Int
+    flaws: Mapping[int, Flaw] = field(default_factory=dict)
+
 
 Problem = tuple[Bool, Callable[[int], str]]
 """A mask over the items, and what is wrong with one of them, given its place among all items."""
@@ -194,3 +239,61 @@ def set_aside_nested(rows: Ragged, problems: Sequence[Problem], dropped: Bool) -
         dropped = dropped[~flawed[owner]]
         rows = empty_rows(rows, flawed)
     return Cleaned(drop_items(rows, dropped) if dropped.any() else rows, repairs, dict(sorted(found.items())))
+
+
+def number_labels(
+    references: Ragged, estimates: Ragged, classes: Classes | None
+) -> tuple[tuple[str, ...], tuple[Int, Int]]:
+    """All labels that there may be, and the number of each item's label on both sides.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        Column label.
+    classes : Classes or None
+        What there is; None: what occurs on either side, sorted.
+
+    Returns
+    -------
+    names : tuple of str
+    numbers : (int64 (items of the references,), int64 (items of the estimates,))
+    """
+    sides = references, estimates
+    if classes is not None:
+        names = classes.names
+    else:
+        used = (np.unique(side.columns["label"]).tolist() for side in sides)
+        names = tuple(sorted({s.labels[code] for s, codes in zip(sides, used, strict=True) for code in codes}))
+    place = {name: number for number, name in enumerate(names)}
+    found = []
+    for side in sides:
+        of_label = np.array([*(place.get(label, -1) for label in side.labels), -1], dtype=np.int64)
+        found.append(of_label[side.columns["label"]])
+    return names, (found[0], found[1])
+
+
+def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Problem]:
+    """Labels that are empty, and those outside of the classes that there are.
+
+    Parameters
+    ----------
+    rows : Ragged
+    classes : Classes or None
+    what : {"class", "tag"}
+    """
+    label = rows.columns["label"]
+    texts = [*rows.labels, ""]  # the last one serves items without a label
+    empty = np.array([not text for text in texts], dtype=np.bool_)[label]
+    problems: list[Problem] = [(empty, lambda _: f"a {what} without a name")]
+    if classes is not None:
+        names, say = classes.names, _text_of(texts, label)
+        known = set(names)
+        outside: Bool = np.array([text not in known for text in texts], dtype=np.bool_)[label]
+        problems.append(
+            (outside & ~empty, lambda item: f"not a {what} here: {say(item)!r}; {suggest(say(item), names)}")
+        )
+    return problems
+
+
+def _text_of(texts: list[str], label: Int) -> Callable[[int], str]:
+    return lambda item: texts[label[item]]

@@ -55,8 +55,7 @@ from .base import (
     refuse_grid,
     refuse_unjudged,
 )
-from .categories import label_problems, number_labels
-from .cleaning import set_aside, usable
+from .cleaning import label_problems, number_labels, set_aside, usable
 from .pair import PairFunctions
 
 __all__ = [

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MetricError
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics.base import Scores, defaults, get_task
+from mirflow.metrics.base import Scores, get_task
 from tests.event_strategies import pairs, to_rows
 
 TASK = get_task("beat")
 Pair = tuple[np.ndarray, np.ndarray]
-ALL = tuple(map(str, defaults(TASK.convention().metrics)))
+ALL = tuple(map(str, TASK.convention().select()))
 
 
 def score(batch: list[Pair], *metrics: str, convention: str = "mir_eval") -> Scores:
