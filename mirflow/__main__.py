@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from .interruption import Interrupted, answer_signals, stop_answering
 
@@ -11,6 +12,9 @@ def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
+        # No command computes with dask arrays, which xarray would import, for as long as itself, to look for some.
+        modules: dict[str, Any] = sys.modules
+        modules.setdefault("dask.array", None)
         from .cli import main as run
 
         run()

@@ -52,7 +52,28 @@ def lazy_variable(
     array = _Unread(shape, read)
     # With nothing to decode it makes bare arrays lazy, which is all that is wanted of it here.
     without = {"concat_characters": False, "mask_and_scale": False, "decode_times": False, "decode_timedelta": False}
-    variable: xr.Variable = decode_cf_variable("values", xr.Variable(dims, array), **without)
+    variable: xr.Variable = decode_cf_variable("values", plain_variable(dims, array), **without)
     array.dtype = np.dtype(dtype)  # only now: among objects xarray would look for dates, and so read
     variable.attrs, variable.encoding = dict(attrs or {}), {}
     return variable
+
+
+def plain_variable(dims: Sequence[str], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
+    """A variable of a numpy array as it is, made without importing dask.
+
+    The usual ways, ``xr.Variable(dims, values)`` or a tuple given to a dataset, import ``dask.array`` to look whether
+    the values are its own, which takes as long as importing xarray.
+
+    Parameters
+    ----------
+    dims : sequence of str
+    values : array
+        Of any dtype but dates.
+    attrs : mapping or None
+
+    Examples
+    --------
+    >>> plain_variable(("x",), np.arange(3)).sizes
+    Frozen({'x': 3})
+    """
+    return xr.Variable(dims, values, dict(attrs or {}), fastpath=True)

@@ -25,6 +25,7 @@ from .format import (
     cell_places,
     entries,
     plain_attrs,
+    usable_text,
     variables,
 )
 from .generations import from_current
@@ -226,7 +227,7 @@ def _datasets(folder: Path, path: str | Path) -> dict[str, xr.Dataset]:
 def _dataset(group: zarr.Group) -> xr.Dataset:
     import xarray as xr
 
-    from ..lazy_array import lazy_variable
+    from ..lazy_array import lazy_variable, plain_variable
     from .zarr_io import StoredArray
 
     attrs = dict(group.attrs)
@@ -239,7 +240,7 @@ def _dataset(group: zarr.Group) -> xr.Dataset:
         metadata: Any = array.metadata
         dims, stored = metadata.dimension_names, StoredArray(array)
         if dims == (name,):
-            coords[name] = xr.Variable(dims, stored((slice(None),)), dict(array.attrs))
+            coords[name] = plain_variable(dims, stored((slice(None),)), dict(array.attrs))
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
             (coords if name in named else data)[name] = variable
@@ -256,7 +257,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
     """
     import xarray as xr
 
-    from ..lazy_array import lazy_variable
+    from ..lazy_array import lazy_variable, plain_variable
 
     place, shape = cell_places(content), (len(content.systems), len(content.tracks))
 
@@ -265,7 +266,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
         if isinstance(values, Sparse):
             full = (*shape, *map(len, values.coords))
             return lazy_variable(one.dims, full, np.float64, partial(_read_sparse, values, place, full), one.attrs)
-        return xr.Variable(one.dims, values.astype(object) if values.dtype.kind == "T" else values, dict(one.attrs))
+        return plain_variable(one.dims, usable_text(values), one.attrs)
 
     coords, data = variables(content)
     return xr.Dataset(
