@@ -371,7 +371,7 @@ def _task_of(annotation: Annotation) -> str | None:
 
 def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
     """What the convention refuses: the first flaw of the whole, and then what is wrong with each item by itself."""
-    flaws = {flaw.item: flaw.told(annotation) for flaw in rules.clean(rows).flaws.values()}
+    flaws = {flaw.item: flaw.text(annotation) for flaw in rules.clean(rows).flaws.values()}
     if flaws and len(rows.counts) == 1:
         # One item a row, so that no flaw hides another.
         count = int(rows.counts[0].sum())

@@ -215,7 +215,7 @@ class BlockSide:
         for row, flaw in cleaned.flaws.items():
             entry, annotation = read[row], self.annotations[row]
             path = annotation.file(flaw.item) or entry.source.label
-            error = AnnotationError(flaw.told(annotation), path=path, line=annotation.line(flaw.item))
+            error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
             entry.trouble = Status.invalid, str(error)
         return cleaned
 

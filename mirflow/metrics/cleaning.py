@@ -1,4 +1,4 @@
-"""Rows without those that cannot be scored: the first flaw of each, and the irregularities of the others."""
+"""Rows of one side of the pairs without those that cannot be scored, with the first flaw of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
+from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..annotations.validation import Finding
 from ..errors import AnnotationError, suggest
@@ -33,7 +33,7 @@ class Flaw:
     message: str
     first: int | None = field(default=None, repr=False)
 
-    def told(self, annotation: Annotation) -> str:
+    def text(self, annotation: Annotation) -> str:
         """The message, with the line of the earlier item where the annotation that the row was has lines."""
         line = None if self.first is None else annotation.line(self.first)
         return self.message if line is None else f"{self.message} on line {line}"
@@ -62,22 +62,26 @@ Problem = tuple[Bool, Callable[[int], str]]
 """A mask over the items, and what is wrong with one of them, given its place among all items."""
 
 
-def set_aside(rows: Ragged, problems: Sequence[Problem], irregular: Bool | None = None) -> Cleaned:
-    """Empty the rows that hold a flawed item and tell why.
+def set_aside(
+    rows: Ragged, problems: Sequence[Problem], irregular: Bool | None = None, *, drop: bool = False
+) -> Cleaned:
+    """Empty the rows that hold a flawed item, with the reason, and count irregular items of the others.
 
     Parameters
     ----------
     rows : Ragged
-        One side of the pairs, one level deep.
+        One side of the pairs; the items are those of the innermost level.
     problems : sequence of (bool (items,), callable)
-        Where items are flawed, and the message for one. If an item has several flaws, the first of this order is told.
+        Where items are flawed, and the message for one. Of several flaws of an item the first of this order counts.
     irregular : bool (items,) or None
         Items that are acceptable and counted in `repairs`.
+    drop : bool
+        Whether irregular items are left out.
 
     Returns
     -------
     Cleaned
-        The same rows if there is no flaw.
+        The same rows if there is nothing to leave out.
 
     Examples
     --------
@@ -86,34 +90,36 @@ def set_aside(rows: Ragged, problems: Sequence[Problem], irregular: Bool | None 
     >>> cleaned.rows.counts[0].tolist(), cleaned.flaws
     ([0, 1], {0: Flaw(item=1, message='item 1 is negative')})
     """
-    owner = rows_of(rows.counts[0])
-    first: dict[int, int] = {}
-    message: dict[int, str] = {}
+    owner = row_of_items(rows)
+    starts = np.searchsorted(owner, np.arange(len(rows)))
+    found: dict[int, Flaw] = {}
     for mask, describe in problems:
         for item in np.flatnonzero(mask).tolist():
             row = int(owner[item])
-            if row not in first or item < first[row]:
-                first[row], message[row] = item, describe(item)
-    offsets = rows.offsets
-    flaws = {row: Flaw(item - int(offsets[row]), message[row]) for row, item in sorted(first.items())}
-    spared = ~np.isin(owner, list(flaws))
-    counted = spared & irregular if irregular is not None else np.zeros(len(owner), dtype=np.bool_)
-    repairs = np.bincount(owner[counted], minlength=len(rows)).astype(np.int64)
-    return Cleaned(rows.keep(spared) if flaws else rows, repairs, flaws)
+            place = item - int(starts[row])
+            if row not in found or place < found[row].item:
+                found[row] = Flaw(place, describe(item))
+    flawed = np.zeros(len(rows), dtype=np.bool_)
+    flawed[list(found)] = True
+    if irregular is None:
+        irregular = np.zeros(len(owner), dtype=np.bool_)
+    repairs = np.bincount(owner[irregular & ~flawed[owner]], minlength=len(rows)).astype(np.int64)
+    if found:
+        irregular = irregular[~flawed[owner]]
+        rows = empty_rows(rows, flawed)
+    if drop and irregular.any():
+        rows = drop_items(rows, irregular)
+    return Cleaned(rows, repairs, dict(sorted(found.items())))
+
+
+def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
+    """Rows cut to their first item, others of which are problems or counted in `repairs`; see `set_aside`."""
+    later = np.arange(len(rows.columns["label"])) != rows.offsets[:-1][rows_of(rows.counts[0])]
+    return set_aside(rows, problems, later, drop=True)
 
 
 def impossible_times(findings: Mapping[str, Finding], rows: Ragged) -> list[Problem]:
-    """What :func:`mirflow.annotations.validation.inspect` found that is no time at all, as problems.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.validation import inspect
-    >>> from mirflow.annotations.schema import KINDS
-    >>> rows = Ragged({"time": np.array([0.5, 1e300])}, (np.array([2]),))
-    >>> ((mask, describe),) = impossible_times(inspect(KINDS["events"], rows), rows)
-    >>> mask.tolist(), describe(1)
-    ([False, True], 'time is not in seconds, as it is beyond 1e+09: 1e+300')
-    """
+    """Findings of :func:`mirflow.annotations.validation.inspect` on values that are no times, as problems."""
     found = (findings[name] for name in ("not_finite", "too_late") if name in findings)
     return [(finding.items, partial(finding.describe, rows)) for finding in found]
 
@@ -129,11 +135,21 @@ def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
     for flaw in cleaned.flaws.values():
         path = annotation.file(flaw.item) or annotation.attrs.get("source")
         raise AnnotationError(
-            f"{side}: {flaw.told(annotation)}",
+            f"{side}: {flaw.text(annotation)}",
             path=None if path is None else str(path),
             line=annotation.line(flaw.item),
         )
     return cleaned.rows
+
+
+def usable_pair(
+    reference: Annotation, estimate: Annotation, clean: Callable[[Ragged], Cleaned]
+) -> tuple[Ragged, Ragged]:
+    """Both annotations of a pair as cleaned rows; see `usable`."""
+    return (
+        usable(reference, clean(to_ragged([reference])), "reference"),
+        usable(estimate, clean(to_ragged([estimate])), "estimate"),
+    )
 
 
 def row_of_items(rows: Ragged) -> Int:
@@ -151,28 +167,14 @@ def row_of_items(rows: Ragged) -> Int:
 
 
 def emptied(given: Ragged, cleaned: Ragged) -> Bool:
-    """The rows that held something before they were cleaned and hold nothing now: bool (rows,).
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0])}, (np.array([1, 1, 0]),))
-    >>> emptied(rows, rows.keep(np.array([True, False]))).tolist()
-    [False, True, False]
-    """
+    """The rows that held something before they were cleaned and hold nothing now: bool (rows,)."""
     before, now = (np.bincount(row_of_items(rows), minlength=len(rows)) for rows in (given, cleaned))
     gone: Bool = (before > 0) & (now == 0)
     return gone
 
 
 def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
-    """Nested rows without some innermost items; what held them stays, perhaps empty.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0])}, (np.array([1]), np.array([2])))
-    >>> drop_items(rows, np.array([True, False])).columns["start"].tolist()
-    [1.0]
-    """
+    """Rows without some innermost items; what held them stays, perhaps empty."""
     holder = rows_of(rows.counts[-1])[~dropped]
     counts = np.bincount(holder, minlength=len(rows.counts[-1])).astype(np.int64)
     innermost = len(rows.counts)
@@ -181,14 +183,7 @@ def drop_items(rows: Ragged, dropped: Bool) -> Ragged:
 
 
 def empty_rows(rows: Ragged, emptied: Bool) -> Ragged:
-    """Nested rows of which some lose all they hold.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 1.0])}, (np.array([1, 1]), np.array([1, 1])))
-    >>> empty_rows(rows, np.array([True, False])).counts
-    (array([0, 1]), array([1]))
-    """
+    """Rows of which some lose all they hold."""
     counts = [np.where(emptied, 0, rows.counts[0])]
     kept = np.repeat(~emptied, rows.counts[0])
     masks = [kept]
@@ -200,63 +195,12 @@ def empty_rows(rows: Ragged, emptied: Bool) -> Ragged:
     return Ragged(columns, tuple(counts), rows.labels, rows.depths)
 
 
-def set_aside_nested(rows: Ragged, problems: Sequence[Problem], dropped: Bool) -> Cleaned:
-    """Empty the rows that hold a flawed item, tell why, and drop items from the others.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs, two or more levels deep.
-    problems : sequence of (bool (items,), callable)
-        Where innermost items are flawed, and the message for one, given its place among all items.
-    dropped : bool (items,)
-        Items to drop; they are counted in `repairs`.
-
-    Returns
-    -------
-    Cleaned
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, -1.0, 2.0])}, (np.array([1, 1]), np.array([2, 1])))
-    >>> none = np.zeros(3, dtype=bool)
-    >>> set_aside_nested(rows, [(rows.columns["start"] < 0, "item {} is negative".format)], none).flaws
-    {0: Flaw(item=1, message='item 1 is negative')}
-    """
-    owner = row_of_items(rows)
-    first = np.searchsorted(owner, np.arange(len(rows)))
-    found: dict[int, Flaw] = {}
-    for mask, describe in problems:
-        for item in np.flatnonzero(mask).tolist():
-            row = int(owner[item])
-            place = item - int(first[row])
-            if row not in found or place < found[row].item:
-                found[row] = Flaw(place, describe(item))
-    flawed = np.zeros(len(rows), dtype=np.bool_)
-    flawed[list(found)] = True
-    repairs = np.bincount(owner[dropped & ~flawed[owner]], minlength=len(rows)).astype(np.int64)
-    if found:
-        dropped = dropped[~flawed[owner]]
-        rows = empty_rows(rows, flawed)
-    return Cleaned(drop_items(rows, dropped) if dropped.any() else rows, repairs, dict(sorted(found.items())))
-
-
 def number_labels(
     references: Ragged, estimates: Ragged, classes: Classes | None
 ) -> tuple[tuple[str, ...], tuple[Int, Int]]:
     """All labels that there may be, and the number of each item's label on both sides.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column label.
-    classes : Classes or None
-        What there is; None: what occurs on either side, sorted.
-
-    Returns
-    -------
-    names : tuple of str
-    numbers : (int64 (items of the references,), int64 (items of the estimates,))
+    Without `classes` there are the labels that occur on either side, sorted.
     """
     sides = references, estimates
     if classes is not None:
@@ -273,27 +217,18 @@ def number_labels(
 
 
 def label_problems(rows: Ragged, classes: Classes | None, what: str) -> list[Problem]:
-    """Labels that are empty, and those outside of the classes that there are.
-
-    Parameters
-    ----------
-    rows : Ragged
-    classes : Classes or None
-    what : {"class", "tag"}
-    """
+    """Labels that are empty or not among the classes that there are; `what` is "class" or "tag"."""
     label = rows.columns["label"]
     texts = [*rows.labels, ""]  # the last one serves items without a label
     empty = np.array([not text for text in texts], dtype=np.bool_)[label]
     problems: list[Problem] = [(empty, lambda _: f"a {what} without a name")]
     if classes is not None:
-        names, say = classes.names, _text_of(texts, label)
-        known = set(names)
+        names, known = classes.names, set(classes.names)
         outside: Bool = np.array([text not in known for text in texts], dtype=np.bool_)[label]
-        problems.append(
-            (outside & ~empty, lambda item: f"not a {what} here: {say(item)!r}; {suggest(say(item), names)}")
-        )
+
+        def describe(item: int) -> str:
+            text = texts[label[item]]
+            return f"not a {what} here: {text!r}; {suggest(text, names)}"
+
+        problems.append((outside & ~empty, describe))
     return problems
-
-
-def _text_of(texts: list[str], label: Int) -> Callable[[int], str]:
-    return lambda item: texts[label[item]]

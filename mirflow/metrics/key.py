@@ -32,9 +32,9 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation
 from ..errors import AnnotationError, refuse_unknown
-from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..ragged import Bool, Column, Float, Int, Ragged
 from ..theory.keys import (
     FIFTH_DOWN,
     FIFTH_UP,
@@ -61,8 +61,8 @@ from .base import (
     read_scores,
     refuse_grid,
 )
-from .cleaning import set_aside, usable
-from .pair import PairFunctions
+from .cleaning import keep_first, usable_pair
+from .pair import PairFunctions, documented
 
 __all__ = [
     "KEY_TO_SEMITONE",
@@ -140,8 +140,8 @@ def _points(name: str, default: float) -> Parameter:
 )
 def _weighted_score(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
     """1 point for the right key, fewer for one that is nearly right."""
-    fifth, relative, parallel = (float(measure[name]) for name in ("fifth", "relative", "parallel"))
-    down = fifth if measure["allow_descending_fifths"] else 0.0
+    descending, fifth, relative, parallel = map(float, measure.values)
+    down = fifth if descending else 0.0
     return keys.weigh({SAME: 1.0, FIFTH_UP: fifth, FIFTH_DOWN: down, RELATIVE: relative, PARALLEL: parallel})
 
 
@@ -186,41 +186,7 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of global keys.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column label, at most one a row; rows as :func:`mirflow.metrics.key.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        A key of a whole track has no time, so there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Every weight is 1, for the track; 0 without a reference. No estimate is an error of class other.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    equation 3.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> rows = Ragged({"label": np.array([0, 1])}, (np.array([1, 1]),), ("C major", "G:major"))
-    >>> wanted = get_task("key").convention().select(["weighted_score", "fifth"])
-    >>> score(rows, rows, np.array([0]), np.array([1]), wanted).score.tolist()
-    [[0.5, 1.0]]
-    """
+    """Scores of pairs of global keys: every weight is 1, 0 without a reference; no estimate is an error (other)."""
     refuse_grid(grid, "keys")
     keys = KeyPairs.of(references, estimates, reference_row, estimate_row)
     return read_scores(measures, keys, len(reference_row))
@@ -235,14 +201,42 @@ KEY_TO_SEMITONE: dict[str, int | None] = {
 _MODES = ("major", "minor", "other")
 
 
-def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> Float:
-    relation = relation_table()[_code(reference), _code(estimate)]
-    keys = KeyPairs(np.array([relation]), np.array([True]))
-    return np.array([measure.read(keys)[0][0] for measure in measures])
+@dataclass(frozen=True, slots=True)
+class KeyPair:
+    """One pair, for metrics that are read off `KeyPairs`: a number is faster than an array of one."""
+
+    relation: int
+
+    def weigh(self, points: Mapping[int, float]) -> tuple[float, bool]:
+        """The points of the pair by its relation."""
+        return points.get(self.relation, 0.0), True
+
+
+def _score_pair(reference: str, estimate: str, measures: Sequence[Measure]) -> list[float]:
+    pair = KeyPair(int(relation_table()[_code(reference), _code(estimate)]))
+    return [measure.read(pair)[0] for measure in measures]
 
 
 def _code(label: str) -> int:
     return (parse_key(label) or UNNAMED).code
+
+
+_documented = documented(
+    """
+    Parameters
+    ----------
+    reference_key, estimated_key : str
+        In mir_eval's syntax.
+    **kwargs
+        Not used; other keyword arguments are refused by their names.
+
+    Raises
+    ------
+    ValueError
+        For a key that `validate_key` refuses.
+    """,
+    METRICS,
+)
 
 
 def validate_key(key: str) -> None:
@@ -276,16 +270,11 @@ def validate_key(key: str) -> None:
         raise ValueError(f"Mode '{mode}' is invalid; must be 'major', 'minor' or 'other'")
 
 
+@_documented
 def validate(reference_key: str, estimated_key: str) -> None:
-    """Check both keys of a pair.
-
-    Raises
-    ------
-    ValueError
-        For a key that `validate_key` refuses.
-    """
-    for key in (reference_key, estimated_key):
-        validate_key(key)
+    """Check both keys of a pair."""
+    validate_key(reference_key)
+    validate_key(estimated_key)
 
 
 def split_key_string(key: str) -> tuple[int | None, str | None]:
@@ -316,25 +305,14 @@ def split_key_string(key: str) -> tuple[int | None, str | None]:
 _scores = PairFunctions(METRICS, _score_pair, lambda reference, estimate, measures: validate(reference, estimate))
 
 
+@_documented
 def weighted_score(reference_key: str, estimated_key: str, allow_descending_fifths: bool = False) -> float:
-    """Points for how near an estimated key is.
-
-    Parameters
-    ----------
-    reference_key, estimated_key : str
-        In mir_eval's syntax.
-    allow_descending_fifths : bool
-        Whether a key a fifth below the reference counts like one a fifth above, as in MIREX since 2017.
+    """Points for the relation of an estimated key to the reference.
 
     Returns
     -------
     float
         1 for the same key, 0.5 for a fifth, 0.3 for the relative key, 0.2 for the parallel key, 0 for any other.
-
-    Raises
-    ------
-    ValueError
-        For a key that `validate_key` refuses.
 
     Examples
     --------
@@ -345,35 +323,19 @@ def weighted_score(reference_key: str, estimated_key: str, allow_descending_fift
     return _scores("weighted_score", reference_key, estimated_key, **given)[0]
 
 
+@_documented
 def evaluate(
     reference_key: str, estimated_key: str, allow_descending_fifths: bool = False, **kwargs: Any
 ) -> OrderedDict[str, float]:
     """The weighted score of one estimate.
-
-    Parameters
-    ----------
-    reference_key, estimated_key, allow_descending_fifths
-        See `weighted_score`.
-    **kwargs
-        There are none; they are only named to say so.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `weighted_score`.
 
     Examples
     --------
     >>> evaluate("C major", "A minor")["Weighted Score"]
     0.3
     """
-    refuse_unknown("evaluate", kwargs, ("reference_key", "estimated_key", "allow_descending_fifths"))
+    if kwargs:
+        refuse_unknown("evaluate", kwargs, ("reference_key", "estimated_key", "allow_descending_fifths"))
     return OrderedDict({"Weighted Score": weighted_score(reference_key, estimated_key, allow_descending_fifths)})
 
 
@@ -381,16 +343,7 @@ def clean(rows: Ragged) -> Cleaned:
     """Keep one key a row.
 
     A row that repeats its key, in whatever spelling, is cut to the first label; the others are counted as repairs.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column label.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are labels that name no key, and a second key: what is compared is the key of a whole track.
+    Flaws are labels that name no key, and a second key: what is compared is the key of a whole track.
 
     Examples
     --------
@@ -401,42 +354,22 @@ def clean(rows: Ragged) -> Cleaned:
     >>> [flaw.message for flaw in cleaned.flaws.values()]
     ["not a key: 'H major'", "a track has one key, and this is another one: 'A major'"]
     """
-    label = rows.columns["label"]
+    label, texts = rows.columns["label"], [*rows.labels, ""]  # the last one serves items without a label
     keys = [parse_key(text) for text in rows.labels]
     numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    of_label = np.array([*(-1 if key is None else numbers[key] for key in keys), -1], dtype=np.int64)
-    key = of_label[label]  # the last one serves items without a label
-    owner = rows_of(rows.counts[0])
-    first = rows.offsets[:-1][owner]
-    texts = [*rows.labels, ""]
-    problems = [
-        (key < 0, lambda item: f"not a key: {texts[label[item]]!r}"),
-        (key != key[first], lambda item: f"a track has one key, and this is another one: {texts[label[item]]!r}"),
-    ]
-    repeated = np.arange(len(label)) != first
-    cleaned = set_aside(rows, problems, repeated)
-    if not repeated.any():
-        return cleaned
-    leading = np.zeros(len(cleaned.rows.columns["label"]), dtype=np.bool_)
-    leading[cleaned.rows.offsets[:-1][cleaned.rows.counts[0] > 0]] = True
-    return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, cleaned.flaws)
+    key = np.array([*(-1 if key is None else numbers[key] for key in keys), -1], dtype=np.int64)[label]
+    first = np.repeat(rows.offsets[:-1], rows.counts[0])
+    return keep_first(
+        rows,
+        [
+            (key < 0, lambda item: f"not a key: {texts[label[item]]!r}"),
+            (key != key[first], lambda item: f"a track has one key, and this is another one: {texts[label[item]]!r}"),
+        ],
+    )
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The two keys and their relation.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind key.
-    measure : Measure
-        Any; all of them are read off the same relation.
-
-    Returns
-    -------
-    dict of str to array (1,)
-        ``reference``, ``estimate`` (labels) and ``relation``: ``same``, ``fifth_up``, ``fifth_down``, ``relative``,
-        ``parallel`` or ``other``.
+    """The two keys (``reference``, ``estimate``) and their ``relation``, a name of `RELATIONS`, for any measure.
 
     Raises
     ------
@@ -451,19 +384,14 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["relation"].tolist()
     ['fifth_down']
     """
-    labels, codes = [], []
-    for annotation, side in ((reference, "reference"), (estimate, "estimate")):
-        rows = usable(annotation, clean(to_ragged([annotation])), side)
+    labels = []
+    for rows, side in zip(usable_pair(reference, estimate, clean), ("reference", "estimate"), strict=True):
         if not len(rows.columns["label"]):
             raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
         labels.append(rows.labels[int(rows.columns["label"][0])])
-        codes.append(_code(labels[-1]))
-    relation = RELATIONS[relation_table()[codes[0], codes[1]]]
-    return {
-        "reference": np.array(labels[:1], dtype=str),
-        "estimate": np.array(labels[1:], dtype=str),
-        "relation": np.array([relation], dtype=str),
-    }
+    relation = RELATIONS[relation_table()[_code(labels[0]), _code(labels[1])]]
+    columns = {"reference": labels[0], "estimate": labels[1], "relation": relation}
+    return {name: np.array([text], dtype=str) for name, text in columns.items()}
 
 
 def _mirex(name: str, summary: str, descending: bool) -> Convention:

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 from ..errors import refuse_unknown
-from ..ragged import Float
 from .base import Measure, Metric, Parameter, Value
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -137,7 +136,7 @@ class PairFunctions:
     ----------
     metrics : sequence of Metric
     score : callable
-        (reference, estimate, measures) -> float64 (measures,), the kernel with a batch of one.
+        (reference, estimate, measures) -> a score for each measure: the kernel with a batch of one.
     check : callable
         (reference, estimate, measures) -> None; raises for a pair that cannot be scored, and warns.
     fixed : mapping of str to value
@@ -147,7 +146,7 @@ class PairFunctions:
     def __init__(
         self,
         metrics: Sequence[Metric],
-        score: Callable[[Any, Any, Sequence[Measure]], Float],
+        score: Callable[[Any, Any, Sequence[Measure]], Iterable[float]],
         check: Callable[[Any, Any, Sequence[Measure]], object] = lambda reference, estimate, measures: None,
         fixed: Mapping[str, Value] = MappingProxyType({}),
     ) -> None:
@@ -155,15 +154,17 @@ class PairFunctions:
         self.fixed = dict(fixed)
         self.keyed = tuple(one for one in self.metrics if one.key)
         self.parameters = tuple(dict.fromkeys(p.mir_eval for one in self.keyed for p in one.parameters if p.mir_eval))
-        self._of: dict[str, list[Metric]] = {one.name: [one] for one in self.metrics if not one.key}
-        for function in dict.fromkeys(one.function for one in self.keyed):
-            self._of[function] = [one for one in self.keyed if one.function == function]
+        self._of: dict[str, list[tuple[Metric, list[tuple[str, Value]]]]] = {}
+        for one in (*self.keyed, *(one for one in self.metrics if not one.key)):
+            defaults = [(p.name, p.default) for p in one.parameters]
+            self._of.setdefault(one.function if one.key else one.name, []).append((one, defaults))
 
     def __call__(self, function: str, reference: Any, estimate: Any, **given: Value) -> list[float]:
         """Check a pair and return the results of a function; parameters have the names of the records."""
-        values = given | self.fixed
+        given |= self.fixed
         measures = [
-            Measure(one, tuple(values.get(p.name, p.default) for p in one.parameters)) for one in self._of[function]
+            Measure(one, tuple([given.get(name, default) for name, default in defaults]))
+            for one, defaults in self._of[function]
         ]
         self.check(reference, estimate, measures)
         return [float(value) for value in self.score(reference, estimate, measures)]

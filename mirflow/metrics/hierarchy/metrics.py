@@ -13,7 +13,7 @@ from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
 from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
-from ..cleaning import set_aside_nested
+from ..cleaning import set_aside
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
 
 _IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
@@ -46,8 +46,8 @@ def clean(rows: Ragged) -> Cleaned:
     problems = [
         (findings[name].items, partial(findings[name].describe, rows)) for name in _IMPOSSIBLE if name in findings
     ]
-    nothing = np.zeros(len(rows.columns["start"]), dtype=np.bool_)
-    return set_aside_nested(rows, problems, findings["zero_length"].items if "zero_length" in findings else nothing)
+    short = findings.get("zero_length")
+    return set_aside(rows, problems, None if short is None else short.items, drop=True)
 
 
 _WINDOW = Parameter(

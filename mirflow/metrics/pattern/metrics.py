@@ -12,7 +12,7 @@ from ...annotations.schema import LATEST
 from ...errors import MetricError
 from ...ragged import Float, Int, Ragged, offsets_of, rows_of
 from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value
-from ..cleaning import empty_rows, row_of_items, set_aside_nested
+from ..cleaning import empty_rows, row_of_items, set_aside
 from ..util import BOUNDED
 from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes
 
@@ -50,7 +50,7 @@ def clean(rows: Ragged) -> Cleaned:
         (impossible, lambda item: f"onset and pitch of a note {BOUNDED}: {onset[item]}, {pitch[item]}"),
         (beside_hollow, lambda item: f"pattern {hollow[item]} has no notes"),
     )
-    cleaned = set_aside_nested(mended, problems, np.zeros(len(onset), dtype=np.bool_))
+    cleaned = set_aside(mended, problems)
     repairs[list(cleaned.flaws)] = 0
     return Cleaned(cleaned.rows, repairs, cleaned.flaws)
 
