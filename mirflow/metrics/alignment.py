@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -33,9 +33,9 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS
-from ..annotations.validation import Finding, inspect
+from ..annotations.validation import inspect
 from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
@@ -54,8 +54,8 @@ from .base import (
     metrics_in,
     refuse_grid,
 )
-from .cleaning import Problem, set_aside, usable
-from .pair import PairFunctions
+from .cleaning import Problem, set_aside, usable_pair
+from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
 
 __all__ = [
@@ -106,28 +106,6 @@ class Timestamps:
         return self.add_up(values) / self.counts
 
 
-def mean_error(stamps: Timestamps) -> Float:
-    """Mean absolute error of each pair: float64 (pairs,), seconds."""
-    return stamps.mean(stamps.error)
-
-
-def median_error(stamps: Timestamps) -> Float:
-    """Median absolute error of each pair: float64 (pairs,), seconds."""
-    return medians(stamps.error, stamps.counts)
-
-
-def share_correct(stamps: Timestamps, window: float) -> Float:
-    """Share of the events that lie at most a window apart: float64 (pairs,).
-
-    Examples
-    --------
-    >>> stamps = Timestamps(np.array([1.0, 2.0]), np.array([1.2, 2.5]), np.array([2]))
-    >>> share_correct(stamps, 0.3).tolist()
-    [0.5]
-    """
-    return stamps.mean((stamps.error <= window).astype(np.float64))
-
-
 def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, Float]:
     """How long the segments between events overlap with their counterparts.
 
@@ -136,17 +114,13 @@ def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, 
     stamps : Timestamps
     duration : float or None
         Length of the recording in seconds: then the stretches before the first event and after the last one are
-        segments, too. None: they are left out.
+        segments,
+        too. None: they are left out.
 
     Returns
     -------
     overlap, total : float64 (pairs,), seconds
         The total is the duration, or the time from the first to the last event of the reference.
-
-    References
-    ----------
-    H. Fujihara et al., "LyricSynchronizer", IEEE Journal of Selected Topics in Signal Processing 5(6), 2011; without a
-    duration: MIREX 2020, automatic lyrics-to-audio alignment.
 
     Examples
     --------
@@ -170,14 +144,11 @@ def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, 
 
 
 def perceived_synchrony(stamps: Timestamps) -> Float:
-    """How synchronous listeners find the events of each pair, on average: float64 (pairs,).
+    """Mean synchrony that listeners perceive of the events of each pair: float64 (pairs,).
 
     The judgement of one event is the density of a skewed normal distribution at its offset, divided by the largest
-    value of that density. An event that comes early is judged more kindly than one that is late.
-
-    References
-    ----------
-    N. Lize-Masclef, A. Vaglio, M. Moussallam, "User-centered evaluation of lyrics-to-audio alignment", ISMIR 2021.
+    value
+    of that density. An event that comes early is judged more kindly than one that is late.
 
     Examples
     --------
@@ -207,19 +178,20 @@ _error = partial(
 )
 def _percentage_correct(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Share of the events that lie within a window around their reference."""
-    return share_correct(stamps, float(measure["window"])), stamps.counts
+    correct = stamps.error <= float(measure["window"])
+    return stamps.mean(correct.astype(np.float64)), stamps.counts
 
 
 @_error("Median absolute error", key="mae", pooling="none")
 def _median_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Median of the seconds between the two times of an event."""
-    return median_error(stamps), stamps.counts
+    return medians(stamps.error, stamps.counts), stamps.counts
 
 
 @_error("Mean absolute error", key="aae")
 def _mean_absolute_error(stamps: Timestamps, measure: Measure) -> tuple[Float, Int]:
     """Mean of the seconds between the two times of an event."""
-    return mean_error(stamps), stamps.counts
+    return stamps.mean(stamps.error), stamps.counts
 
 
 @metric(
@@ -275,41 +247,10 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of aligned timestamps.
+    """Scores of pairs of aligned timestamps, equal to mir_eval's.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column time (float64, seconds); rows as :func:`mirflow.metrics.alignment.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        The events are compared one by one, so there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's. Pairs whose sides differ in number are refused, as mir_eval refuses them, unless the
-        estimate is empty: then its errors are NaN and everything else is 0. An empty reference weighs 0.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> rows = Ragged({"time": np.array([1.0, 2.0, 1.1, 2.5])}, (np.array([2, 2]),))
-    >>> wanted = get_task("alignment").convention().select(["percentage_correct", "mean_absolute_error"])
-    >>> scores = score(rows, rows, np.array([0]), np.array([1]), wanted)
-    >>> scores.score.round(9).tolist(), scores.weight.tolist()
-    ([[0.5, 0.3]], [[2.0, 2.0]])
+    Pairs whose sides differ in number are refused, as mir_eval refuses them, unless the estimate is empty: then its
+    errors are NaN and everything else is 0. An empty reference weighs 0.
     """
     refuse_grid(grid, "aligned events")
     counts = references.counts[0][reference_row]
@@ -323,24 +264,17 @@ def score(
     for column, measure in enumerate(measures):
         seconds = measure.metric.weight_unit == "s"
         weights[:, column] = _seconds(references, reference_row, measure) if seconds else counts
-    for pairs, stamps in _lay_out(references, estimates, reference_row, estimate_row, np.flatnonzero(fit)):
-        for column, measure in enumerate(measures):
-            scores[pairs, column], weights[pairs, column] = measure.read(stamps)
-    return Scores(scores, weights, refused=refused)
-
-
-def _lay_out(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, pairs: Int
-) -> Iterator[tuple[Int, Timestamps]]:
-    """The given pairs, a batch at a time."""
-    counts = references.counts[0][reference_row[pairs]]
-    for part in batches(counts, _BATCH):
-        own = counts[part]
-        one, other = (
-            _times(rows, row[pairs[part]], own)
+    pairs = np.flatnonzero(fit)
+    for part in batches(counts[pairs], _BATCH):
+        some = pairs[part]
+        here, there = (
+            _times(rows, row[some], counts[some])
             for rows, row in ((references, reference_row), (estimates, estimate_row))
         )
-        yield pairs[part], Timestamps(one, other, own)
+        stamps = Timestamps(here, there, counts[some])
+        for column, measure in enumerate(measures):
+            scores[some, column], weights[some, column] = measure.read(stamps)
+    return Scores(scores, weights, refused=refused)
 
 
 def _times(rows: Ragged, row: Int, counts: Int) -> Float:
@@ -354,7 +288,6 @@ def _times(rows: Ragged, row: Int, counts: Int) -> Float:
 def _refuse(
     references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
 ) -> dict[int, str]:
-    """Why some pairs cannot be scored, by their place."""
     here, there = references.counts[0][reference_row], estimates.counts[0][estimate_row]
     comparable = (here > 0) & (there > 0)
     refused: dict[int, str] = {}
@@ -392,18 +325,29 @@ def _seconds(references: Ragged, reference_row: Int, measure: Measure) -> Float:
     return np.asarray(seconds[reference_row])
 
 
-def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
-    """Check both sides of a pair.
-
+_documented = documented(
+    """
     Parameters
     ----------
     reference_timestamps, estimated_timestamps : (n,), seconds
+        The n-th of both belong together.
+    duration : float or None
+        Length of the recording in seconds: then the stretches before the first event and after the last one count as
+        segments. None: the time from the first to the last event of the reference counts.
 
     Raises
     ------
     ValueError
         For what is no flat array, an empty reference, sides that differ in number, and times that decrease, are
         negative or not finite.
+    """,
+    METRICS,
+)
+
+
+@_documented
+def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
+    """Check both sides of a pair.
 
     Examples
     --------
@@ -432,7 +376,6 @@ def validate(reference_timestamps: Array, estimated_timestamps: Array) -> None:
 
 
 def _score_pair(reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
-    """Scores of one pair: float64 (measures,)."""
     validate(reference, estimate)
     sides = np.asarray(reference, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
     for measure in measures:
@@ -457,23 +400,13 @@ def _given(duration: float | None) -> dict[str, Value]:
     return {} if duration is None else {"duration": float(duration)}
 
 
+@_documented
 def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> tuple[float, float]:
     """Median and mean of the absolute errors.
-
-    Parameters
-    ----------
-    reference_timestamps, estimated_timestamps : (n,), seconds
-        The n-th of both belong together.
 
     Returns
     -------
     mae, aae : float, seconds
-        Median and mean.
-
-    Raises
-    ------
-    ValueError
-        For what `validate` refuses.
 
     Examples
     --------
@@ -484,24 +417,9 @@ def absolute_error(reference_timestamps: Array, estimated_timestamps: Array) -> 
     return mae, aae
 
 
+@_documented
 def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array, window: float = 0.3) -> float:
-    """Share of the events that lie near enough.
-
-    Parameters
-    ----------
-    reference_timestamps, estimated_timestamps : (n,), seconds
-    window : float, seconds
-        Largest distance that is near enough.
-
-    Returns
-    -------
-    float
-        In [0, 1].
-
-    Raises
-    ------
-    ValueError
-        For what `validate` refuses.
+    """Share of the events that lie near enough, in [0, 1].
 
     Examples
     --------
@@ -511,33 +429,17 @@ def percentage_correct(reference_timestamps: Array, estimated_timestamps: Array,
     return _scores("percentage_correct", reference_timestamps, estimated_timestamps, window=window)[0]
 
 
+@_documented
 def percentage_correct_segments(
     reference_timestamps: Array, estimated_timestamps: Array, duration: float | None = None
 ) -> float:
-    """Share of the time in which the segments between events overlap with their counterparts.
-
-    Parameters
-    ----------
-    reference_timestamps, estimated_timestamps : (n,), seconds
-    duration : float or None
-        Length of the recording in seconds: then the stretches before the first event and after the last one count as
-        segments. None: the time from the first to the last event of the reference counts.
-
-    Returns
-    -------
-    float
-        In [0, 1].
+    """Share of the time in which the segments between events overlap with their counterparts, in [0, 1].
 
     Raises
     ------
     ValueError
-        For what `validate` refuses, a duration that is not positive or ends before the last event, and, without a
-        duration, a reference whose events are all at one time.
-
-    References
-    ----------
-    H. Fujihara et al., "LyricSynchronizer", IEEE Journal of Selected Topics in Signal Processing 5(6), 2011; without a
-    duration: MIREX 2020, automatic lyrics-to-audio alignment.
+        For a duration that is not positive or ends before the last event, and, without a duration, a reference whose
+        events are all at one time.
 
     Examples
     --------
@@ -548,26 +450,14 @@ def percentage_correct_segments(
     return _scores("percentage_correct_segments", reference_timestamps, estimated_timestamps, **given)[0]
 
 
+@_documented
 def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps: Array) -> float:
-    """How synchronous listeners find text and audio.
-
-    Parameters
-    ----------
-    reference_timestamps, estimated_timestamps : (n,), seconds
+    """Mean synchrony of text and audio that listeners perceive.
 
     Returns
     -------
     float
         In [0, 1]; 0.96 for a perfect alignment, because what comes 0.07 s early is judged best.
-
-    Raises
-    ------
-    ValueError
-        For what `validate` refuses.
-
-    References
-    ----------
-    N. Lize-Masclef, A. Vaglio, M. Moussallam, "User-centered evaluation of lyrics-to-audio alignment", ISMIR 2021.
 
     Examples
     --------
@@ -577,26 +467,14 @@ def karaoke_perceptual_metric(reference_timestamps: Array, estimated_timestamps:
     return _scores("karaoke_perceptual_metric", reference_timestamps, estimated_timestamps)[0]
 
 
+@_documented
 def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs: Any) -> OrderedDict[str, float]:
     """All alignment scores of one estimate.
-
-    Parameters
-    ----------
-    reference_timestamps, estimated_timestamps : (n,), seconds
-    **kwargs
-        ``window``, see `percentage_correct`; ``duration``, see `percentage_correct_segments`.
 
     Returns
     -------
     OrderedDict of str to float
         ``pc``, ``mae``, ``aae``, ``pcs`` and ``perceptual``.
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `percentage_correct_segments`.
 
     Examples
     --------
@@ -613,51 +491,33 @@ _FLAWS = ("not_finite", "too_late", "negative", "unsorted")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Find the rows that cannot be aligned event by event; nothing is mended, because the order says which is which.
+    """Find the rows that cannot be aligned event by event; nothing is mended, as the order says what belongs together.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column time (float64, seconds).
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are negative, not finite or out of order. Times that repeat are counted in `repairs`.
+    Flaws are times that are negative, not finite or out of order. Times that repeat are counted in `repairs`.
 
     Examples
     --------
-    >>> import numpy as np
     >>> cleaned = clean(Ragged({"time": np.array([1.0, 1.0, 2.0, 1.5])}, (np.array([2, 2]),)))
     >>> cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], 'is at 1.5 s, before the row above it (2.0 s)')
     """
     findings = inspect(KINDS["events"], rows)
     problems: list[Problem] = [
-        (findings[name].items, _describe(findings[name], rows)) for name in _FLAWS if name in findings
+        (findings[name].items, partial(findings[name].describe, rows)) for name in _FLAWS if name in findings
     ]
     repeated = findings.get("duplicate")
     return set_aside(rows, problems, None if repeated is None else repeated.items)
 
 
-def _describe(finding: Finding, rows: Ragged) -> Callable[[int], str]:
-    return lambda item: finding.describe(rows, item)
-
-
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """Every event with its error, and for ``percentage_correct`` the verdict on it.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind events, with the same number of them.
-    measure : Measure
 
     Returns
     -------
     dict of str to array (events,)
         ``reference``, ``estimate`` and ``deviation`` (estimate - reference), float64, seconds; for
-        ``percentage_correct`` also ``verdict``, ``right`` or ``wrong``.
+        ``percentage_correct``
+        also ``verdict``, ``right`` or ``wrong``.
 
     Raises
     ------
@@ -674,10 +534,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["deviation"].tolist(), found["verdict"].tolist()
     ([0.25, -0.5], ['right', 'wrong'])
     """
-    own, other = (
-        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
+    own, other = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
     if len(own) != len(other):
         raise AnnotationError(differing(len(own), len(other)))
     columns: dict[str, Column] = {"reference": own, "estimate": other, "deviation": other - own}

@@ -14,7 +14,7 @@ from ..errors import warn_caller
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Cleaned, Convention, Measure
-from .cleaning import Problem, impossible_times, set_aside
+from .cleaning import impossible_times, set_aside
 from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0
@@ -27,18 +27,11 @@ _ACCEPTABLE = ("negative", "unsorted", "duplicate")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of events fit to be scored.
+    """Make rows of events fit to be scored: in order of time.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column time (float64, seconds) and perhaps label.
-
-    Returns
-    -------
-    Cleaned
-        Rows in order of time. Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of
-        order, negative or at the time of the event before them are counted in `repairs`; all of them are kept.
+    Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of order, negative or at the time
+    of
+    the event before them are counted in `repairs`; all of them are kept.
 
     Examples
     --------
@@ -48,13 +41,9 @@ def clean(rows: Ragged) -> Cleaned:
     """
     times = rows.columns["time"]
     findings = inspect(KINDS["events"], rows)
-    problems: list[Problem] = [
-        (
-            times > MAX_TIME,
-            lambda item: f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds: {times[item]}",
-        )
-    ]
-    problems = impossible_times(findings, rows) + problems
+    problems = impossible_times(findings, rows)
+    late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
+    problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
     irregular = np.zeros(len(times), dtype=np.bool_)
     for name in _ACCEPTABLE:
         if name in findings:
@@ -62,12 +51,10 @@ def clean(rows: Ragged) -> Cleaned:
     cleaned = set_aside(rows, problems, irregular)
     if "unsorted" not in findings:
         return cleaned
-    return Cleaned(_in_order(cleaned.rows), cleaned.repairs, cleaned.flaws)
-
-
-def _in_order(rows: Ragged) -> Ragged:
+    rows = cleaned.rows
     order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
-    return Ragged({name: column[order] for name, column in rows.columns.items()}, rows.counts, rows.labels)
+    columns = {name: column[order] for name, column in rows.columns.items()}
+    return Cleaned(Ragged(columns, rows.counts, rows.labels), cleaned.repairs, cleaned.flaws)
 
 
 @dataclass(frozen=True)
@@ -113,14 +100,13 @@ def events_of(rows: Ragged, chosen: Int) -> Events:
     return Events(times[ranges(starts, counts)], counts)
 
 
-def one_row(times: Array) -> Ragged:
-    """A single sequence as a ragged row."""
-    return Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
-
-
 def score_pair(convention: Convention, reference: Array, estimate: Array, measures: Sequence[Measure]) -> Float:
     """Scores of one pair of event times: float64 (measures,); see `Convention.score_pair`."""
-    return convention.score_pair(one_row(reference), one_row(estimate), measures)
+    left, right = (
+        Ragged({"time": np.asarray(times, dtype=np.float64)}, (np.array([len(times)], dtype=np.int64),))
+        for times in (reference, estimate)
+    )
+    return convention.score_pair(left, right, measures)
 
 
 MATCHINGS = {"optimal": match, "greedy": match_greedily, "nearest": match_nearest_first}
@@ -161,24 +147,7 @@ def matched(references: Float, estimates: Float, window: float, matching: str) -
 
 
 def validate_pair(reference: Array, estimate: Array, what: str) -> None:
-    """Check both sides of a pair of event sequences.
-
-    Parameters
-    ----------
-    reference, estimate : (n,) and (m,), seconds
-    what : str
-        ``beats`` or ``onsets``.
-
-    Raises
-    ------
-    ValueError
-        For times that are not finite, later than `MAX_TIME` or not in order, and arrays that are not flat.
-
-    Warns
-    -----
-    MirflowWarning
-        For an empty side.
-    """
+    """Check both sides of a pair of event sequences, which messages name `what`; see `validate` of beats."""
     for side, name in ((reference, "Reference"), (estimate, "Estimated")):
         if side.size == 0:
             warn_caller(f"{name} {what} are empty.")

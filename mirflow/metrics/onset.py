@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Column, Float, Int, Ragged, rows_of
@@ -51,7 +51,7 @@ from .base import (
     read_scores,
     refuse_unjudged,
 )
-from .cleaning import usable
+from .cleaning import usable_pair
 from .events import (
     CLOSE,
     MATCHINGS,
@@ -115,19 +115,15 @@ class ClassCounts:
 def count_classes(
     references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, window: float, matching: str
 ) -> ClassCounts:
-    """Match the onsets of each class of each pair.
+    """Match the onsets of each class of each pair; onsets without a label are a class of their own.
 
     Parameters
     ----------
     references, estimates : Ragged
-        Columns time (float64, seconds) and label, if there are any; events without one are a class of their own.
+        Columns time (float64, seconds) and label, if there are any.
     reference_row, estimate_row : int64 (pairs,)
     window : float, seconds
     matching : {"optimal", "greedy"}
-
-    Returns
-    -------
-    ClassCounts
     """
     sides = references.take(reference_row), estimates.take(estimate_row)
     names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
@@ -174,13 +170,7 @@ _BATCH = 2**16
 
 
 class Onsets(Shared):
-    """The onsets of some pairs, and what their matchings count.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-    reference_row, estimate_row : int64 (pairs,)
-    """
+    """The onsets of some pairs, and what their matchings count."""
 
     def __init__(self, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> None:
         super().__init__()
@@ -296,57 +286,13 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of onset sequences.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column time (float64, seconds) and perhaps label; rows as :func:`mirflow.metrics.events.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Onsets are compared as they are; there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's: 0 where a side is empty. The weights of precision, recall and F-measure are the numbers of
-        estimates, of references, and their mean.
-
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> reference = Ragged({"time": np.array([0.5, 1.0, 1.5])}, (np.array([3]),))
-    >>> estimate = Ragged({"time": np.array([0.51, 1.2])}, (np.array([2]),))
-    >>> row, wanted = np.array([0]), get_task("onset").convention().select()
-    >>> scores = score(reference, estimate, row, row, wanted)
-    >>> scores.score.round(3).tolist(), scores.weight.tolist()
-    ([[0.4, 0.5, 0.333]], [[2.5, 2.0, 3.0]])
-    """
+    """Scores of pairs of onset sequences, equal to mir_eval's: 0 where a side is empty."""
     onsets = Onsets(references, estimates, reference_row, estimate_row)
     return read_scores(measures, onsets, len(reference_row))
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The onsets of both sides, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind events.
-    measure : Measure
-        ``f_measure``, ``precision`` or ``recall``.
-
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
+    """The onsets of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`.
 
     Raises
     ------
@@ -357,7 +303,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Examples
     --------
-    >>> import numpy as np
     >>> from mirflow.metrics.base import get_task
     >>> def onsets(*times):
     ...     return Annotation("events", {"time": np.array(times)})
@@ -366,11 +311,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ['hit', 'extra', 'missed']
     """
     refuse_unjudged(measure, METRICS, "onsets")
-    sides = (
-        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
-    references, estimates = sides
+    references, estimates = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
     return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
 

@@ -31,7 +31,7 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import (
@@ -49,8 +49,8 @@ from .base import (
     refuse_grid,
     refuse_unjudged,
 )
-from .cleaning import Problem, set_aside, usable
-from .pair import PairFunctions
+from .cleaning import Problem, set_aside, usable_pair
+from .pair import PairFunctions, documented
 from .util import Array
 
 __all__ = [
@@ -94,11 +94,11 @@ class Tempi:
         return np.asarray(np.where((second > 0) & ((first <= 0) | (self.first_share < 0.5)), second, first))
 
     @property
-    def heard(self) -> Float:
-        """What hits are looked for in: a single tempo stands for both, NaN stands for none at all: float64 (n, 2)."""
-        heard = np.where(self.given[:, np.newaxis] == 0, np.nan, self.tempo)
-        heard[:, 1] = np.where(self.given == 1, heard[:, 0], heard[:, 1])
-        return heard
+    def estimated(self) -> Float:
+        """Both tempi of an estimate, where a single tempo stands for both and NaN for none: float64 (n, 2)."""
+        estimated = np.where(self.given[:, np.newaxis] == 0, np.nan, self.tempo)
+        estimated[:, 1] = np.where(self.given == 1, estimated[:, 0], estimated[:, 1])
+        return estimated
 
 
 def lay_out(rows: Ragged) -> Tempi:
@@ -134,7 +134,7 @@ def _first_share(salience: Float) -> Float:
 
 
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
-    """Which tempi of the reference the estimate has.
+    """Which tempi of the reference the estimate has: bool (n, 2).
 
     Parameters
     ----------
@@ -142,10 +142,6 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
         A reference of 0 is never hit, an estimate of NaN hits nothing.
     tol : float
         Largest deviation, as a share of the reference.
-
-    Returns
-    -------
-    bool (n, 2)
 
     Examples
     --------
@@ -160,7 +156,7 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
 
 
 def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
-    """Whether an estimate lies near the reference or one of its multiples.
+    """Whether an estimate lies near the reference or one of its multiples: bool (n,).
 
     Parameters
     ----------
@@ -169,15 +165,6 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
     tol : float
         Largest deviation, as a share of the multiple.
     factors : tuple of float
-
-    Returns
-    -------
-    bool (n,)
-
-    References
-    ----------
-    F. Gouyon et al., "An experimental comparison of audio tempo induction algorithms", IEEE Transactions on Audio,
-    Speech, and Language Processing 14(5), 2006.
 
     Examples
     --------
@@ -193,7 +180,7 @@ def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float,
 
 
 def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] = (1.0,)) -> Float:
-    """How many octaves an estimate lies above the reference.
+    """Octaves by which an estimate lies above the reference: float64 (n,), NaN where either side has none.
 
     Parameters
     ----------
@@ -201,15 +188,6 @@ def octave_error(reference: Float, estimate: Float, factors: tuple[float, ...] =
         0 stands for none.
     factors : tuple of float
         By which the estimate may be multiplied first; the error nearest to 0 counts, of equally near ones the first.
-
-    Returns
-    -------
-    float64 (n,), octaves
-        NaN where either side has none.
-
-    References
-    ----------
-    H. Schreiber, J. Urbano, M. Mueller, "Music tempo estimation: are we done yet?", TISMIR 3(1), 2020.
 
     Examples
     --------
@@ -245,7 +223,7 @@ class TempoPairs:
 
     def hits(self, measure: Measure) -> Bool:
         """Which tempi of the reference the estimate has: bool (pairs, 2)."""
-        return find_hits(self.reference.tempo, self.estimate.heard, _tolerance(measure))
+        return find_hits(self.reference.tempo, self.estimate.estimated, _tolerance(measure))
 
     def near(self, measure: Measure, factors: tuple[float, ...] = (1.0,)) -> Bool:
         """Whether the main tempo lies near that of the reference or one of its multiples."""
@@ -376,41 +354,9 @@ def score(
 ) -> Scores:
     """Scores of pairs of tempo annotations.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column tempo (float64, beats per minute), one or two a row, and salience if there is any; rows as
-        :func:`mirflow.metrics.tempo.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Tempi have no time, so there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Every weight is 1, for the track; 0 without a reference, and for `both_correct` where the reference has fewer
-        than two tempi above 0. Without an estimate the errors are NaN and everything else is 0. A reference whose
-        tempi are all 0 is refused, as mir_eval refuses it.
-
-    Raises
-    ------
-    MetricError
-        For a tolerance outside 0 to 1, and for any other grid.
-
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> reference = Ragged({"tempo": np.array([60.0, 120.0]), "salience": np.array([0.75, 0.25])}, (np.array([2]),))
-    >>> estimate = Ragged({"tempo": np.array([121.0])}, (np.array([1]),))
-    >>> row, wanted = np.array([0]), get_task("tempo").convention().select(["p_score", "accuracy1", "accuracy2"])
-    >>> score(reference, estimate, row, row, wanted).score.tolist()
-    [[0.25, 0.0, 1.0]]
+    Every weight is 1, for the track; 0 without a reference, and for `both_correct` where the reference has fewer than
+    two tempi above 0. Without an estimate the errors are NaN and everything else is 0. A reference whose tempi are all
+    0 is refused, as mir_eval refuses it.
     """
     refuse_grid(grid, "tempi")
     tempi = TempoPairs(lay_out(references).take(reference_row), lay_out(estimates).take(estimate_row))
@@ -444,6 +390,23 @@ def _check_singles(reference: Array, estimate: Array, measures: Sequence[Measure
 
 _scores = PairFunctions(METRICS, _score_pair, _check_singles)
 
+_documented = documented(
+    """
+    Parameters
+    ----------
+    reference_tempi, estimated_tempi : (2,), beats per minute
+        A reference of 0 cannot be found.
+    reference_weight : float
+        Share of the salience that the first tempo of the reference has, in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        For tempi that `validate_tempi` refuses and a weight outside 0 to 1.
+    """,
+    METRICS,
+)
+
 
 def validate_tempi(tempi: Array, reference: bool = True) -> None:
     """Check that there are two tempi, and in a reference one above 0.
@@ -470,39 +433,20 @@ def validate_tempi(tempi: Array, reference: bool = True) -> None:
         raise ValueError(f"reference tempi={tempi} must have one value greater than zero")
 
 
+@_documented
 def validate(reference_tempi: Array, reference_weight: float, estimated_tempi: Array) -> None:
-    """Check both sides of a pair.
-
-    Parameters
-    ----------
-    reference_tempi, estimated_tempi : (2,), beats per minute
-    reference_weight : float
-        Share of the salience that the first tempo of the reference has.
-
-    Raises
-    ------
-    ValueError
-        For tempi that `validate_tempi` refuses and a weight outside 0 to 1.
-    """
+    """Check both sides of a pair."""
     validate_tempi(reference_tempi, reference=True)
     validate_tempi(estimated_tempi, reference=False)
     if not 0 <= reference_weight <= 1:
         raise ValueError("Reference weight must lie in range [0, 1]")
 
 
+@_documented
 def detection(
     reference_tempi: Array, reference_weight: float, estimated_tempi: Array, tol: float = 0.08
 ) -> tuple[float, bool, bool]:
-    """Which of two tempi were found.
-
-    Parameters
-    ----------
-    reference_tempi, estimated_tempi : (2,), beats per minute
-        A reference of 0 cannot be found.
-    reference_weight : float
-        Share of the salience that the first tempo of the reference has, in [0, 1].
-    tol : float
-        Largest deviation, as a share of the reference, in [0, 1].
+    """Salience and number of the tempi that were found, of two.
 
     Returns
     -------
@@ -514,17 +458,12 @@ def detection(
     Raises
     ------
     ValueError
-        For what `validate` refuses and a tolerance outside 0 to 1.
+        For a tolerance outside 0 to 1.
 
     Warns
     -----
     MirflowWarning
         For a tolerance of 0.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    equation 8.
 
     Examples
     --------
@@ -544,28 +483,11 @@ def detection(
     return float(weigh(hits, share)[0]), bool(hits.any()), bool(hits.all())
 
 
+@_documented
 def evaluate(
     reference_tempi: Array, reference_weight: float, estimated_tempi: Array, **kwargs: Any
 ) -> OrderedDict[str, float]:
     """P-score, One-correct and Both-correct of one estimate.
-
-    Parameters
-    ----------
-    reference_tempi, reference_weight, estimated_tempi
-        See `detection`.
-    **kwargs
-        ``tol``, see `detection`.
-
-    Returns
-    -------
-    OrderedDict of str to float or bool
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `detection`.
 
     Examples
     --------
@@ -580,16 +502,8 @@ def evaluate(
 def clean(rows: Ragged) -> Cleaned:
     """Find the rows that are no tempo annotations; nothing is mended.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns tempo (float64, beats per minute) and perhaps salience.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite;
-        a salience of NaN is one that is not given.
+    Flaws are a third tempo, tempi that are negative or not finite, and saliences that are negative or infinite; a
+    salience of NaN is one that is not given.
 
     Examples
     --------
@@ -614,14 +528,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The tempi of the reference, with the verdict on each.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind tempo.
-    measure : Measure
-        ``p_score``, ``one_correct`` or ``both_correct``.
+    """The tempi of the reference with the verdict on each, for a measure of two tempi.
 
     Returns
     -------
@@ -646,17 +553,14 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ['wrong', 'right']
     """
     refuse_unjudged(measure, METRICS, "tempi")
-    sides = [
-        lay_out(usable(annotation, clean(to_ragged([annotation])), side))
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
+    sides = [lay_out(rows) for rows in usable_pair(reference, estimate, clean)]
     given = int(sides[0].given[0])
-    own, heard = sides[0].tempo[0, :given], sides[1].heard[0]
-    nearest = heard[np.abs(own[:, np.newaxis] - heard).argmin(axis=1)]
-    hits = find_hits(sides[0].tempo, sides[1].heard, float(measure["tol"]))[0, :given]
+    tempo, estimated = sides[0].tempo[0, :given], sides[1].estimated[0]
+    nearest = estimated[np.abs(tempo[:, np.newaxis] - estimated).argmin(axis=1)]
+    hits = find_hits(sides[0].tempo, sides[1].estimated, float(measure["tol"]))[0, :given]
     share = sides[0].first_share[0]
     return {
-        "reference": own,
+        "reference": tempo,
         "estimate": nearest,
         "share": np.array([share, 1 - share])[:given],
         "verdict": np.where(hits, "right", "wrong"),

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged
 from ..base import (
@@ -26,7 +26,7 @@ from ..base import (
     metrics_in,
     refuse_unjudged,
 )
-from ..cleaning import usable
+from ..cleaning import usable_pair
 from ..events import CLOSE, clean, events_of, matched
 from . import kernel
 from .kernel import CHOICES, TOO_CLOSE, Batch
@@ -295,39 +295,10 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of beat sequences.
+    """Scores of pairs of beat sequences, as :func:`mirflow.metrics.events.clean` leaves them, equal to mir_eval's.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column time (float64, seconds); rows as :func:`mirflow.metrics.events.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Beats are compared as they are; there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's: 0 where a side is empty, or has a single beat and the measure needs an interval. A pair is
-        refused if a P-score is asked for and all of its reference beats fall into one frame of 10 ms, as mir_eval
-        refuses it. A pair's numbers do not depend on what it is batched with, to the bit.
-
-    References
-    ----------
-    M. E. P. Davies, N. Degara and M. D. Plumbley, "Evaluation methods for musical audio beat tracking algorithms",
-    Queen Mary University of London, C4DM-TR-09-06, 2009.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> beats = Ragged({"time": np.array([6.0, 7.0, 8.0, 9.0])}, (np.array([4]),))
-    >>> late = Ragged({"time": np.array([6.05, 7.05, 8.2])}, (np.array([3]),))
-    >>> row, wanted = np.array([0]), get_task("beat").convention().select(["f_measure", "cmlt"])
-    >>> scores = score(beats, late, row, row, wanted)
-    >>> scores.score.round(3).tolist(), scores.weight.tolist()
-    ([[0.571, 0.5]], [[3.5, 4.0]])
+    0 where a side is empty, or has a single beat and the measure needs an interval. A pair is refused if a P-score is
+    asked for and all of its reference beats fall into one frame of 10 ms, as mir_eval refuses it.
     """
     found = np.zeros((2, len(reference_row), len(measures)))
     refused: dict[int, str] = {}
@@ -374,20 +345,7 @@ def _score(
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The beats of both sides, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind events.
-    measure : Measure
-        ``f_measure``.
-
-    Returns
-    -------
-    dict of str to array
-        ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
-        ``verdict``: ``hit``, ``missed`` or ``extra``.
+    """The beats of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`.
 
     Raises
     ------
@@ -398,7 +356,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
     Examples
     --------
-    >>> import numpy as np
     >>> from mirflow.metrics.base import get_task
     >>> def beats(*times):
     ...     return Annotation("events", {"time": np.array(times)})
@@ -408,10 +365,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     (['hit', 'extra', 'missed'], [6.02, 6.5, nan])
     """
     refuse_unjudged(measure, METRICS, "beats")
-    sides = (
-        usable(annotation, clean(to_ragged([annotation])), side).columns["time"]
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
+    sides = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
     references, estimates = (times[times >= float(measure["trim"])] for times in sides)
     return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
