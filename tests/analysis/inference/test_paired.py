@@ -1,59 +1,79 @@
+"""Comparisons of every two systems: tests, corrections, intervals of differences, effect sizes."""
+
 from __future__ import annotations
 
 from itertools import combinations, product
 
 import numpy as np
 import pytest
+import xarray as xr
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
 from scipy import stats
+from statsmodels.stats.multitest import multipletests
 
-from mirflow.analysis.aggregation import reduce
-from mirflow.analysis.inference.paired import choose_tests, p_values
+from mirflow.analysis.inference import correct, resampling
+from mirflow.analysis.inference.paired import effects, p_values
 from mirflow.analysis.inference.resampling import Resampling
-from mirflow.analysis.inference.sample import sample_of, select_numbers
-from mirflow.analysis.selection import Question
+from mirflow.analysis.inference.sample import Sample
 from mirflow.errors import QueryError, UnknownNameError
 
-from .worlds import KINDS, board_of, random_board
+from .worlds import KINDS, group_of, random_scores, random_world, value_of
 
-EXACT = Resampling.of(0.95, "bca", 10_000, 0)
-ALL_PAIRS = np.array(list(combinations(range(3), 2)))
-
-
-def sample_from(board, kind="mean", cluster=None):
-    return sample_of(select_numbers(board, Question(aggregate=kind)), cluster=cluster)
+NAN = np.nan
+ALL_PAIRS = list(combinations(range(3), 2))
 
 
-def swapped_by_brute_force(sample, kind, first, second):
-    """The p-value from every swap of two systems' clusters, each figure computed anew."""
-    found = []
-    for swaps in product([False, True], repeat=int(sample.cluster.max()) + 1):
-        swap = np.array(swaps)[sample.cluster][:, np.newaxis]
-        sides = []
-        for one, other in ((first, second), (second, first)):
-            score = np.where(swap, sample.score[other], sample.score[one])
-            weight = np.where(swap, sample.weight[other], sample.weight[one])
-            every = np.ones((1, *score.shape), dtype=bool)
-            sides.append(reduce(score[np.newaxis], weight[np.newaxis], sample.duration, kind, every).item())
-        found.append(abs(sides[0] - sides[1]))
-    known = np.array(found)[~np.isnan(found)]
-    return np.mean(known >= found[0] - 1e-12)
+def arrays_of(ds: xr.Dataset) -> dict[str, np.ndarray]:
+    """The variables of a comparison, (system, other, metric), and its coordinates."""
+    return {str(name): one.values for name, one in ds.variables.items()}
+
+
+PAIRS = (
+    "difference",
+    "low",
+    "high",
+    "p",
+    "p_adjusted",
+    "n",
+    "wins",
+    "ties",
+    "superiority",
+    "dz",
+    "rank_biserial",
+    "cliffs_delta",
+)
+
+
+def p_of(ds: xr.Dataset, kind: str = "mean", pairs: list[tuple[int, int]] = ALL_PAIRS, **options) -> list[float]:
+    """The p-values of pairs of systems; replicates are few, as few units are swapped in every way."""
+    found = ds.mirflow.compare(aggregate=kind, **{"replicates": 300, **options})["p"].values[..., 0]
+    return [found[pair] for pair in pairs]
+
+
+def swapped_by_brute_force(ds: xr.Dataset, kind: str, first: int, second: int, cluster: np.ndarray) -> float:
+    """The p-value from every swap of two systems' clusters, each value computed anew."""
+    swaps = np.array(list(product([False, True], repeat=int(cluster.max()) + 1)))[:, np.newaxis, cluster]
+    both = (ds[name].values[[first, second], :, 0] for name in ("score", "weight"))
+    score, weight = (np.where(swaps, values[::-1], values) for values in both)
+    with np.errstate(invalid="ignore"):
+        found = np.abs(np.subtract(*value_of(kind, score, weight, ds["duration"].values).T))
+    known = found[~np.isnan(found)]
+    return float(np.mean(known >= found[0] - 1e-12))
 
 
 class TestPermutation:
     @pytest.mark.parametrize("kind", KINDS)
-    def test_few_units_are_swapped_in_every_way(self, kind):
-        sample = sample_from(random_board(3, 7, seed=5), kind)
-        found = p_values("permutation", sample, 0, ALL_PAIRS, EXACT)
-        expected = [swapped_by_brute_force(sample, kind, *pair) for pair in ALL_PAIRS]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_clusters_are_swapped_as_a_whole(self, kind):
-        board = random_board(3, 9, seed=6, track_meta={"artist": list("aabbbcdde")})
-        sample = sample_from(board, kind, "artist")
-        found = p_values("permutation", sample, 0, ALL_PAIRS, EXACT)
-        expected = [swapped_by_brute_force(sample, kind, *pair) for pair in ALL_PAIRS]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+    @pytest.mark.parametrize(
+        ("tracks", "seed", "options", "cluster"),
+        [(7, 5, {}, np.arange(7)), (9, 6, {"cluster": "artist"}, np.array([0, 0, 1, 1, 1, 2, 3, 3, 4]))],
+        ids=["tracks", "clusters"],
+    )
+    def test_few_units_are_swapped_in_every_way(self, kind, tracks, seed, options, cluster):
+        ds = random_world(3, tracks, seed=seed, track_meta={"artist": list("aabbbcdde")[:tracks]})
+        expected = [swapped_by_brute_force(ds, kind, *pair, cluster) for pair in ALL_PAIRS]
+        np.testing.assert_allclose(p_of(ds, kind, **options), expected, atol=1e-12)
 
     @pytest.mark.parametrize("seed", range(5))
     def test_swaps_after_which_nothing_weighs_are_left_out(self, seed):
@@ -61,45 +81,39 @@ class TestPermutation:
         score, weight = rng.random((3, 6, 1)), rng.choice([0.0, 0.1, 0.7], (3, 6, 1), p=[0.8, 0.1, 0.1])
         weight[:, 0] = [[0.3], [0.0], [0.6]]
         weight[1, 1] = 0.2
-        sample = sample_from(board_of(score, weight), "pooled")
-        found = p_values("permutation", sample, 0, ALL_PAIRS, EXACT)
-        expected = [swapped_by_brute_force(sample, "pooled", *pair) for pair in ALL_PAIRS]
-        np.testing.assert_allclose(found, expected, atol=1e-12)
+        ds = group_of(score, weight)
+        expected = [swapped_by_brute_force(ds, "pooled", *pair, np.arange(6)) for pair in ALL_PAIRS]
+        np.testing.assert_allclose(p_of(ds, "pooled"), expected, atol=1e-12)
 
     def test_the_mean_is_scipys_sign_flip_test(self):
-        sample = sample_from(random_board(2, 12, seed=8))
-        difference = sample.score[0, :, 0] - sample.score[1, :, 0]
+        ds = random_world(2, 12, seed=8)
+        difference = np.subtract(*ds["score"].values[..., 0])
         theirs = stats.permutation_test((difference,), np.mean, permutation_type="samples", n_resamples=np.inf)
-        ours = p_values("permutation", sample, 0, np.array([[0, 1]]), EXACT)
-        assert ours.item() == pytest.approx(theirs.pvalue, abs=1e-12)
+        assert p_of(ds, pairs=[(0, 1)], replicates=2048) == [pytest.approx(theirs.pvalue, abs=1e-12)]
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_random_swaps_come_near_to_all_swaps(self, kind):
-        sample = sample_from(random_board(3, 13, seed=9), kind)
-        exact = p_values("permutation", sample, 0, ALL_PAIRS, EXACT)
-        few = Resampling.of(0.95, "bca", 4000, 3)
-        random = p_values("permutation", sample, 0, ALL_PAIRS, few)
-        assert not np.array_equal(random, exact)
+        ds = random_world(3, 13, seed=9)
+        exact, random = p_of(ds, kind, replicates=4096), p_of(ds, kind, replicates=4000, rng=3)
+        assert random != exact
         np.testing.assert_allclose(random, exact, atol=4 * np.sqrt(0.25 / 4000))
 
     def test_the_smallest_p_of_random_swaps_is_not_zero(self):
-        score = np.stack([np.full((60, 1), 0.9), np.full((60, 1), 0.1)])
-        found = p_values("permutation", sample_from(board_of(score)), 0, np.array([[0, 1]]), EXACT)
-        assert found.item() == 1 / 10_001
+        ds = group_of(np.stack([np.full((60, 1), 0.9), np.full((60, 1), 0.1)]))
+        assert p_of(ds, pairs=[(0, 1)], replicates=999) == [1 / 1000]
 
     def test_chunks_do_not_change_what_is_swapped(self, monkeypatch):
-        sample = sample_from(random_board(3, 45), "wcsr")
-        few = Resampling.of(0.95, "bca", 200, 3)
-        whole = p_values("permutation", sample, 0, ALL_PAIRS, few)
-        monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 300)
-        np.testing.assert_array_equal(p_values("permutation", sample, 0, ALL_PAIRS, few), whole)
+        ds = random_world(3, 45)
+        whole = p_of(ds, "wcsr", replicates=200, rng=3)
+        monkeypatch.setattr(resampling, "_CHUNK", 300)
+        assert p_of(ds, "wcsr", replicates=200, rng=3) == whole
 
     def test_other_pairs_do_not_matter(self):
-        sample = sample_from(random_board(4, 40), "wcsr")
-        pairs = np.array(list(combinations(range(4), 2)))
-        whole = p_values("permutation", sample, 0, pairs, EXACT)
-        alone = [p_values("permutation", sample, 0, pairs[[place]], EXACT).item() for place in range(6)]
-        np.testing.assert_array_equal(whole, alone)
+        ds = random_world(4, 40)
+        for (first, second), p in zip(
+            combinations(range(4), 2), p_of(ds, "wcsr", list(combinations(range(4), 2))), strict=True
+        ):
+            assert p_of(ds.isel(system=[first, second]), "wcsr", [(0, 1)]) == [p]
 
 
 class TestByUnits:
@@ -107,86 +121,413 @@ class TestByUnits:
         score = np.random.default_rng(1).random((3, 30, 1))
         score[2] = score[0]
         score[2, :5] += 0.1
-        found = p_values("wilcoxon", sample_from(board_of(score)), 0, ALL_PAIRS, EXACT)
+        found = p_of(group_of(score), test="wilcoxon")
         assert found[0] == stats.wilcoxon(score[0, :, 0], score[1, :, 0]).pvalue
 
     @pytest.mark.parametrize("tracks", [6, 30, 80])
     def test_wilcoxon_and_student_are_scipys(self, tracks):
-        sample = sample_from(random_board(3, tracks, seed=4))
-        for place, (first, second) in enumerate(ALL_PAIRS):
-            pair = sample.score[first, :, 0], sample.score[second, :, 0]
-            found = {test: p_values(test, sample, 0, ALL_PAIRS, EXACT)[place] for test in ("wilcoxon", "t")}
-            assert found["wilcoxon"] == pytest.approx(stats.wilcoxon(*pair).pvalue, abs=1e-12)
-            assert found["t"] == pytest.approx(stats.ttest_rel(*pair).pvalue, abs=1e-12)
+        ds = random_world(3, tracks, seed=4)
+        for test, theirs in (("wilcoxon", stats.wilcoxon), ("t", stats.ttest_rel)):
+            expected = [theirs(*ds["score"].values[list(pair), :, 0]).pvalue for pair in ALL_PAIRS]
+            np.testing.assert_allclose(p_of(ds, test=test), expected, rtol=0, atol=1e-12)
 
     def test_equal_tracks_are_left_out_as_wilcoxon_did(self):
         score = np.random.default_rng(0).integers(0, 4, (2, 40, 1)) / 4
-        found = p_values("wilcoxon", sample_from(board_of(score)), 0, np.array([[0, 1]]), EXACT)
-        assert found.item() == pytest.approx(stats.wilcoxon(score[0, :, 0], score[1, :, 0]).pvalue, abs=1e-12)
+        expected = stats.wilcoxon(score[0, :, 0], score[1, :, 0]).pvalue
+        assert p_of(group_of(score), pairs=[(0, 1)], test="wilcoxon") == [pytest.approx(expected, abs=1e-12)]
+
+
+class TestChoiceOfTest:
+    def test_tests_of_single_tracks_are_refused_for_other_aggregates(self):
+        ds = random_world(2, 9)
+        for test, kind in (("wilcoxon", "wcsr"), ("t", "pooled"), ("t", "median")):
+            with pytest.raises(QueryError, match=f"test '{test}' compares .* and not the {kind} of 'majmin'"):
+                ds.mirflow.compare(aggregate=kind, test=test)
+        for kind in ("mean", "median"):
+            assert ds.mirflow.compare(aggregate=kind, test="wilcoxon", replicates=9)["test"].item() == "wilcoxon"
+
+    def test_tests_of_independent_tracks_know_no_clusters(self):
+        ds = random_world(2, 4, track_meta={"artist": list("aabb")})
+        with pytest.raises(QueryError, match="takes all tracks as independent"):
+            ds.mirflow.compare(aggregate="mean", test="t", cluster="artist")
+
+    def test_unknown(self):
+        with pytest.raises(UnknownNameError, match="unknown test 'wilcoxn'; did you mean 'wilcoxon'"):
+            random_world(2, 4).mirflow.compare(test="wilcoxn")
+
+
+class TestCorrections:
+    @pytest.mark.parametrize(("ours", "theirs"), [("holm", "holm"), ("bh", "fdr_bh")])
+    @settings(max_examples=20)
+    @given(p=arrays(np.float64, st.integers(1, 40), elements=st.floats(0, 1)))
+    def test_equal_those_of_statsmodels(self, ours, theirs, p):
+        np.testing.assert_allclose(correct(p, ours), multipletests(p, method=theirs)[1], atol=1e-12)
+
+    @pytest.mark.parametrize("method", ["holm", "bh", "none"])
+    def test_what_is_no_comparison_does_not_count(self, method):
+        p = np.array([NAN, 0.01, 0.04, NAN])
+        found = correct(p, method)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(p))
+        np.testing.assert_array_equal(found[1:3], correct(p[1:3], method))
+        assert np.isnan(correct(np.array([NAN]), method)).all()
+
+    def test_unknown(self):
+        with pytest.raises(UnknownNameError, match="unknown correction 'hom'; did you mean 'holm'"):
+            correct(np.zeros(2), "hom")
+
+
+class TestEffects:
+    score = np.random.default_rng(1).integers(0, 5, (3, 25)) / 4
+    pairs = np.array([[0, 1], [2, 0]])
+
+    def test_each_by_its_definition(self):
+        found = effects(self.score, self.pairs)
+        for place, (first, second) in enumerate(self.pairs):
+            x, y = self.score[first], self.score[second]
+            d = x - y
+            assert found.wins[place] == (d > 0).sum()
+            assert found.losses[place] == (d < 0).sum()
+            assert found.ties[place] == (d == 0).sum()
+            assert found.superiority[place] == pytest.approx(((d > 0) + 0.5 * (d == 0)).mean())
+            assert found.dz[place] == pytest.approx(stats.ttest_rel(x, y).statistic / np.sqrt(25))
+            rank = stats.rankdata(np.abs(d[d != 0]))
+            assert found.rank_biserial[place] == pytest.approx((np.sign(d[d != 0]) * rank).sum() / rank.sum())
+            assert found.cliffs_delta[place] == pytest.approx(np.sign(x[:, np.newaxis] - y).mean())
+
+    def test_cliffs_delta_is_that_of_mann_and_whitneys_u(self):
+        x, y = self.score[0], self.score[1]
+        u = stats.mannwhitneyu(x, y).statistic
+        assert effects(self.score, self.pairs).cliffs_delta[0] == pytest.approx(2 * u / 25**2 - 1)
+
+    def test_where_lower_is_better_the_smaller_wins(self):
+        usual, turned = effects(self.score, self.pairs), effects(self.score, self.pairs, lower_is_better=True)
+        np.testing.assert_array_equal(usual.wins, turned.losses)
+        np.testing.assert_array_equal(usual.dz, turned.dz)
+
+    def test_equal_always_the_same_and_none(self):
+        three = np.array([[0.5, 0.5], [0.25, 0.25], [0.5, 0.5]])
+        found = effects(three, np.array([[0, 2], [0, 1]]))
+        assert found.dz[0] == found.rank_biserial[0] == found.cliffs_delta[0] == 0
+        assert np.isnan(found.dz[1])
+        assert found.rank_biserial[1] == found.cliffs_delta[1] == 1
+        none = effects(np.empty((2, 0)), np.array([[0, 1]]))
+        assert np.isnan([none.dz, none.superiority, none.rank_biserial, none.cliffs_delta]).all()
+
+
+class TestCompare:
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_the_difference_is_that_of_the_figures(self, kind):
+        board = random_world(3, 15, 2)
+        found = arrays_of(board.mirflow.compare(aggregate=kind, replicates=200))
+        plain = board.mirflow.query(aggregate=kind)["value"].values
+        np.testing.assert_allclose(found["value"], plain, atol=1e-15)
+        upper = np.triu_indices(3, 1)
+        expected = plain[upper[0]] - plain[upper[1]]
+        np.testing.assert_allclose(found["difference"][upper], expected, atol=1e-14)
+
+    def test_the_interval_is_that_of_paired_tracks(self):
+        score, weight = random_scores(2, 20)
+        weight[1] = weight[0]
+        found = arrays_of(group_of(score, weight).mirflow.compare())
+        alone = group_of(score[:1] - score[1:], weight[:1]).mirflow.intervals()
+        assert found["low"][0, 1, 0] == pytest.approx(alone["low"].item(), abs=1e-13)
+        assert found["high"][0, 1, 0] == pytest.approx(alone["high"].item(), abs=1e-13)
+
+    def test_both_halves_tell_the_same(self):
+        found = arrays_of(random_world(4, 15, 2).mirflow.compare(replicates=200))
+        one, other = np.tril_indices(4, -1)
+        for name in ("difference", "dz", "rank_biserial", "cliffs_delta"):
+            np.testing.assert_array_equal(found[name][one, other], -found[name][other, one])
+        for name in ("p", "p_adjusted", "n", "ties"):
+            np.testing.assert_array_equal(found[name][one, other], found[name][other, one])
+        np.testing.assert_array_equal(found["low"][one, other], -found["high"][other, one])
+        np.testing.assert_array_equal(found["n"], found["wins"] + found["ties"] + found["wins"].transpose(1, 0, 2))
+        np.testing.assert_array_equal(found["superiority"][one, other], 1 - found["superiority"][other, one])
+        assert np.isnan(found["difference"][range(4), range(4)]).all()
+
+    def test_corrections_are_over_the_pairs_of_a_metric(self):
+        found = arrays_of(random_world(4, 15, 2).mirflow.compare(correction="bh", replicates=200))
+        upper = np.triu_indices(4, 1)
+        for metric in range(2):
+            expected = multipletests(found["p"][..., metric][upper], method="fdr_bh")[1]
+            np.testing.assert_allclose(found["p_adjusted"][..., metric][upper], expected, atol=1e-12)
+
+    def test_by_default_the_test_is_of_permutations_with_simultaneous_p_values(self):
+        board = random_world(4, 15, 2)
+        found, named = (board.mirflow.compare(correction=name, replicates=200) for name in ("auto", "max-t"))
+        np.testing.assert_array_equal(found["p_adjusted"], named["p_adjusted"])
+        assert found.attrs["correction"] == "max-t"
+        assert found["test"].values.tolist() == ["permutation"] * 2
+        assert board.mirflow.compare(aggregate="mean", test="t", replicates=9).attrs["correction"] == "holm"
+        with pytest.raises(QueryError, match="'max-t' is read off permutations; choose test permutation"):
+            board.mirflow.compare(aggregate="mean", test="t", correction="max-t")
+
+    def test_pairs_that_other_systems_do_not_concern(self):
+        board = random_world(4, 30, 2)
+        whole = arrays_of(board.mirflow.compare(correction="none", replicates=200))
+        pair = arrays_of(board.mirflow.compare(system=["S1", "S3"], correction="none", replicates=200))
+        for name in PAIRS:
+            np.testing.assert_allclose(pair[name][0, 1], whole[name][1, 3], rtol=1e-12, err_msg=name)
+
+    def test_by_default_on_the_tracks_that_all_have_with_skip_on_those_of_each_pair(self):
+        score, weight = random_scores(3, 10)
+        score[0, 0] = score[1, 3:5] = NAN
+        board = group_of(score, weight)
+        assert board.mirflow.compare(replicates=50)["n"].values[0, 1, 0] == 7
+        skipping = arrays_of(board.mirflow.compare(missing="skip", replicates=50))
+        assert skipping["n"][..., 0].tolist() == [[0, 7, 9], [7, 0, 8], [9, 8, 0]]
+        common = [f"t{i}" for i in range(1, 10)]
+        alone = arrays_of(board.mirflow.compare(system=["S0", "S2"], tracks=common, replicates=50))
+        for name in ("difference", "low", "high", "p"):
+            expected = alone[name][0, 1, 0]
+            assert skipping[name][0, 2, 0] == pytest.approx(expected, abs=1e-14), name
+        assert board.mirflow.compare(missing="zero", replicates=50)["n"].values[0, 1, 0] == 10
+
+    def test_units_are_compared_once_each(self):
+        board = random_world(2, 12, track_meta={"fold": list("aabbbbccccdd")})
+        found = arrays_of(board.mirflow.compare(unit="fold", test="t", replicates=50))
+        folds = board.mirflow.query(by="fold")["value"].values[:, 0]
+        assert found["n"][0, 1, 0] == 4
+        assert found["p"][0, 1, 0] == pytest.approx(stats.ttest_rel(*folds).pvalue, abs=1e-12)
+
+    def test_the_better_comes_first_whichever_way_is_better(self):
+        score = np.stack([np.full((9, 2), level) for level in (0.2, 0.8, 0.5)])
+        score += np.random.default_rng(0).normal(0, 0.01, score.shape)
+        found = arrays_of(group_of(score, orientation=["higher", "lower"]).mirflow.compare(replicates=200))
+        assert found["letters"].T.tolist() == [["c", "a", "b"], ["a", "c", "b"]]
+        assert found["wins"][1, 0].tolist() == [9, 0]
+
+    def test_dims_coordinates_and_attributes(self):
+        tree = xr.DataTree.from_dict({"chord": random_world(3, 9, 2)})
+        ds = tree.mirflow.compare(replicates=50)
+        assert ds["difference"].dims == ds["significant"].dims == ("system", "other", "metric")
+        assert ds["letters"].dims == ds["value"].dims == ("system", "metric")
+        assert ds["other"].values.tolist() == ds["system"].values.tolist()
+        assert ds["test"].values.tolist() == ["permutation"] * 2
+        assert {"group": "chord", "unit_of_comparison": "track"}.items() <= ds.attrs.items()
+        picked = ds.sel(system="S0", other="S2", metric="root")
+        assert picked["significant"].item() == (picked["p_adjusted"].item() < 0.05)
+
+    def test_what_makes_no_sense(self):
+        board = random_world(2, 9, track_meta={"genre": list("aaabbbccc")})
+        with pytest.raises(QueryError, match="1 system to compare; at least two are needed"):
+            board.mirflow.compare(system="S0")
+        with pytest.raises(QueryError, match="systems are compared on all tracks of a question"):
+            board.mirflow.compare(by="genre")
+        with pytest.raises(UnknownNameError, match="unknown correction 'bonferoni'"):
+            board.mirflow.compare(correction="bonferoni")
+
+
+def stepped_down(score, signs):
+    """Westfall and Young's step-down p-values of all pairs of systems, by Student's t, as they define it."""
+    pairs = list(combinations(range(len(score)), 2))
+    difference = np.stack([score[one] - score[other] for one, other in pairs])
+    with np.errstate(divide="ignore"):
+        t = np.stack([np.abs(stats.ttest_1samp(difference * one, 0, axis=1).statistic) for one in signs])
+    observed = np.abs(stats.ttest_1samp(difference, 0, axis=1).statistic)
+    adjusted, smallest = np.empty(len(pairs)), 0.0
+    for place in np.argsort(-observed):
+        left = observed <= observed[place] + 1e-9
+        smallest = max(smallest, (t[:, left].max(axis=1) >= observed[place] - 1e-9).mean())
+        adjusted[place] = smallest
+    return adjusted
+
+
+class TestMaxT:
+    @pytest.mark.parametrize("seed", range(4))
+    def test_equals_the_definition_by_students_t(self, seed):
+        score = random_scores(4, 9, seed=seed)[0] + np.linspace(0, 0.3, 4)[:, np.newaxis, np.newaxis]
+        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        signs = np.array(list(product([1, -1], repeat=9)))
+        upper = np.triu_indices(4, 1)
+        expected = stepped_down(score[..., 0], signs)
+        np.testing.assert_allclose(found["p_adjusted"][upper][:, 0], expected, atol=1e-12)
+
+    def test_two_systems_need_no_correction_and_have_scipys_p_value(self):
+        score = random_scores(2, 10, seed=3)[0]
+        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        both = score[0, :, 0], score[1, :, 0]
+        scipys = stats.permutation_test(
+            both, lambda x, y: np.mean(x - y), permutation_type="samples", n_resamples=np.inf
+        )
+        assert found["p_adjusted"][0, 1, 0] == found["p"][0, 1, 0] == pytest.approx(scipys.pvalue, abs=1e-12)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_lies_between_the_p_value_and_bonferronis(self, kind):
+        found = arrays_of(random_world(5, 12, seed=2).mirflow.compare(aggregate=kind))
+        upper = np.triu_indices(5, 1)
+        p, adjusted = found["p"][upper], found["p_adjusted"][upper]
+        assert (p <= adjusted).all()
+        assert (adjusted <= np.minimum(10 * p, 1) + 1e-12).all()
+
+    def test_the_same_however_the_replicates_are_cut(self, monkeypatch):
+        board = random_world(4, 40)
+        whole = board.mirflow.compare(replicates=300)["p_adjusted"]
+        monkeypatch.setattr(resampling, "_CHUNK", 400)
+        np.testing.assert_array_equal(board.mirflow.compare(replicates=300)["p_adjusted"], whole)
+
+    def test_pairs_with_different_tracks_are_one_family(self):
+        score = random_scores(4, 14, seed=5)[0]
+        score[0, 0] = score[1, 3:5] = NAN
+        found = arrays_of(group_of(score).mirflow.compare(missing="skip"))
+        upper = np.triu_indices(4, 1)
+        p, adjusted = found["p"][upper][:, 0], found["p_adjusted"][upper][:, 0]
+        assert (p <= adjusted).all()
+        assert (adjusted <= np.minimum(6 * p, 1) + 0.02).all()
+        assert adjusted.min() > p.min()
+
+    @pytest.mark.parametrize(("units", "enough"), [(5, False), (6, True)])
+    def test_few_units_cannot_tell_any_systems_apart_and_have_no_letters(self, units, enough):
+        score = np.stack([np.linspace(0.1, 0.2, units), np.linspace(0.8, 0.95, units)])[..., np.newaxis]
+        found = arrays_of(group_of(score, standard=["mean"]).mirflow.compare())
+        assert (found["least_p_adjusted"][0] < 0.05) == enough
+        assert found["least_p_adjusted"][0] == found["p_adjusted"][0, 1, 0] == 2.0 ** (1 - units)
+        assert found["letters"][:, 0].tolist() == (["b", "a"] if enough else ["", ""])
+
+    def test_holm_of_many_pairs_needs_more_units(self):
+        board = random_world(6, 8)
+        assert board.mirflow.compare(replicates=200)["least_p_adjusted"].item() < 0.05
+        assert board.mirflow.compare(correction="holm", replicates=200)["least_p_adjusted"].item() >= 0.05
+
+    @pytest.mark.slow
+    @pytest.mark.parametrize(("kind", "skewed"), [("mean", False), ("mean", True), ("wcsr", True), ("median", False)])
+    def test_without_a_difference_one_is_found_in_five_percent_of_the_cases(self, kind, skewed):
+        rng, found = np.random.default_rng(11), 0
+        for _ in range(400):
+            hard = rng.normal(0, 1, (1, 40, 1))
+            noise = rng.exponential(1, (6, 40, 1)) if skewed else rng.normal(0, 1, (6, 40, 1))
+            weight = np.broadcast_to(rng.uniform(100, 300, (1, 40, 1)), noise.shape)
+            board = group_of(hard + noise, weight)
+            found += board.mirflow.compare(aggregate=kind, replicates=400)["significant"].values.any()
+        # 0.05 within three standard errors of 400 draws; a median's swaps are few different ones, and so are its p.
+        assert (0.018 if kind != "median" else 0.0) <= found / 400 <= 0.083
+
+    @pytest.mark.slow
+    def test_with_a_difference_the_pairs_without_one_are_still_in_five_percent(self):
+        rng, found = np.random.default_rng(12), 0
+        spread = np.array([0.3, 0.3, 0.3, 3.0, 3.0])[:, np.newaxis, np.newaxis]
+        mean = np.array([0.0, 0.0, 0.0, 2.0, 2.0])[:, np.newaxis, np.newaxis]
+        for _ in range(400):
+            board = group_of(mean + spread * rng.normal(0, 1, (5, 40, 1)), standard=["mean"])
+            told = board.mirflow.compare(replicates=400).significant[..., 0]
+            found += told[:3, :3].any() or told[3, 4]
+        assert 0.018 <= found / 400 <= 0.083
 
 
 class TestDegenerate:
+    def test_a_system_without_a_figure_is_in_no_group(self):
+        score = random_scores(3, 12)[0]
+        score[1] = NAN
+        found = arrays_of(group_of(score).mirflow.compare(missing="skip", replicates=100))
+        assert found["letters"].ravel().tolist() == ["a", "", "a"]
+
+    def test_infinite_scores(self):
+        score = random_scores(3, 12)[0]
+        score[0, 3] = score[1, 3] = np.inf
+        score[0, 4] = score[1, 4] + 0.5
+        found = arrays_of(group_of(score).mirflow.compare(aggregate="mean", replicates=100))
+        assert [found["difference"][0, 2, 0], found["difference"][2, 0, 0]] == [np.inf, -np.inf]
+        assert np.isnan([found[name][0, 1, 0] for name in ("difference", "low", "high", "p")]).all()
+        assert found["ties"][0, 1, 0] == 1
+        assert np.isfinite(found["rank_biserial"][0, 1:]).all()
+
+    def test_one_track(self):
+        found = arrays_of(random_world(2, 1).mirflow.compare())
+        assert found["n"][0, 1, 0] == 1
+        assert found["p"][0, 1, 0] == 1
+        assert np.isnan(found["low"][0, 1, 0])
+        assert not found["significant"].any()
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_no_track_in_common(self, kind):
+        score = np.full((2, 4, 1), 0.5)
+        score[0, :2] = score[1, 2:] = NAN
+        found = arrays_of(group_of(score).mirflow.compare(aggregate=kind))
+        assert found["n"].sum() == 0
+        assert np.isnan([found[name] for name in ("difference", "p", "p_adjusted", "superiority")]).all()
+        assert found["letters"].ravel().tolist() == ["", ""]
+
+    @pytest.mark.parametrize("kind", KINDS[:4])
+    def test_all_equal(self, kind):
+        found = arrays_of(group_of(np.full((3, 8, 1), 0.5), random_scores(1, 8)[1]).mirflow.compare(aggregate=kind))
+        assert found["difference"][0, 1, 0] == 0
+        assert found["low"][0, 1, 0] == found["high"][0, 1, 0] == 0
+        assert found["p"][0, 1, 0] == 1
+        assert found["letters"].ravel().tolist() == ["a", "a", "a"]
+
+    @given(
+        st.integers(1, 9), st.sampled_from(KINDS), st.integers(0, 2**32), st.sampled_from(["skip", "common", "zero"])
+    )
+    def test_whatever_the_scores(self, tracks, kind, seed, missing):
+        rng = np.random.default_rng(seed)
+        score = rng.choice([0.0, 0.25, 1.0, NAN], (3, tracks, 1), p=[0.3, 0.3, 0.3, 0.1])
+        board = group_of(score, rng.choice([0.0, 1.0, 7.0], (3, tracks, 1)))
+        found = arrays_of(board.mirflow.compare(aggregate=kind, missing=missing, replicates=40))
+        p = found["p"][~np.isnan(found["p"])]
+        assert ((p > 0) & (p <= 1)).all()
+        both = ~np.isnan(found["low"])
+        assert (found["low"][both] <= found["high"][both]).all()
+
     def test_of_infinite_means_nothing_can_be_said(self):
         score = np.random.default_rng(0).random((3, 9, 1))
         score[:2, 3] = np.inf
-        sample = sample_from(board_of(score))
-        found = {test: p_values(test, sample, 0, ALL_PAIRS, EXACT) for test in ("permutation", "t", "wilcoxon")}
-        assert np.isnan(found["permutation"]).all()
-        assert np.isnan(found["t"]).tolist() == [False, True, True]
+        ds = group_of(score)
+        assert np.isnan(p_of(ds)).all()
+        assert np.isnan(p_of(ds, test="t")).tolist() == [False, True, True]
         ranks = np.clip(score, 0, 9)[..., 0]
-        assert found["wilcoxon"][1] == pytest.approx(stats.wilcoxon(ranks[0], ranks[2]).pvalue)
-        median = p_values("permutation", sample_from(board_of(score), "median"), 0, ALL_PAIRS, EXACT)
-        assert np.isfinite(median).all()
+        assert p_of(ds, test="wilcoxon")[1] == pytest.approx(stats.wilcoxon(ranks[0], ranks[2]).pvalue)
+        assert np.isfinite(p_of(ds, "median")).all()
 
     @pytest.mark.parametrize("test", ["permutation", "wilcoxon", "t"])
     def test_equal_systems_do_not_differ(self, test):
         score = np.repeat(np.random.default_rng(0).random((1, 20, 1)), 2, axis=0)
-        assert p_values(test, sample_from(board_of(score)), 0, np.array([[0, 1]]), EXACT).item() == 1
+        assert p_of(group_of(score), pairs=[(0, 1)], test=test) == [1]
 
-    def test_one_track(self):
-        sample = sample_from(board_of([[[0.1]], [[0.9]]]))
-        found = {test: p_values(test, sample, 0, np.array([[0, 1]]), EXACT).item() for test in ("permutation", "t")}
-        assert found["permutation"] == 1
-        assert np.isnan(found["t"])
+    def test_one_track_has_no_p_of_student(self):
+        ds = group_of([[[0.1]], [[0.9]]])
+        assert p_of(ds, pairs=[(0, 1)]) == [1]
+        assert np.isnan(p_of(ds, pairs=[(0, 1)], test="t")).all()
 
     def test_a_difference_that_is_always_the_same_leaves_student_no_doubt(self):
-        sample = sample_from(board_of([[[0.5]] * 4, [[0.25]] * 4]))
-        assert p_values("t", sample, 0, np.array([[0, 1]]), EXACT).item() == 0
+        assert p_of(group_of([[[0.5]] * 4, [[0.25]] * 4]), pairs=[(0, 1)], test="t") == [0]
 
     def test_no_weight_at_all(self):
-        sample = sample_from(board_of(np.random.default_rng(0).random((2, 5, 1)), 0.0), "wcsr")
-        assert np.isnan(p_values("permutation", sample, 0, np.array([[0, 1]]), EXACT)).all()
+        assert np.isnan(p_of(group_of(np.random.default_rng(0).random((2, 5, 1)), 0.0), "wcsr", [(0, 1)])).all()
 
 
-class TestChoice:
-    def test_auto_is_the_test_of_the_figure_itself(self):
-        assert choose_tests("auto", ["wcsr", "median"], ["majmin", "f"], "artist") == ["permutation"] * 2
-
-    def test_tests_of_single_tracks_are_refused_for_other_figures(self):
-        for test, kind in (("wilcoxon", "wcsr"), ("t", "pooled"), ("t", "median")):
-            with pytest.raises(QueryError, match=f"test '{test}' compares .* and not the {kind} of 'majmin'"):
-                choose_tests(test, [kind], ["majmin"], None)
-        assert choose_tests("wilcoxon", ["mean", "median"], ["a", "b"], None) == ["wilcoxon"] * 2
-
-    def test_tests_of_independent_tracks_know_no_clusters(self):
-        with pytest.raises(QueryError, match="takes all tracks as independent"):
-            choose_tests("t", ["mean"], ["majmin"], "artist")
-
-    def test_unknown(self):
-        with pytest.raises(UnknownNameError, match="unknown test 'wilcoxn'; did you mean 'wilcoxon'"):
-            choose_tests("wilcoxn", ["mean"], ["majmin"], None)
+class TestTies:
+    def test_the_same_seconds_added_up_in_another_order_are_a_tie(self):
+        one, other = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+        assert one != other
+        score = np.array([[[one], [other], [one]], [[other], [one], [one]], [[other], [other], [other]]])
+        found = arrays_of(group_of(score).mirflow.compare())
+        assert found["ties"][0, 1, 0] == 3
+        assert found["superiority"][0, 1, 0] == 0.5
+        assert found["rank_biserial"][0, 1, 0] == found["cliffs_delta"][0, 1, 0] == 0
+        assert found["dz"][0, 1, 0] == 0
+        for test in ("permutation", "wilcoxon", "t"):
+            assert group_of(score).mirflow.compare(aggregate="mean", test=test)["p"].values[0, 1, 0] == 1
+        ranks = group_of(score).mirflow.friedman()
+        assert ranks["mean_rank"].values.ravel().tolist() == [2, 2, 2]
+        assert ranks["statistic"].item() == 0
 
 
 class TestSize:
     """How often tests find a difference where there is none: each simulated pair is two systems of one evaluation."""
 
     @staticmethod
-    def share_rejected(test, kind, pairs, tracks, replicates):
+    def sample_of(score, weight, kind, cluster=None):
+        duration = np.full(score.shape[1], 100.0)
+        cluster = np.arange(score.shape[1]) if cluster is None else cluster
+        return Sample([kind], score, weight, np.ones(score.shape, dtype=bool), duration, cluster)
+
+    @classmethod
+    def share_rejected(cls, test, kind, pairs, tracks, replicates):
         rng = np.random.default_rng(2)
         weight = np.repeat(rng.gamma(4.0, 60.0, (pairs, tracks, 1)), 2, axis=0)
         common = np.repeat(rng.normal(0, 0.1, (pairs, tracks, 1)), 2, axis=0)
         score = 0.5 + common + rng.normal(0, 0.1, weight.shape)
-        sample = sample_from(board_of(score, weight), kind)
+        sample = cls.sample_of(score, weight, kind)
         two = np.arange(2 * pairs).reshape(-1, 2)
         found = p_values(test, sample, 0, two, Resampling.of(0.95, "bca", replicates, 0))
         return float((found < 0.05).mean())
@@ -213,12 +554,13 @@ class TestSize:
         taste = np.repeat(rng.normal(0, 0.1, (2 * pairs, artists)), each, axis=1)
         score = 0.5 + taste + rng.normal(0, 0.1, taste.shape)
         weight = np.repeat(rng.gamma(9.0, 25.0, (pairs, artists * each, 1)), 2, axis=0)
-        names = np.repeat([f"artist {place}" for place in range(artists)], each).tolist()
-        board, two = board_of(score[..., np.newaxis], weight, track_meta={"artist": names}), np.arange(2 * pairs)
+        artist = np.repeat(np.arange(artists), each)
+        two = np.arange(2 * pairs)
         how = Resampling.of(0.95, "bca", 999, 0)
         rejected = {}
         for cluster in (None, "artist"):
-            found = p_values("permutation", sample_from(board, kind, cluster), 0, two.reshape(-1, 2), how)
+            sample = self.sample_of(score[..., np.newaxis], weight, kind, artist if cluster else None)
+            found = p_values("permutation", sample, 0, two.reshape(-1, 2), how)
             rejected[cluster] = float((found < 0.05).mean())
         assert abs(rejected["artist"] - 0.05) < 3 * np.sqrt(0.05 * 0.95 / pairs)
         assert rejected[None] > 0.15

@@ -1,22 +1,24 @@
+"""Friedman's ranks, the groups that they give, and agreement of rankings: against published values and scipy."""
+
 from __future__ import annotations
+
+from itertools import combinations
 
 import numpy as np
 import pytest
 import scikit_posthocs
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from mirflow.analysis.aggregation import ask
-from mirflow.analysis.inference import agreement, friedman
+from mirflow.analysis.inference import letters, significance_groups
 from mirflow.analysis.inference.friedman import rank_systems
 from mirflow.analysis.inference.metric_agreement import rank_correlations
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
 from mirflow.errors import QueryError, UnknownNameError
 
 from ...groups import random_group
-from .worlds import board_of, random_board, random_scores
+from .worlds import group_of, random_scores, random_world
 
 DEMSAR = np.array(
     [
@@ -110,40 +112,41 @@ class TestAgainstLibraries:
 
 class TestFriedman:
     def test_a_metric_of_which_no_way_is_better_ranks_nobody(self):
-        board = board_of(random_scores(3, 9, 2)[0], orientation=["higher", "none"])
-        for ask_for in (friedman, agreement):
+        board = group_of(random_scores(3, 9, 2)[0], orientation=["higher", "none"])
+        for ask in (board.mirflow.friedman, board.mirflow.agreement):
             with pytest.raises(QueryError, match="metric 'root' ranks nobody: neither high nor low values"):
-                ask_for(board)
-        assert friedman(board, Question("majmin")).ranks.n.tolist() == [9]
+                ask()
+        assert board.mirflow.friedman("majmin")["n"].values.tolist() == [9]
 
     def test_where_nothing_can_be_ranked_there_are_no_groups(self):
-        assert friedman(random_board(3, 2), Question(tracks=[])).letters.ravel().tolist() == ["", "", ""]
+        assert random_world(3, 2).mirflow.friedman(tracks=[])["letters"].values.ravel().tolist() == ["", "", ""]
 
     def test_rank_1_is_the_best_whichever_way_is_better(self):
         score = np.random.default_rng(0).random((3, 9, 1)).repeat(2, axis=2)
-        found = friedman(board_of(score, orientation=["higher", "lower"])).ranks
-        np.testing.assert_allclose(found.mean_rank[:, 0] + found.mean_rank[:, 1], 4)
-        np.testing.assert_allclose(found.mean_rank[:, 0], stats.rankdata(-score[..., 0], axis=0).mean(axis=1))
-        assert found.statistic[0] == pytest.approx(found.statistic[1])
+        found = group_of(score, orientation=["higher", "lower"]).mirflow.friedman()
+        np.testing.assert_allclose(found["mean_rank"].values[:, 0] + found["mean_rank"].values[:, 1], 4)
+        np.testing.assert_allclose(found["mean_rank"].values[:, 0], stats.rankdata(-score[..., 0], axis=0).mean(axis=1))
+        assert found["statistic"].values[0] == pytest.approx(found["statistic"].values[1])
 
     def test_only_units_that_every_system_has(self):
         score, _ = random_scores(3, 10)
         score[0, 2] = score[1, 5] = np.nan
-        found, kept = friedman(board_of(score)), friedman(board_of(np.delete(score, [2, 5], axis=1)))
-        assert found.ranks.n.tolist() == [8]
-        assert found.ranks.statistic == pytest.approx(kept.ranks.statistic)
-        assert friedman(board_of(score), Question(missing="zero")).ranks.n.tolist() == [10]
+        found, kept = group_of(score).mirflow.friedman(), group_of(np.delete(score, [2, 5], axis=1)).mirflow.friedman()
+        assert found["n"].values.tolist() == [8]
+        assert found["statistic"].values == pytest.approx(kept["statistic"].values)
+        assert group_of(score).mirflow.friedman(missing="zero")["n"].values.tolist() == [10]
         with pytest.raises(QueryError, match="ranks need every system on a unit; choose missing common or zero"):
-            friedman(board_of(score), Question(missing="skip"))
+            group_of(score).mirflow.friedman(missing="skip")
 
     def test_units_are_aggregated_before_they_are_ranked(self):
-        board = random_board(4, 12, track_meta={"fold": list("aabbbbccccdd")})
-        folds = ask(board, Question(by="fold")).value[:, 0]
-        assert friedman(board, unit="fold").ranks.statistic.item() == pytest.approx(stats.friedmanchisquare(*folds)[0])
+        board = random_world(4, 12, track_meta={"fold": list("aabbbbccccdd")})
+        folds = board.mirflow.query(by="fold")["value"].values[:, 0]
+        assert board.mirflow.friedman(unit="fold")["statistic"].item() == pytest.approx(
+            stats.friedmanchisquare(*folds)[0]
+        )
 
     def test_intervals_overlap_where_systems_do_not_differ(self):
-        found = friedman(random_board(6, 40, seed=2))
-        ds = found.to_dataset().isel(metric=0)
+        ds = random_world(6, 40, seed=2).mirflow.friedman().isel(metric=0)
         overlap = (ds["low"].values[:, np.newaxis] <= ds["high"].values) & (
             ds["low"].values <= ds["high"].values[:, np.newaxis]
         )
@@ -152,34 +155,33 @@ class TestFriedman:
         np.testing.assert_array_equal(beyond, ds["significant"].values)
 
     def test_dataset(self):
-        ds = friedman(random_board(3, 9, 2), group="chord").to_dataset()
+        ds = xr.DataTree.from_dict({"chord": random_world(3, 9, 2)}).mirflow.friedman()
         assert ds["statistic"].dims == ("metric",)
         assert ds["mean_rank"].dims == ds["letters"].dims == ("system", "metric")
         assert ds["p_pair"].dims == ("system", "other", "metric")
         assert {"group": "chord", "level": "0.95", "unit_of_comparison": "track"}.items() <= ds.attrs.items()
 
     def test_all_equal(self):
-        found = friedman(board_of(np.full((3, 5, 1), 0.5)))
-        ranks = found.ranks
-        assert [ranks.statistic.item(), ranks.p.item(), ranks.critical_difference.item()] == [0, 1, 0]
-        assert ranks.p_pair[0, 1, 0] == 1
-        assert found.letters.ravel().tolist() == ["a", "a", "a"]
+        found = group_of(np.full((3, 5, 1), 0.5)).mirflow.friedman()
+        assert [found[name].item() for name in ("statistic", "p", "critical_difference")] == [0, 1, 0]
+        assert found["p_pair"].values[0, 1, 0] == 1
+        assert found["letters"].values.ravel().tolist() == ["a", "a", "a"]
 
     def test_one_track_and_none(self):
-        assert friedman(random_board(3, 1)).ranks.statistic.item() == pytest.approx(2)
-        none = friedman(random_board(3, 2), Question(tracks=[])).ranks
-        assert np.isnan([none.statistic, none.p, none.critical_difference]).all()
-        assert none.n.tolist() == [0]
+        assert random_world(3, 1).mirflow.friedman()["statistic"].item() == pytest.approx(2)
+        none = random_world(3, 2).mirflow.friedman(tracks=[])
+        assert np.isnan([none["statistic"].values, none["p"].values, none["critical_difference"].values]).all()
+        assert none["n"].values.tolist() == [0]
 
     def test_always_the_same_order(self):
         score = np.arange(3)[:, np.newaxis, np.newaxis] / 4 + np.zeros((3, 6, 1))
-        found = friedman(board_of(score)).ranks
-        assert found.concordance.item() == pytest.approx(1)
-        assert found.f_p.item() == 0
+        found = group_of(score).mirflow.friedman()
+        assert found["concordance"].item() == pytest.approx(1)
+        assert found["f_p"].item() == 0
 
     def test_one_system(self):
         with pytest.raises(QueryError, match="1 system to compare"):
-            friedman(random_board(1, 3))
+            random_world(1, 3).mirflow.friedman()
 
     def test_size(self):
         """Without a difference, Friedman's test and the largest of Tukey and Kramer's find one in 5 % of the cases."""
@@ -193,25 +195,25 @@ class TestFriedman:
 class TestAgreement:
     def test_a_metric_of_which_lower_is_better_ranks_the_other_way_round(self):
         score, weight = random_scores(6, 9)
-        board = board_of(np.concatenate([score, 1 - score], axis=2), weight, orientation=["higher", "lower"])
-        found = agreement(board)
-        np.testing.assert_allclose(found.tau, 1)
-        np.testing.assert_allclose(found.p[0, 1], stats.kendalltau(np.arange(6), np.arange(6)).pvalue)
+        board = group_of(np.concatenate([score, 1 - score], axis=2), weight, orientation=["higher", "lower"])
+        found = board.mirflow.agreement()
+        np.testing.assert_allclose(found["tau"].values, 1)
+        np.testing.assert_allclose(found["p"].values[0, 1], stats.kendalltau(np.arange(6), np.arange(6)).pvalue)
 
     def test_dataset(self):
-        ds = agreement(random_board(5, 9, 3)).to_dataset()
+        ds = random_world(5, 9, 3).mirflow.agreement()
         assert ds["tau"].dims == ("metric", "other")
         assert ds["tau"].sel(metric="root", other="seg") == ds["tau"].sel(metric="seg", other="root")
         assert ds["n"].values.tolist() == [[5] * 3] * 3
         assert ds.attrs["missing"] == "common"
 
     def test_equal_figures_have_no_order(self):
-        assert np.isnan(agreement(board_of(np.full((3, 4, 1), 0.5))).tau).all()
+        assert np.isnan(group_of(np.full((3, 4, 1), 0.5)).mirflow.agreement()["tau"]).all()
 
     def test_between_systems_it_says_whether_they_find_the_same_tracks_hard(self):
-        board = random_board(4, 9, 2)
-        found = agreement(board, Question("root"), between="system").to_dataset()
-        score = board.load(range(4))[0][..., board.metrics.index("root")]
+        board = random_world(4, 9, 2)
+        found = board.mirflow.agreement("root", between="system")
+        score = board["score"].sel(metric="root").values
         assert found["tau"].dims == ("system", "other")
         expected = stats.kendalltau(score[1], score[3])
         assert found["tau"].sel(system="S1", other="S3") == pytest.approx(expected.statistic, abs=1e-12)
@@ -222,21 +224,69 @@ class TestAgreement:
         each = np.random.default_rng(3).uniform(0, 1, (5, 7, 2, 1))
         dims = ("system", "track", "annotator", "metric")
         group = group.assign(score_by_annotator=(dims, each), weight_by_annotator=(dims, np.ones(each.shape)))
-        found = agreement(
-            from_dataset(group.assign_coords(annotator=["ann", "ben"])), Question("majmin"), between="annotator"
-        )
+        found = group.assign_coords(annotator=["ann", "ben"]).mirflow.agreement("majmin", between="annotator")
         mean = each[..., 0].mean(axis=1)
-        assert found.names == ["ann", "ben"]
-        assert found.tau[0, 1] == pytest.approx(stats.kendalltau(*mean.T).statistic, abs=1e-12)
+        assert found["annotator"].values.tolist() == ["ann", "ben"]
+        assert found["tau"].values[0, 1] == pytest.approx(stats.kendalltau(*mean.T).statistic, abs=1e-12)
         with pytest.raises(QueryError, match="annotator"):
-            agreement(random_board(3, 3), Question("root"), between="annotator")
+            random_world(3, 3).mirflow.agreement("root", between="annotator")
 
     def test_what_makes_no_sense(self):
         with pytest.raises(QueryError, match="agreement between systems is that of one metric; name one of"):
-            agreement(random_board(3, 3, 2), between="system")
+            random_world(3, 3, 2).mirflow.agreement(between="system")
         with pytest.raises(UnknownNameError, match="sytem"):
-            agreement(random_board(3, 3), between="sytem")
+            random_world(3, 3).mirflow.agreement(between="sytem")
         with pytest.raises(QueryError, match="1 system to rank"):
-            agreement(random_board(1, 3))
+            random_world(1, 3).mirflow.agreement()
         with pytest.raises(QueryError, match="metrics are compared over all tracks"):
-            agreement(random_board(2, 3), Question(by="track"))
+            random_world(2, 3).mirflow.agreement(by="track")
+
+
+@st.composite
+def relations(draw) -> np.ndarray:
+    """Any symmetric relation of up to 9 systems."""
+    count = draw(st.integers(1, 9))
+    different = np.zeros((count, count), dtype=bool)
+    for first, second in combinations(range(count), 2):
+        different[first, second] = different[second, first] = draw(st.booleans())
+    return different
+
+
+def maximal_sets(different: np.ndarray) -> set[tuple[int, ...]]:
+    """All of them, by looking at every set."""
+    count = len(different)
+    alike = [
+        members
+        for size in range(1, count + 1)
+        for members in combinations(range(count), size)
+        if not any(different[first, second] for first, second in combinations(members, 2))
+    ]
+    return {one for one in alike if not any(set(one) < set(other) for other in alike)}
+
+
+@given(relations())
+def test_sets_are_maximal_and_tell_exactly_who_differs(different):
+    groups = significance_groups(different)
+    assert {tuple(members) for members in groups} <= maximal_sets(different)
+    assert len({tuple(members) for members in groups}) == len(groups)
+    named = letters(groups, len(different))
+    for first, second in combinations(range(len(different)), 2):
+        assert bool(set(named[first]) & set(named[second])) == (not different[first, second])
+    assert all(named)
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=9), st.integers(1, 12))
+def test_after_a_test_on_ranks_these_are_all_sets(ranks, critical):
+    place = np.array(ranks)
+    different = np.abs(place[:, np.newaxis] - place) > critical
+    order = np.argsort(place, kind="stable")
+    groups = significance_groups(different, order)
+    assert {tuple(sorted(members)) for members in groups} == maximal_sets(different)
+    best = [place[members].min() for members in groups]
+    assert best == sorted(best)
+
+
+def test_letters_run_on():
+    groups = [[place] for place in range(54)]
+    assert letters(groups, 54)[25:28] == ["z", "A", "B"]
+    assert letters(groups, 54)[51:] == ["Z", "(53)", "(54)"]
