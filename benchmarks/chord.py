@@ -21,11 +21,6 @@ import mir_eval
 import numpy as np
 
 from mirflow.metrics.base import get_task
-from mirflow.metrics.chord import kernel as confusion
-from mirflow.metrics.chord import kernel as cutting
-from mirflow.metrics.chord import kernel as recall
-from mirflow.metrics.chord import metrics as refusals
-from mirflow.metrics.chord import rules as encoding
 from mirflow.ragged import Ragged
 
 Rows = tuple[np.ndarray, list[str]]
@@ -127,42 +122,6 @@ def compare_arrays(pairs: Pairs) -> None:
     print(f"arrays in memory, {len(pairs[2])} pairs, {len(measures)} metrics")
     print(f"  largest difference {np.abs(ours() - theirs).max():.1e}")
     print(f"  mir_eval {slow:.2f} s, mirflow {fast * 1e3:.1f} ms: {slow / fast:.0f} times")
-    show_parts(references, estimates, pairs, fast)
-
-
-def show_parts(references: Ragged, estimates: Ragged, pairs: Pairs, whole: float) -> None:
-    """What the parts of the kernel take, each on its own."""
-    chords = encoding.encode_sides(references, estimates)
-    sides = cutting.Side(references, chords.reference), cutting.Side(estimates, chords.estimate)
-    runs = chords.merged[chords.reference[:-1]], chords.merged[chords.estimate[:-1]]
-    axis = cutting.lay_out(sides, *pairs[2:], chords.merged)
-    batches = list(cutting.cut(axis))
-    classes, size = confusion.classifier("majmin")
-
-    def rules() -> object:
-        verdicts = recall.Verdicts(chords)
-        return verdicts.by_rule(
-            [
-                verdicts.add_up(one.pair, len(one), one.reference_chord, one.estimate_chord, one.seconds)
-                for one in batches
-            ]
-        )
-
-    parts: dict[str, Callable[[], object]] = {
-        "encode the distinct labels": lambda: encoding.encode_sides(references, estimates),
-        "look for overlaps": lambda: refusals.refuse(references, estimates, runs, *pairs[2:]),
-        "steps and ranks of all rows": lambda: cutting.lay_out(sides, *pairs[2:], chords.merged),
-        "fit, merge and cut all pairs": lambda: sum(len(one) for one in cutting.cut(axis)),
-        "12 rules": rules,
-        "overseg, underseg, seg": lambda: [cutting.fragmented(one) for one in batches],
-        "(not a default: confusion_majmin)": lambda: [
-            confusion.add_up(one, classes(chords.table), size) for one in batches
-        ],
-    }
-    print(f"  {sum(len(one.times) for one in batches)} points in {len(batches)} batches; parts on their own:")
-    for part, call in parts.items():
-        seconds = best_of(5, call)
-        print(f"    {part:<36}{seconds * 1e3:7.1f} ms {seconds / whole:6.0%}")
 
 
 def main() -> None:

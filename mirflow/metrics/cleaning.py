@@ -11,7 +11,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..annotations.validation import Finding
-from ..errors import AnnotationError, suggest
+from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Bool, Int, Ragged, rows_of
 
 
@@ -124,21 +124,26 @@ def impossible_times(findings: Mapping[str, Finding], rows: Ragged) -> list[Prob
     return [(finding.items, partial(finding.describe, rows)) for finding in found]
 
 
+def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotationError:
+    """A flaw of an annotation as an error that names the file and the line."""
+    path = annotation.file(flaw.item) or annotation.attrs.get("source")
+    return InvalidAnnotationError(
+        f"{side}: {flaw.text(annotation)}",
+        path=None if path is None else str(path),
+        line=annotation.line(flaw.item),
+    )
+
+
 def usable(annotation: Annotation, cleaned: Cleaned, side: str) -> Ragged:
-    """The only row of a cleaned annotation; its flaw is an error that names the file and the line.
+    """The only row of a cleaned annotation.
 
     Raises
     ------
-    AnnotationError
+    InvalidAnnotationError
         If the row has a flaw.
     """
     for flaw in cleaned.flaws.values():
-        path = annotation.file(flaw.item) or annotation.attrs.get("source")
-        raise AnnotationError(
-            f"{side}: {flaw.text(annotation)}",
-            path=None if path is None else str(path),
-            line=annotation.line(flaw.item),
-        )
+        raise error_of(flaw, annotation, side)
     return cleaned.rows
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -254,7 +255,7 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
     def declare(read: Callable[..., Any]) -> Metric:
         line = " ".join(inspect.cleandoc(read.__doc__ or "").split("\n\n")[0].split("\n")).rstrip(".")
         about: dict[str, Any] = {
-            "name": read.__name__.removeprefix("_"),
+            "name": getattr(read, "__name__", "").removeprefix("_"),
             "title": title,
             "summary": line if line[1:2].isupper() else line[:1].lower() + line[1:],  # TP keeps its capitals
             "weight": weight.words,
@@ -267,13 +268,57 @@ def metric(title: str, weight: Weight, **declared: Any) -> Callable[[Callable[..
     return declare
 
 
+class Family(tuple[Metric, ...]):
+    """Metrics that are declared together on one function, `read`."""
+
+    read: Callable[..., Any]
+
+
+def family(
+    weight: Weight | Mapping[str, Weight], members: Mapping[str, Mapping[str, Any]], **common: Any
+) -> Callable[[Callable[..., Any]], Family]:
+    """Declare several metrics on one function, which takes the key of a metric before what the kernel has computed.
+
+    Parameters
+    ----------
+    weight : Weight or mapping of str to Weight
+        That of all members, or of each.
+    members : mapping of str to mapping
+        Title, summary and what else is not common to all, by the key, which is the name where none is given.
+    **common
+        Fields of `Metric`.
+
+    Examples
+    --------
+    >>> @family(Weight("seconds", "s"), {"mean": {"title": "Mean"}, "sum": {"title": "Sum"}}, summary="of values")
+    ... def statistics(name, values, measure):
+    ...     return getattr(np, name)(values, axis=1), np.ones(len(values))
+    >>> [(one.name, one.read(np.array([[1.0, 3.0]]), None)[0].tolist()) for one in statistics]
+    [('mean', [2.0]), ('sum', [4.0])]
+    """
+
+    def declare(read: Callable[..., Any]) -> Family:
+        found = []
+        for key, about in members.items():
+            fields = {"name": key, **common, **about}
+            own = weight if isinstance(weight, Weight) else weight[key]
+            found.append(metric(fields.pop("title"), own, **fields)(partial(read, key)))
+        declared = Family(found)
+        declared.read = read
+        return declared
+
+    return declare
+
+
 def metrics_in(namespace: Mapping[str, object]) -> tuple[Metric, ...]:
-    """The metrics that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
-    found = {name: value for name, value in namespace.items() if isinstance(value, Metric)}
-    for name, one in found.items():
-        if one.read is not None and one.read.__qualname__ == name:
-            one.read.__qualname__ = f"{name}.read"  # the record has its name: pickle finds the function there
-    return tuple(found.values())
+    """The metrics and families that a module declares, in their order: ``METRICS = metrics_in(globals())``."""
+    found: list[Metric] = []
+    for name, value in namespace.items():
+        if isinstance(value, Metric | Family):
+            if getattr(value.read, "__qualname__", "") == name:
+                value.read.__qualname__ = f"{name}.read"  # type: ignore[union-attr]  # where pickle finds the function
+            found += [value] if isinstance(value, Metric) else value
+    return tuple(found)
 
 
 _SWEEP = re.compile(r"^(?P<name>[^@()\s]+(?: [^@()\s]+)*)@\[(?P<values>[^\]]*)\](?P<rest>(?:\([^()]*\))?)$")

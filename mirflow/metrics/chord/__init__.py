@@ -30,6 +30,8 @@ Harte, PhD thesis, 2010; Mauch and Dixon, ISMIR 2010; Pauwels and Peeters, ICASS
 2014; Burgoyne et al., ISMIR 2007; Cho 2014; Odekerken, Koops and Volk, DECIBEL, ISMIR 2020.
 """
 
+from types import MappingProxyType
+
 from ...theory.chords import EXTENDED_QUALITY_REDUX, QUALITIES
 from ...theory.harte import (
     CHORD_RE,
@@ -41,6 +43,7 @@ from ...theory.harte import (
     pitch_class_to_semitone,
     scale_degree_to_semitone,
 )
+from ..base import Task
 from .labels import (
     BITMAP_LENGTH,
     NO_CHORD_ENCODED,
@@ -56,7 +59,7 @@ from .labels import (
     split,
     validate_chord_label,
 )
-from .metrics import TASK
+from .metrics import DECIBEL, MIR_EVAL
 from .mir_eval import (
     directional_hamming_distance,
     evaluate,
@@ -78,6 +81,15 @@ from .mir_eval import (
     underseg,
     validate,
     weighted_accuracy,
+)
+from .mirex2013 import CONVENTION as MIREX2013
+
+TASK = Task(
+    "chord",
+    "Chord estimation",
+    MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, MIREX2013)}),
+    ("majmin", "root"),
+    {DECIBEL.name: ("csr",)},
 )
 
 __all__ = [

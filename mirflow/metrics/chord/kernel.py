@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...kernels.intervals import Timeline, batches, fragmentation, frames_before, merge, rank, steps_between
 from ...kernels.ragged_ops import sum_by
-from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ...theory.chords import OCTAVE, ChordTable
-from ..base import Sparse
-from .rules import RULES, VOCABULARIES, Chords, compare, get_vocabulary, to_25
+from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...theory.chords import OCTAVE
+from .rules import RULES, VOCABULARIES, Chords, compare, to_25
 
 NOTHING = -1
 """The item where a sequence says nothing, which counts as no chord."""
@@ -24,8 +23,8 @@ class Steps:
 
     Parameters
     ----------
-    time : float64 (steps,), seconds
-        Strictly ascending within a sequence.
+    time : float64 (steps,), seconds, or int64 (steps,)
+        Strictly ascending within a sequence; times as such or as ranks.
     item : int64 (steps,)
         The interval whose label is in force from here on, as an index into the flat intervals; `NOTHING` for none.
     stop : bool (steps,)
@@ -35,7 +34,7 @@ class Steps:
     counts : int64 (sequences,)
     """
 
-    time: Float
+    time: Column
     item: Int
     stop: Bool
     edge: Bool
@@ -80,34 +79,17 @@ def steps_of(rows: Ragged, chord: Int | None) -> Steps:
 
 def _distinct(steps: Steps) -> Steps:
     """Of several steps of a sequence at one time the last; only intervals without length make several."""
+    offsets = offsets_of(steps.counts)
     again = np.zeros(len(steps.time), dtype=np.bool_)
     again[:-1] = steps.time[:-1] == steps.time[1:]
-    again[offsets_of(steps.counts)[1:][steps.counts > 0] - 1] = False
+    again[offsets[1:][steps.counts > 0] - 1] = False
     if not again.any():
         return steps
     last = np.flatnonzero(~again)
     edge = np.logical_or.reduceat(steps.edge, np.concatenate([[0], last[:-1] + 1]))
     kept = np.concatenate([[0], np.cumsum(~again)])
-    offsets = offsets_of(steps.counts)
     counts = kept[offsets[1:]] - kept[offsets[:-1]]
     return Steps(steps.time[last], steps.item[last], steps.stop[last], edge, counts)
-
-
-@dataclass(frozen=True, slots=True)
-class Sequences:
-    """One sequence of steps a pair, with their times as ranks.
-
-    Parameters
-    ----------
-    rank, item, stop, edge, counts
-        As in `Steps`, with ranks for times.
-    """
-
-    rank: Int
-    item: Int
-    stop: Bool
-    edge: Bool
-    counts: Int
 
 
 class StepRows:
@@ -140,13 +122,13 @@ class StepRows:
         """Rank of the first and of the last step of each row; of an empty row anything."""
         return self._rank[self.offsets[:-1]], self._rank[self.offsets[1:] - 1]
 
-    def take(self, rows: Int) -> Sequences:
-        """The steps of the given rows, as they are."""
+    def take(self, rows: Int) -> Steps:
+        """The steps of the given rows, as they are, at ranks."""
         counts = self.counts[rows]
         source = ranges(self.offsets[rows], counts)
-        return Sequences(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
+        return Steps(self._rank[source], self._item[source], self._stop[source], self._edge[source], counts)
 
-    def fit(self, rows: Int, low: Int, high: Int, chord: Int | None) -> Sequences:
+    def fit(self, rows: Int, low: Int, high: Int, chord: Int | None) -> Steps:
         """The given rows cut and padded to a span of their own for each pair.
 
         Intervals wholly before `low` or after `high` are left out, those across are cut, and one of which only an
@@ -162,7 +144,7 @@ class StepRows:
 
         Returns
         -------
-        Sequences
+        Steps
             The first step of each is at `low`, all others lie between `low` and `high`.
         """
         first = np.searchsorted(self._keys, (rows << self._bits) + low, side="right")
@@ -179,26 +161,16 @@ class StepRows:
         speaks = (first > self.offsets[rows]) & (~stop[front] | goes_on)
         item[front] = np.where(speaks, item[front], NOTHING)
         rank[front], stop[front], edge[front] = low, False, True
-        fitted = Sequences(rank, item, stop, edge, counts)
-        _join_front(fitted, front[counts > 1] + 1, chord)
-        _end(fitted, front + counts - 1, resumes, chord)
-        return fitted
-
-
-def _join_front(fitted: Sequences, second: Int, chord: Int | None) -> None:
-    """Settle, in place, whether a run begins at the first interval after the pad."""
-    if chord is not None:
-        begins = chord[fitted.item[second]] != chord[fitted.item[second - 1]]
-        fitted.edge[second] = np.where(fitted.stop[second], fitted.edge[second], begins)
-
-
-def _end(fitted: Sequences, last: Int, resumes: Bool, chord: Int | None) -> None:
-    """Put, in place, no-chord where a row stops for good before the end of its span."""
-    over = last[fitted.stop[last] & (fitted.edge[last] | ~resumes)]
-    if chord is not None:
-        fitted.edge[over] = chord[fitted.item[over]] != chord[NOTHING]
-    fitted.item[over] = NOTHING
-    fitted.stop[over] = False
+        if chord is not None:  # a run begins, or not, at the first interval after the pad
+            second = front[counts > 1] + 1
+            edge[second] = np.where(stop[second], edge[second], chord[item[second]] != chord[item[second - 1]])
+        # Where a row stops for good before the end of its span, no chord follows.
+        final = front + counts - 1
+        over = final[stop[final] & (edge[final] | ~resumes)]
+        if chord is not None:
+            edge[over] = chord[item[over]] != chord[NOTHING]
+        item[over], stop[over] = NOTHING, False
+        return Steps(rank, item, stop, edge, counts)
 
 
 _POINTS = 1 << 15
@@ -263,7 +235,7 @@ class ChordTimelines:
         some = self.estimate.counts[self.estimate_row] > 0
         return np.where(some, (first > self.low).astype(np.int64) + (last < self.high), 0)
 
-    def fit_estimates(self, pairs: slice) -> Sequences:
+    def fit_estimates(self, pairs: slice) -> Steps:
         """The estimates of some pairs, over their references' spans."""
         run = None if self.merged is None else self.merged[self.sides[1].chord]
         return self.estimate.fit(self.estimate_row[pairs], self.low[pairs], self.high[pairs], run)
@@ -308,7 +280,7 @@ class Cut:
     line : Timeline
     times, seconds : float64 (points,)
         The time of each point, and the length of the segment from it to the next one of its pair.
-    reference, estimate : Sequences
+    reference, estimate : Steps
     pair : int64 (points,)
         The pair of each point, counted within the batch.
     reference_chord, estimate_chord : int64 (points,)
@@ -319,8 +291,8 @@ class Cut:
     line: Timeline
     times: Float
     seconds: Float
-    reference: Sequences
-    estimate: Sequences
+    reference: Steps
+    estimate: Steps
     pair: Int
     reference_chord: Int
     estimate_chord: Int
@@ -335,7 +307,7 @@ def cut(axis: ChordTimelines) -> Iterator[Cut]:
     for pairs in batches(sizes, _POINTS):
         reference = axis.reference.take(axis.reference_row[pairs])
         estimate = axis.fit_estimates(pairs)
-        line = merge(reference.rank, reference.counts, estimate.rank, estimate.counts)
+        line = merge(reference.time, reference.counts, estimate.time, estimate.counts)
         times = axis.times[line.rank]
         yield Cut(
             pairs,
@@ -381,11 +353,11 @@ def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
     return lay_out(sides, row, row, axis.merged, unit=hop)
 
 
-def _sampled(axis: ChordTimelines, sequences: Sequences, side: ChordSide, hop: float) -> ChordSide:
+def _sampled(axis: ChordTimelines, sequences: Steps, side: ChordSide, hop: float) -> ChordSide:
     """The intervals of one side with times counted in frames; those that no frame falls into are left out."""
     pair = rows_of(sequences.counts)
     start = axis.times[axis.low]
-    before = frames_before(start[pair], hop, axis.times[sequences.rank])
+    before = frames_before(start[pair], hop, axis.times[sequences.time])
     after = np.empty_like(before)
     after[:-1] = before[1:]
     after[offsets_of(sequences.counts)[1:] - 1] = frames_before(start, hop, axis.times[axis.high])
@@ -416,54 +388,28 @@ class Confusion:
     seconds: Float
     pairs: int
 
-    def sum(self, index: Int, size: int, right_only: bool = False) -> Float:
-        """Seconds by an index of the entries, all or only those where both classes are the same: float64 (size,)."""
-        weights = np.where(self.reference == self.estimate, self.seconds, 0.0) if right_only else self.seconds
-        return sum_by(index, weights, size)
+    @classmethod
+    def join(cls, parts: Sequence[Confusion], pairs: int) -> Confusion:
+        """Those of consecutive batches as one."""
+        pair, reference, estimate = (
+            np.concatenate([getattr(part, name) for part in parts]) for name in ("pair", "reference", "estimate")
+        )
+        return cls(pair, reference, estimate, np.concatenate([part.seconds for part in parts]), pairs)
+
+    def sum(self, index: Int, size: int) -> tuple[Float, Float]:
+        """Seconds by an index of the entries, those where both classes are the same and all: float64 (size,) each."""
+        right = np.where(self.reference == self.estimate, self.seconds, 0.0)
+        return sum_by(index, right, size), sum_by(index, self.seconds, size)
 
 
-Classifier = Callable[[ChordTable], Int]
-
-
-def classifier(name: str) -> tuple[Classifier, int]:
-    """How chords fall into classes, and how many there are; ``25`` is the mapping of 2008."""
-    if name == "25":
-        return to_25, 2 * OCTAVE + 1
-    vocabulary = get_vocabulary(name)
-    return vocabulary.classify, len(vocabulary.classes)
-
-
-def add_up_confusion(batch: Cut, classes: Int, size: int) -> Confusion:
-    """The confusion of the classes of one batch; `classes` are those of the distinct chords."""
+def _count_classes(batch: Cut, classes: Int, size: int) -> Confusion:
+    """The confusion of the pairs of a batch; `classes` are those of the distinct chords."""
     key = (batch.pair * size + classes[batch.reference_chord]) * size + classes[batch.estimate_chord]
     distinct, place = np.unique(key, return_inverse=True)
     seconds = sum_by(place.reshape(-1), batch.seconds, len(distinct))
     some = seconds > 0
-    distinct = distinct[some]
-    pair, rest = np.divmod(distinct, size * size)
-    return Confusion(pair, rest // size, rest % size, seconds[some], len(batch))
-
-
-def join(parts: Sequence[Confusion]) -> Confusion:
-    """The confusions of consecutive batches as one."""
-    starts = np.cumsum([0, *(part.pairs for part in parts)])
-    shifted = [part.pair + start for part, start in zip(parts, starts, strict=False)]
-    empty = np.zeros(0, dtype=np.int64)
-    return Confusion(
-        np.concatenate([empty, *shifted]),
-        np.concatenate([empty, *(part.reference for part in parts)]),
-        np.concatenate([empty, *(part.estimate for part in parts)]),
-        np.concatenate([np.zeros(0), *(part.seconds for part in parts)]),
-        int(starts[-1]),
-    )
-
-
-def overlap(confusion: Confusion) -> tuple[Float, Float]:
-    """Seconds in which both classes are the same, and all seconds: float64 (pairs,) each."""
-    return (
-        confusion.sum(confusion.pair, confusion.pairs, right_only=True),
-        confusion.sum(confusion.pair, confusion.pairs),
-    )
+    pair, rest = np.divmod(distinct[some], size * size)
+    return Confusion(pair + batch.pairs.start, rest // size, rest % size, seconds[some], len(batch))
 
 
 def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
@@ -481,19 +427,13 @@ def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
         ``N`` is a quality like others; what is in no class of the vocabulary is left out. 0 with weight 0 where the
         reference has no quality of the vocabulary.
     """
-    quality = VOCABULARIES[vocabulary].quality_of_class()[confusion.reference]
+    qualities = VOCABULARIES[vocabulary].quality_of_class()
+    kinds = int(qualities.max()) + 1
+    quality = qualities[confusion.reference]
     inside = quality >= 0
-    chosen = Confusion(
-        confusion.pair[inside],
-        confusion.reference[inside],
-        confusion.estimate[inside],
-        confusion.seconds[inside],
-        confusion.pairs,
-    )
-    kinds = int(VOCABULARIES[vocabulary].quality_of_class().max()) + 1
-    index = chosen.pair * kinds + quality[inside]
-    seconds = chosen.sum(index, confusion.pairs * kinds)
-    right = chosen.sum(index, confusion.pairs * kinds, right_only=True)
+    # What is outside is added to one more row of its own.
+    key = np.where(inside, confusion.pair * kinds + quality, confusion.pairs * kinds)
+    right, seconds = (found[:-1] for found in confusion.sum(key, confusion.pairs * kinds + 1))
     occurs = seconds > 0
     share = np.divide(right, seconds, out=np.zeros_like(right), where=occurs).reshape(confusion.pairs, kinds)
     number = np.count_nonzero(occurs.reshape(confusion.pairs, kinds), axis=1).astype(np.float64)
@@ -501,34 +441,11 @@ def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
     return np.divide(total, number, out=np.zeros_like(total), where=number > 0), number
 
 
-def to_sparse(confusion: Confusion, vocabulary: str, pairs: Int, kept: Bool) -> Sparse:
-    """Confusion matrices as a result with extra dims.
-
-    Parameters
-    ----------
-    confusion : Confusion
-    vocabulary : str
-    pairs : int64 (pairs,)
-        The number of each of its pairs in the whole call.
-    kept : bool (pairs,)
-        The pairs that have a result.
-    """
-    classes = get_vocabulary(vocabulary).classes
-    chosen = kept[confusion.pair]
-    return Sparse(
-        ("ref_class", "est_class"),
-        (classes, classes),
-        np.column_stack([pairs[confusion.pair], confusion.reference, confusion.estimate])[chosen],
-        confusion.seconds[chosen],
-        {"long_name": f"time by chord class of the reference and of the estimate ({vocabulary})", "units": "s"},
-    )
-
-
 _LARGEST_TABLE = 1 << 22
 
 
 class Verdicts:
-    """What the rules say of segments, summed by pattern.
+    """Verdicts of the rules on segments, summed by pattern.
 
     A pattern is the outcome of all rules together, right, wrong or not comparable under each. There are far fewer
     patterns than chord pairs, so each segment's seconds are added once, to its pattern, and not once a rule. The sums
@@ -546,23 +463,20 @@ class Verdicts:
         self._table = np.full(size, -1, dtype=np.int32) if size <= _LARGEST_TABLE else None
         self._place: dict[int, int] = {}
 
-    def add_up(self, pair: Int, pairs: int, reference: Int, estimate: Int, seconds: Float) -> Float:
+    def add_up(self, batch: Cut) -> Float:
         """Seconds of each pattern in each pair: float64 (patterns so far, pairs)."""
-        patterns = self._patterns(reference * len(self._chords) + estimate)
-        sums = sum_by(patterns * pairs + pair, seconds, len(self._place) * pairs)
-        return sums.reshape(len(self._place), pairs)
-
-    def _patterns(self, joint: Int) -> Int:
+        joint = batch.reference_chord * len(self._chords) + batch.estimate_chord
         if self._table is None:
             distinct, inverse = np.unique(joint, return_inverse=True)
-            return self._compare(distinct)[inverse.reshape(-1)]
-        found = self._table[joint]
-        unseen = found < 0
-        if unseen.any():
-            new = np.unique(joint[unseen])
-            self._table[new] = self._compare(new)
-            found = self._table[joint]
-        return found.astype(np.int64)
+            patterns = self._compare(distinct)[inverse.reshape(-1)]
+        else:
+            unseen = self._table[joint] < 0
+            if unseen.any():
+                new = np.unique(joint[unseen])
+                self._table[new] = self._compare(new)
+            patterns = self._table[joint].astype(np.int64)
+        sums = sum_by(patterns * len(batch) + batch.pair, batch.seconds, len(self._place) * len(batch))
+        return sums.reshape(len(self._place), len(batch))
 
     def _compare(self, joint: Int) -> Int:
         """The pattern of each pair of chords, as its place among the patterns met so far."""
@@ -571,9 +485,8 @@ class Verdicts:
         code = np.zeros(len(joint), dtype=np.int64)
         for position, rule in enumerate(RULES):
             verdict = compare(reference, estimate, rule)
-            code |= ((verdict > 0).astype(np.int64) << 2 * position) | (
-                (verdict >= 0).astype(np.int64) << 2 * position + 1
-            )
+            code |= (verdict > 0).astype(np.int64) << 2 * position
+            code |= (verdict >= 0).astype(np.int64) << 2 * position + 1
         codes, inverse = np.unique(code, return_inverse=True)
         places = [self._place.setdefault(pattern, len(self._place)) for pattern in codes.tolist()]
         return np.array(places, dtype=np.int64)[inverse.reshape(-1)]
@@ -605,24 +518,8 @@ class Verdicts:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """What has to be added up on one time axis: the rules, the fragmentation, confusions in some vocabularies."""
-
-    rules: bool = False
-    fragmentation: bool = False
-    vocabularies: frozenset[str] = frozenset()
-
-    def __or__(self, other: Wanted) -> Wanted:
-        return Wanted(
-            self.rules or other.rules,
-            self.fragmentation or other.fragmentation,
-            self.vocabularies | other.vocabularies,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class Totals:
-    """What was added up on one time axis, over pairs.
+    """Sums over the segments of pairs on one time axis.
 
     Parameters
     ----------
@@ -635,35 +532,39 @@ class Totals:
     fragmentation : (float64 (pairs,), float64 (pairs,))
         Seconds of the reference's runs outside their largest pieces, and of the estimate's.
     confusions : mapping of str to Confusion
+        By vocabulary; ``25`` is the mapping of 2008.
     """
 
     span: Float
     seconds: Float
     rules: Mapping[str, tuple[Float, Float]]
-    fragmentation: tuple[Float, Float]
+    fragmentation: tuple[Float, ...]
     confusions: Mapping[str, Confusion]
 
 
-def add_up(axis: ChordTimelines, chords: Chords, wanted: Wanted) -> Totals:
-    """Go through all pairs once."""
-    verdicts = Verdicts(chords)
+def add_up(axis: ChordTimelines, chords: Chords, rules: bool, fragmentation: bool, vocabularies: set[str]) -> Totals:
+    """Go through all pairs once and add up what is asked for; the rest stays empty."""
+    verdicts, pairs = Verdicts(chords), len(axis.reference_row)
     patterns: list[Float] = []
-    pieces: list[tuple[Float, Float]] = []
-    parts: dict[str, list[Confusion]] = {name: [] for name in sorted(wanted.vocabularies)}
-    classifiers = {name: classifier(name) for name in parts}
-    classes = {name: (classify(chords.table), size) for name, (classify, size) in classifiers.items()}
+    pieces: list[tuple[Float, Float]] = [(np.zeros(0), np.zeros(0))]
+    none = np.zeros(0, dtype=np.int64)
+    parts: dict[str, list[Confusion]] = {}
+    classes: dict[str, tuple[Int, int]] = {}
+    for name in sorted(vocabularies):
+        parts[name] = [Confusion(none, none, none, np.zeros(0), pairs)]
+        classes[name] = to_25(chords.table), 2 * OCTAVE + 1
+        if name != "25":
+            classes[name] = VOCABULARIES[name].classify(chords.table), len(VOCABULARIES[name].classes)
     for batch in cut(axis):
-        if wanted.rules:
-            chord = batch.reference_chord, batch.estimate_chord
-            patterns.append(verdicts.add_up(batch.pair, len(batch), *chord, batch.seconds))
-        if wanted.fragmentation:
+        if rules:
+            patterns.append(verdicts.add_up(batch))
+        if fragmentation:
             pieces.append(fragmented(batch))
         for name, part in parts.items():
-            part.append(add_up_confusion(batch, *classes[name]))
-    fragmentation = [np.concatenate([np.zeros(0), *side]) * axis.unit for side in zip(*pieces, strict=True)]
+            part.append(_count_classes(batch, *classes[name]))
     return Totals(
         axis.span,
         *verdicts.by_rule(patterns),
-        (fragmentation[0], fragmentation[1]) if pieces else (np.zeros(0), np.zeros(0)),
-        {name: join(part) for name, part in parts.items()},
+        tuple(np.concatenate(side) * axis.unit for side in zip(*pieces, strict=True)),
+        {name: Confusion.join(part, pairs) for name, part in parts.items()},
     )

@@ -1,49 +1,25 @@
-"""The chord metrics: their records, how they are read off the totals, cleaning, evidence, and the conventions."""
+"""The chord metrics: declarations, cleaning, scores of batches, evidence, and conventions mir_eval and decibel."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from types import MappingProxyType
+from itertools import pairwise
 
 import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
-from ...errors import AnnotationError, MetricError
+from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
-from ..base import (
-    Cleaned,
-    Convention,
-    Flaw,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Sparse,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-)
-from . import kernel, mirex2013
-from .kernel import (
-    ChordSide,
-    ChordTimelines,
-    Confusion,
-    Cut,
-    Totals,
-    Wanted,
-    add_up,
-    cut,
-    lay_out,
-    to_frames,
-    to_sparse,
-)
+from ..base import Cleaned, Convention, Grid, Measure, Parameter, Scores, Sparse, Weight, family, metric, metrics_in
+from ..cleaning import Problem, error_of, set_aside, usable
+from . import kernel
+from .kernel import ChordSide, Totals, add_up, cut, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides
 
 
@@ -53,23 +29,14 @@ def _within_rows(rows: Ragged) -> Bool:
     return np.append(owner[1:] == owner[:-1], False) if len(owner) else np.zeros(0, dtype=np.bool_)
 
 
-def disordered(rows: Ragged) -> Bool:
-    """Intervals that end before they start, or after which one starts or ends earlier than they do."""
+def _faults(rows: Ragged, run: Int | None) -> Bool:
+    """Intervals that end before they start, or after which one starts or ends earlier, or overlaps and is of no run."""
     start, end = rows.columns["start"], rows.columns["end"]
-    wrong = end < start
-    wrong[:-1] |= (start[1:] < start[:-1]) | (end[1:] < end[:-1])
-    inner = _within_rows(rows)
-    return (wrong & inner) | (end < start)
-
-
-def overlapping(rows: Ragged, run: Int | None) -> Bool:
-    """Intervals that end after the next one of their row starts, where the two are not of one run."""
-    start, end = rows.columns["start"], rows.columns["end"]
-    wrong = np.zeros(len(start), dtype=np.bool_)
-    wrong[:-1] = end[:-1] > start[1:]
+    wrong, overlaps = end < start, end[:-1] > start[1:]
     if run is not None:
-        wrong[:-1] &= run[1:] != run[:-1]
-    return wrong & _within_rows(rows)
+        overlaps &= run[1:] != run[:-1]
+    wrong[:-1] |= _within_rows(rows)[:-1] & ((start[1:] < start[:-1]) | (end[1:] < end[:-1]) | overlaps)
+    return wrong
 
 
 def refuse(
@@ -91,39 +58,33 @@ def refuse(
     """
     by_reference: dict[int, str] = {}
     by_estimate: dict[int, str] = {}
-    faults = _faults(references, runs[0])
+    faults = _faults_of_rows(references, runs[0])
     for pair in _pairs_of(faults, reference_row):
-        by_reference[pair] = "reference: " + _describe(references, int(faults[int(reference_row[pair])][0]))
-    faults = _faults(estimates, runs[1])
+        by_reference[pair] = "reference: " + _describe(references, faults[int(reference_row[pair])][0])
+    faults = _faults_of_rows(estimates, runs[1])
+    offsets = references.offsets
     for pair in _pairs_of(faults, estimate_row):
         if pair not in by_reference:
-            span = _span(references, int(reference_row[pair]))
-            items = [item for item in faults[int(estimate_row[pair])] if _matters(estimates, int(item), span)]
+            own = slice(offsets[reference_row[pair]], offsets[reference_row[pair] + 1])
+            start, end = references.columns["start"][own], references.columns["end"][own]
+            span = (start.min(), end.max()) if len(start) else (0.0, 0.0)
+            items = [item for item in faults[int(estimate_row[pair])] if _matters(estimates, item, span)]
             if items:
-                by_estimate[pair] = "estimate: " + _describe(estimates, int(items[0]))
+                by_estimate[pair] = "estimate: " + _describe(estimates, items[0])
     return by_reference, by_estimate
 
 
-def _faults(rows: Ragged, run: Int | None) -> dict[int, Int]:
+def _faults_of_rows(rows: Ragged, run: Int | None) -> dict[int, list[int]]:
     """The items at fault of each row that has some."""
-    items = np.flatnonzero(disordered(rows) | overlapping(rows, run))
-    if not len(items):
-        return {}
-    owner = np.searchsorted(rows.offsets, items, side="right") - 1
-    return {int(row): items[owner == row] for row in np.unique(owner)}
+    items = np.flatnonzero(_faults(rows, run))
+    found: dict[int, list[int]] = {}
+    for row, item in zip(np.searchsorted(rows.offsets, items, side="right").tolist(), items.tolist(), strict=True):
+        found.setdefault(row - 1, []).append(item)
+    return found
 
 
-def _pairs_of(faults: dict[int, Int], row: Int) -> list[int]:
-    if not faults:
-        return []
-    return np.flatnonzero(np.isin(row, list(faults))).tolist()
-
-
-def _span(rows: Ragged, row: int) -> tuple[float, float]:
-    offsets = rows.offsets
-    items = slice(int(offsets[row]), int(offsets[row + 1]))
-    start: Float = rows.columns["start"][items]
-    return (float(start.min()), float(rows.columns["end"][items].max())) if len(start) else (0.0, 0.0)
+def _pairs_of(faults: dict[int, list[int]], row: Int) -> list[int]:
+    return np.flatnonzero(np.isin(row, list(faults))).tolist() if faults else []
 
 
 def _matters(rows: Ragged, item: int, span: tuple[float, float]) -> bool:
@@ -142,11 +103,11 @@ def _describe(rows: Ragged, item: int) -> str:
     return f"chord intervals must not overlap, but {interval} is followed by {start[item + 1]} to {end[item + 1]} s"
 
 
-_IMPOSSIBLE = {"not_finite", "too_late", "negative", "reversed"}
-_MENDED = {"zero_length", "unsorted", "gap"}
+_IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
+_MENDED = ("zero_length", "unsorted", "gap")
 
 
-def clean(rows: Ragged) -> Cleaned:
+def clean(rows: Ragged, merging: bool = True) -> Cleaned:
     """Make rows fit for mir_eval's rules.
 
     Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps.
@@ -155,6 +116,8 @@ def clean(rows: Ragged) -> Cleaned:
     ----------
     rows : Ragged
         One side of the pairs: columns start, end (float64, seconds) and label.
+    merging : bool
+        Whether neighbours with equal chords are merged, so that they may overlap.
 
     Returns
     -------
@@ -170,74 +133,51 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], [1, 0], "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N")
     """
-    return _clean(rows, merging=True)
+    findings = inspect(KINDS["intervals"], rows)
+    label = rows.columns["label"]
+    found = [findings[name] for name in _IMPOSSIBLE if name in findings]
+    problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
+    if invalid := list(encode_vocabulary(rows.labels).invalid):
+        problems.append((np.isin(label, invalid), lambda item: not_a_chord(rows.labels[int(label[item])])))
+    irregular = np.zeros(len(label), dtype=np.bool_)
+    for name in findings.keys() & set(_MENDED):
+        irregular |= findings[name].items
+    if findings.keys() & {"overlap", "unsorted"}:
+        problems.append(_find_overlaps(rows, problems, merging))
+    cleaned = set_aside(rows, problems, irregular)
+    return replace(cleaned, rows=_in_order(cleaned.rows)[0]) if findings.keys() & set(_MENDED[:2]) else cleaned
 
 
 def clean_unmerged(rows: Ragged) -> Cleaned:
     """The same where neighbours are never merged, so that an overlap of equal chords is a flaw as well."""
-    return _clean(rows, merging=False)
+    return clean(rows, merging=False)
 
 
-def _clean(rows: Ragged, merging: bool) -> Cleaned:
+def _in_order(rows: Ragged) -> tuple[Ragged, Int]:
+    """Rows sorted by start without intervals that have no length, and where each interval was."""
+    start, owner = rows.columns["start"], rows_of(rows.counts[0])
+    item = np.flatnonzero(rows.columns["end"] != start)
+    item = item[np.lexsort((start[item], owner[item]))]
+    counts = np.bincount(owner[item], minlength=len(rows)).astype(np.int64)
+    return Ragged({name: column[item] for name, column in rows.columns.items()}, (counts,), rows.labels), item
+
+
+def _find_overlaps(rows: Ragged, problems: Sequence[Problem], merging: bool) -> Problem:
+    """The intervals that, among those of rows without other problems, start before the end of the one before them."""
     owner = rows_of(rows.counts[0])
-    findings = inspect(KINDS["intervals"], rows)
-    flaws = _Flaws(rows.offsets)
-    for name in _IMPOSSIBLE & findings.keys():
-        for place in np.flatnonzero(findings[name].items).tolist():
-            flaws.add(place, findings[name].describe(rows, place))
-    invalid = encode_vocabulary(rows.labels).invalid
-    if invalid:
-        for place in np.flatnonzero(np.isin(rows.columns["label"], list(invalid))).tolist():
-            flaws.add(place, not_a_chord(rows.labels[int(rows.columns["label"][place])]))
-    irregular = np.zeros(len(owner), dtype=np.bool_)
-    for name in _MENDED & findings.keys():
-        irregular |= findings[name].items
-    item = np.arange(len(owner))
-    if "zero_length" in findings:
-        item = item[~findings["zero_length"].items]
-    item = flaws.spare(item, owner)
-    if "unsorted" in findings:
-        item = item[np.lexsort((rows.columns["start"][item], owner[item]))]
-    if findings.keys() & {"overlap", "unsorted"}:
-        _find_overlaps(flaws, rows, item, merging)
-        item = flaws.spare(item, owner)
-    repairs = np.bincount(owner[flaws.spare(np.flatnonzero(irregular), owner)], minlength=len(rows))
-    as_read = len(item) == len(owner) and "unsorted" not in findings
-    return Cleaned(rows if as_read else _only(rows, item), repairs, flaws.of_row)
-
-
-class _Flaws:
-    """The first flaw of each row."""
-
-    def __init__(self, offsets: Int) -> None:
-        self._offsets = offsets
-        self.of_row: dict[int, Flaw] = {}
-
-    def add(self, item: int, message: str) -> None:
-        row = int(np.searchsorted(self._offsets, item, side="right")) - 1
-        flaw = Flaw(item - int(self._offsets[row]), message)
-        if row not in self.of_row or flaw.item < self.of_row[row].item:
-            self.of_row[row] = flaw
-
-    def spare(self, item: Int, owner: Int) -> Int:
-        """The items whose rows, their owners, have no flaw."""
-        return item[~np.isin(owner[item], list(self.of_row))] if self.of_row else item
-
-
-def _find_overlaps(flaws: _Flaws, rows: Ragged, item: Int, merging: bool) -> None:
-    """Flaws of sorted rows whose intervals still overlap."""
-    ordered = _only(rows, item)
+    flawed = np.any([np.zeros(len(owner), dtype=np.bool_), *(mask for mask, _ in problems)], axis=0)
+    spared = np.flatnonzero(~np.isin(owner, owner[flawed]))
+    ordered, item = _in_order(rows.keep(~np.isin(owner, owner[flawed])))
     run = encode_runs(rows.labels)[ordered.columns["label"]] if merging else None
-    for place in np.flatnonzero(disordered(ordered) | overlapping(ordered, run)).tolist():
-        end, start = ordered.columns["end"][place], ordered.columns["start"][place + 1]
-        if end > start:
-            flaws.add(int(item[place + 1]), f"overlaps the row before it: {start} s is before {end} s")
-
-
-def _only(rows: Ragged, item: Int) -> Ragged:
-    """The given items, grouped by row, in the given order."""
-    counts = np.bincount(np.searchsorted(rows.offsets, item, side="right") - 1, minlength=len(rows))
-    return Ragged({name: column[item] for name, column in rows.columns.items()}, (counts,), rows.labels)
+    start, end = ordered.columns["start"], ordered.columns["end"]
+    messages = {
+        int(spared[item[place + 1]]): f"overlaps the row before it: {start[place + 1]} s is before {end[place]} s"
+        for place in np.flatnonzero(_faults(ordered, run)).tolist()
+        if end[place] > start[place + 1]
+    }
+    mask = np.zeros(len(owner), dtype=np.bool_)
+    mask[list(messages)] = True
+    return mask, messages.__getitem__
 
 
 Read = tuple[Float, Float]
@@ -258,51 +198,9 @@ def ratio(part: Float, whole: Float) -> Float:
     return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)
 
 
-def _recall(rule: str, totals: Totals, measure: Measure) -> Read:
-    """Right seconds over comparable seconds under one rule."""
-    right, comparable = totals.rules[rule]
-    return ratio(right, comparable), comparable
-
-
-def _kept(totals: Totals, side: int) -> Float:
-    return 1 - ratio(totals.fragmentation[side], totals.span)
-
-
-def _overseg(totals: Totals, measure: Measure) -> Read:
-    return _kept(totals, 0), totals.span
-
-
-def _underseg(totals: Totals, measure: Measure) -> Read:
-    return _kept(totals, 1), totals.span
-
-
-def _seg(totals: Totals, measure: Measure) -> Read:
-    return np.minimum(_kept(totals, 0), _kept(totals, 1)), totals.span
-
-
 _MIR_EVAL = "Raffel et al., mir_eval, ISMIR 2014"
 _MCVICAR = "Pauwels and Peeters, Evaluating automatically estimated chord sequences, ICASSP 2013"
 _HARTE = "Harte, PhD thesis, 2010, section 8.3.2; Mauch and Dixon, ISMIR 2010"
-_UNDEFINED = "0 where every reference label is X"
-
-_OF_RULE: dict[str, tuple[str, str, tuple[str, ...]]] = {
-    "thirds": ("Thirds", "same root and same kind of third", ()),
-    "thirds_inv": ("Thirds with inversions", "same root, kind of third and bass", ()),
-    "triads": ("Triads", "same root and same tones up to the fifth", ()),
-    "triads_inv": ("Triads with inversions", "same root, tones up to the fifth and bass", ()),
-    "tetrads": ("Tetrads", "same root and same tones within the octave", ()),
-    "tetrads_inv": ("Tetrads with inversions", "same root, tones within the octave and bass", ()),
-    "root": ("Root", "same root, or both no chord", ("ChordRoot",)),
-    "mirex": ("MIREX 2010", "at least three pitch classes in common, or both no chord", ("ChordMIREX2010",)),
-    "majmin": ("Major/minor", "same triad, where the reference is major, minor or no chord", ("MajMin",)),
-    "majmin_inv": ("Major/minor with inversions", "as majmin, and the same bass", ("MajMinBass", "MajMinInv")),
-    "sevenths": (
-        "Sevenths",
-        "same chord, where the reference is maj, min, maj7, 7, min7 or no chord",
-        ("Sevenths", "7ths"),
-    ),
-    "sevenths_inv": ("Sevenths with inversions", "as sevenths, and the same bass", ("SeventhsBass", "SeventhsInv")),
-}
 _EXCEPTIONS = {
     "majmin": "0 where no reference label is a major or minor triad or no chord, such as an all-sus reference",
     "sevenths": "0 where no reference label is one of maj, min, maj7, 7, min7 and N, such as an all-dim reference",
@@ -310,40 +208,85 @@ _EXCEPTIONS = {
 }
 
 
-def _of_rule(name: str) -> Metric:
-    title, summary, aliases = _OF_RULE[name]
-    return Metric(
-        name,
-        title,
-        f"share of the comparable time on which the estimate is right: {summary}",
-        "comparable seconds: reference segments inside the rule's vocabulary",
-        key=name,
-        aliases=aliases,
-        standard_aggregate="wcsr",
-        recall=True,
-        perfect_exceptions=_EXCEPTIONS.get(name.removesuffix("_inv"), _UNDEFINED),
-        literature=f"{_MIR_EVAL}; {_MCVICAR}",
-        read=partial(_recall, name),
-        needs=_RULES,
-    )
+@family(
+    Weight("comparable seconds: reference segments inside the rule's vocabulary", "s"),
+    {
+        rule: {
+            "title": title,
+            "summary": f"share of the comparable time on which the estimate is right: {right}",
+            "key": rule,
+            "aliases": tuple(aliases),
+            "perfect_exceptions": _EXCEPTIONS.get(rule.removesuffix("_inv"), "0 where every reference label is X"),
+        }
+        for rule, title, right, *aliases in (
+            ("thirds", "Thirds", "same root and same kind of third"),
+            ("thirds_inv", "Thirds with inversions", "same root, kind of third and bass"),
+            ("triads", "Triads", "same root and same tones up to the fifth"),
+            ("triads_inv", "Triads with inversions", "same root, tones up to the fifth and bass"),
+            ("tetrads", "Tetrads", "same root and same tones within the octave"),
+            ("tetrads_inv", "Tetrads with inversions", "same root, tones within the octave and bass"),
+            ("root", "Root", "same root, or both no chord", "ChordRoot"),
+            ("mirex", "MIREX 2010", "at least three pitch classes in common, or both no chord", "ChordMIREX2010"),
+            ("majmin", "Major/minor", "same triad, where the reference is major, minor or no chord", "MajMin"),
+            ("majmin_inv", "Major/minor with inversions", "as majmin, and the same bass", "MajMinBass", "MajMinInv"),
+            (
+                "sevenths",
+                "Sevenths",
+                "same chord, where the reference is maj, min, maj7, 7, min7 or no chord",
+                "Sevenths",
+                "7ths",
+            ),
+            (
+                "sevenths_inv",
+                "Sevenths with inversions",
+                "as sevenths, and the same bass",
+                "SeventhsBass",
+                "SeventhsInv",
+            ),
+        )
+    },
+    needs=_RULES,
+    standard_aggregate="wcsr",
+    recall=True,
+    literature=f"{_MIR_EVAL}; {_MCVICAR}",
+)
+def recalls(rule: str, totals: Totals, measure: Measure) -> Read:
+    """Right seconds over comparable seconds under one rule."""
+    right, comparable = totals.rules[rule]
+    return ratio(right, comparable), comparable
 
 
-def _of_segmentation(
-    name: str, read: Callable[..., Read], title: str, summary: str, key: str = "", aliases: tuple[str, ...] = ()
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        summary,
-        "length of the reference",
-        key=key,
-        aliases=aliases,
-        pooling="micro",
-        standard_aggregate="mean",
-        literature=_HARTE,
-        read=read,
-        needs=_FRAGMENTATION,
-    )
+_LENGTH = Weight("length of the reference", "s")
+
+
+@family(
+    _LENGTH,
+    {
+        "underseg": {
+            "title": "Under-segmentation",
+            "summary": "1 - directional Hamming distance of the estimate",
+            "key": "underseg",
+        },
+        "overseg": {
+            "title": "Over-segmentation",
+            "summary": "1 - directional Hamming distance of the reference",
+            "key": "overseg",
+        },
+        "seg": {
+            "title": "Segmentation",
+            "summary": "the smaller of overseg and underseg",
+            "key": "seg",
+            "aliases": ("MeanSeg",),
+        },
+    },
+    needs=_FRAGMENTATION,
+    pooling="micro",
+    literature=_HARTE,
+)
+def segmentation(name: str, totals: Totals, measure: Measure) -> Read:
+    """1 - the share of the time outside the largest pieces into which one side cuts the other's runs."""
+    over, under = (1 - ratio(side, totals.span) for side in totals.fragmentation)
+    return {"overseg": over, "underseg": under, "seg": np.minimum(over, under)}[name], totals.span
 
 
 _RULE = Parameter("rule", "majmin", choices=RULES, help="the comparison rule")
@@ -353,18 +296,14 @@ def _vocabulary(*names: str) -> Parameter:
     return Parameter("vocabulary", "majmin", choices=names, help="the classes that chords fall into")
 
 
-_LENGTH = Weight("length of the reference", "s")
 _on_request = partial(metric, default=False)
+_of_all_seconds = partial(_on_request, needs=_RULES, standard_aggregate="wcsr", recall=True, perfect=None)
 
 
-@_on_request(
+@_of_all_seconds(
     "Chord symbol recall",
     _LENGTH,
     aliases=("CSR",),
-    needs=_RULES,
-    standard_aggregate="wcsr",
-    recall=True,
-    perfect=None,
     parameters=(_RULE,),
     literature="Harte, PhD thesis, 2010; equation 1 of Raffel et al., 2014; DECIBEL",
 )
@@ -373,13 +312,9 @@ def csr(totals: Totals, measure: Measure) -> Read:
     return ratio(totals.rules[str(measure["rule"])][0], totals.seconds), totals.seconds
 
 
-@_on_request(
+@_of_all_seconds(
     "Frame-wise chord symbol recall",
     Weight("frames of the reference, in seconds", "s"),
-    needs=_RULES,
-    standard_aggregate="wcsr",
-    recall=True,
-    perfect=None,
     parameters=(_RULE, Parameter("hop", 0.01, "s", help="distance of the frames", above=0)),
     literature="MIREX audio chord estimation before 2013",
 )
@@ -396,7 +331,8 @@ def csr_framewise(totals: Totals, measure: Measure) -> Read:
 )
 def overlap_2008(totals: Totals, measure: Measure) -> Read:
     """Share of the reference's length on which both sides are of the same of 25 classes: 24 triads and no chord."""
-    right, seconds = kernel.overlap(totals.confusions["25"])
+    found = totals.confusions["25"]
+    right, seconds = found.sum(found.pair, found.pairs)
     return ratio(right, seconds), seconds
 
 
@@ -429,52 +365,42 @@ def class_recall(totals: Totals, measure: Measure) -> Read:
     dims=("ref_class", "est_class"),
     literature="Burgoyne et al., A cross-validated study of modelling strategies, ISMIR 2007",
 )
-def confusion(totals: Totals, measure: Measure) -> Confusion:
+def confusion(totals: Totals, measure: Measure) -> Sparse:
     """Time by chord class of the reference and of the estimate."""
-    return totals.confusions[str(measure["vocabulary"])]
+    vocabulary = str(measure["vocabulary"])
+    found, classes = totals.confusions[vocabulary], VOCABULARIES[vocabulary].classes
+    name = f"time by chord class of the reference and of the estimate ({vocabulary})"
+    index = np.column_stack([found.pair, found.reference, found.estimate])
+    return Sparse(
+        ("ref_class", "est_class"), (classes, classes), index, found.seconds, {"long_name": name, "units": "s"}
+    )
 
 
-METRICS = (
-    *(_of_rule(name) for name in RULES),
-    _of_segmentation(
-        "underseg", _underseg, "Under-segmentation", "1 - directional Hamming distance of the estimate", "underseg"
-    ),
-    _of_segmentation(
-        "overseg", _overseg, "Over-segmentation", "1 - directional Hamming distance of the reference", "overseg"
-    ),
-    _of_segmentation("seg", _seg, "Segmentation", "the smaller of overseg and underseg", "seg", ("MeanSeg",)),
-    *metrics_in(globals()),
-)
+METRICS = metrics_in(globals())
 
 _DECIBEL_METRICS = (
-    Metric(
-        "csr",
+    metric(
         "Chord symbol recall",
-        "share of the comparable time on which the estimate is right, by rule majmin",
-        "comparable seconds",
+        Weight("comparable seconds", "s"),
+        name="csr",
+        summary="share of the comparable time on which the estimate is right, by rule majmin",
         aliases=("CSR",),
+        needs=_RULES,
         standard_aggregate="wcsr_tn",
         recall=True,
         perfect_exceptions=_EXCEPTIONS["majmin"],
         literature="Odekerken, Koops and Volk, DECIBEL, ISMIR 2020",
-        read=partial(_recall, "majmin"),
-        needs=_RULES,
+    )(partial(recalls.read, "majmin")),
+    *(
+        replace(one, name=name, summary=summary, key="", aliases=(alias,))
+        for one, name, alias, summary in zip(
+            segmentation,
+            ("undersegmentation", "oversegmentation", "segmentation"),
+            ("UnS", "OvS", "Seg"),
+            (*(f"{one.summary}, equal neighbours not merged" for one in segmentation[:2]), "the smaller of the two"),
+            strict=True,
+        )
     ),
-    _of_segmentation(
-        "undersegmentation",
-        _underseg,
-        "Under-segmentation",
-        "1 - directional Hamming distance of the estimate, equal neighbours not merged",
-        aliases=("UnS",),
-    ),
-    _of_segmentation(
-        "oversegmentation",
-        _overseg,
-        "Over-segmentation",
-        "1 - directional Hamming distance of the reference, equal neighbours not merged",
-        aliases=("OvS",),
-    ),
-    _of_segmentation("segmentation", _seg, "Segmentation", "the smaller of the two", aliases=("Seg",)),
 )
 
 GRIDS = ("union", "frames")
@@ -487,6 +413,7 @@ def score(
     estimate_row: Int,
     measures: Sequence[Measure],
     grid: Grid = "union",
+    merging: bool = True,
 ) -> Scores:
     """Scores of pairs by mir_eval's rules.
 
@@ -502,6 +429,8 @@ def score(
     grid : "union" or float
         Exact time, or the hop of frames in seconds: then both sides are what they are at the frames' times, with no
         chord in gaps, and each frame counts `hop` seconds.
+    merging : bool
+        Whether neighbours with equal chords are merged for segmentation.
 
     Returns
     -------
@@ -530,67 +459,40 @@ def score(
     >>> scores.score.tolist(), scores.weight.tolist()
     ([[0.5, 0.75]], [[4.0, 4.0]])
     """
-    return _score(references, estimates, reference_row, estimate_row, measures, grid, merging=True)
-
-
-def score_unmerged(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
-    """Scores of pairs by DECIBEL's rules: as `score`, but neighbours with equal chords are not merged."""
-    return _score(references, estimates, reference_row, estimate_row, measures, grid, merging=False)
-
-
-def _score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid,
-    merging: bool,
-) -> Scores:
     hop = _hop(grid)
     chords = encode_sides(references, estimates)
     refused, silent, scorable = _sort_out(references, estimates, reference_row, estimate_row, chords, merging)
-    estimate_row = np.where(silent, len(estimates), estimate_row)
-    sides = ChordSide(references, chords.reference), ChordSide(_with_empty_row(estimates), chords.estimate)
-    scalars = [measure for measure in measures if not measure.metric.dims]
-    needs: dict[float | None, Wanted] = {}
-    for measure in measures:
-        at = _hop_of(measure, hop)
-        needs[at] = needs.get(at, Wanted()) | _wanted(measure)
+    # One more row, which is empty, stands for estimates that cannot be compared.
+    silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
+    rows = reference_row[scorable], np.where(silent, len(estimates), estimate_row)[scorable]
+    sides = ChordSide(references, chords.reference), ChordSide(silence, chords.estimate)
     merged = chords.merged if merging else None
-    rows = reference_row[scorable], estimate_row[scorable]
-    totals, axis = _totals(needs, sides, rows, chords, merged)
+    exact = lay_out(sides, *rows, merged)
+    scalars = [measure for measure in measures if not measure.metric.dims]
     values = np.zeros((2, len(reference_row), len(scalars)))
-    for column, measure in enumerate(scalars):
-        values[:, scorable, column] = measure.read(totals[_hop_of(measure, hop)])
-    values[0, list(refused)] = np.nan
     extras: dict[str, Sparse] = {}
-    heard = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
+    axes: dict[float | None, list[Measure]] = {}
     for measure in measures:
-        if measure.metric.dims:
-            extras[measure.variable] = to_sparse(measure.read(totals[hop]), str(measure["vocabulary"]), scorable, heard)
+        # Some measures have frames of their own; the others are on the grid that was asked for.
+        axes.setdefault(_hop(float(measure["hop"])) if "hop" in measure.parameters else hop, []).append(measure)
+    kept = np.array([pair not in refused for pair in scorable.tolist()], dtype=np.bool_)
+    for step, some in axes.items():
+        axis = exact if step is None else to_frames(lay_out(sides, *rows, merged, carry=False), step)
+        needs = {measure.metric.needs for measure in some}
+        vocabularies = {str(m.parameters.get("vocabulary", "25")) for m in some if m.metric.needs == _CONFUSIONS}
+        totals = add_up(axis, chords, _RULES in needs, _FRAGMENTATION in needs, vocabularies)
+        for measure in some:
+            if not measure.metric.dims:
+                values[:, scorable, scalars.index(measure)] = measure.read(totals)
+            else:
+                sparse: Sparse = measure.read(totals)
+                entries = kept[sparse.index[:, 0]]
+                index = np.column_stack([scorable[sparse.index[:, 0]], sparse.index[:, 1:]])[entries]
+                extras[measure.variable] = replace(sparse, index=index, value=sparse.value[entries])
+    values[0, list(refused)] = np.nan
     repairs = np.zeros(len(reference_row), dtype=np.int64)
-    repairs[scorable] = axis.ragged_ends
+    repairs[scorable] = exact.ragged_ends
     return Scores(values[0], values[1], extras, refused, repairs)
-
-
-def _hop_of(measure: Measure, hop: float | None) -> float | None:
-    """The frames that a measure is defined on; without any of its own, those of the grid that was asked for."""
-    return _hop(float(measure["hop"])) if "hop" in measure.parameters else hop
-
-
-def _wanted(measure: Measure) -> Wanted:
-    """What has to be added up for a measure."""
-    needs = measure.metric.needs
-    vocabularies = {str(measure.parameters.get("vocabulary", "25"))} if needs == _CONFUSIONS else set()
-    return Wanted(needs == _RULES, needs == _FRAGMENTATION, frozenset(vocabularies))
 
 
 def _hop(grid: Grid) -> float | None:
@@ -615,29 +517,11 @@ def _sort_out(
     return by_reference | by_estimate, silent, np.flatnonzero(scorable)
 
 
-def _with_empty_row(rows: Ragged) -> Ragged:
-    return Ragged(rows.columns, (np.append(rows.counts[0], 0),), rows.labels)
-
-
-def _totals(
-    needs: Mapping[float | None, Wanted],
-    sides: tuple[ChordSide, ChordSide],
-    rows: tuple[Int, Int],
-    chords: Chords,
-    merged: Int | None,
-) -> tuple[dict[float | None, Totals], ChordTimelines]:
-    exact = lay_out(sides, *rows, merged)
-    silent_gaps = lay_out(sides, *rows, merged, carry=False) if any(hop is not None for hop in needs) else exact
-    totals = {}
-    for hop, wanted in needs.items():
-        totals[hop] = add_up(exact if hop is None else to_frames(silent_gaps, hop), chords, wanted)
-    return totals, exact
-
-
+Evidence = dict[str, Column]
 VERDICTS = {1: "right", 0: "wrong", -1: "not comparable"}
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
     """The segments that a chord rule judges, with the verdict on each.
 
     Parameters
@@ -670,72 +554,76 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["end"].tolist(), found["estimate"].tolist(), found["verdict"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['right', 'wrong'])
     """
-    (found,) = evidences(reference, [estimate], measure)
-    if isinstance(found, AnnotationError):
-        raise found
-    return found
+    return the_only(evidences(reference, [estimate], measure))
 
 
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
-) -> list[dict[str, Column] | AnnotationError]:
-    """What :func:`evidence` says of several estimates of a track, computed together.
-
-    Returns
-    -------
-    list of dict or AnnotationError
-        An error, which is not raised, stands for an estimate that cannot be scored.
-    """
+) -> list[Evidence | AnnotationError]:
+    """Evidence of several estimates of a track, computed together; an error stands for what cannot be scored."""
     rule = measure.metric.name if measure.metric.name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")
-    cleaned = clean(to_ragged([reference]))
-    for flaw in cleaned.flaws.values():
-        raise _error(reference, flaw, "reference")
-    if not len(cleaned.rows.columns["start"]):
-        raise AnnotationError("the reference is empty, so there is nothing to explain")
+    return judge(clean, partial(_judge_segments, str(rule)), reference, estimates)
+
+
+def judge(
+    clean: Callable[[Ragged], Cleaned],
+    segments: Callable[[Ragged, Ragged], Sequence[Evidence]],
+    reference: Annotation,
+    estimates: Sequence[Annotation],
+) -> list[Evidence | AnnotationError]:
+    """Evidence of several estimates of a track.
+
+    Parameters
+    ----------
+    clean : callable
+        Of the convention.
+    segments : callable
+        (reference, estimates) -> the segments of each estimate; flawed ones are empty.
+    reference : Annotation
+    estimates : sequence of Annotation
+    """
+    own = usable(reference, clean(to_ragged([reference])), "reference")
+    if not len(own.columns["start"]):
+        raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")
     others = clean(to_ragged(estimates))
-    sides = encode_sides(cleaned.rows, others.rows)
-    row = np.arange(len(estimates), dtype=np.int64)
-    laid = ChordSide(cleaned.rows, sides.reference), ChordSide(others.rows, sides.estimate)
-    found: list[dict[str, Column] | AnnotationError] = []
-    for batch in cut(lay_out(laid, np.zeros_like(row), row, sides.merged)):
-        verdict = compare(sides.table.take(batch.reference_chord), sides.table.take(batch.estimate_chord), str(rule))
-        labels = (
-            _labels(cleaned.rows, batch.reference.item[batch.line.left]),
-            _labels(others.rows, batch.estimate.item[batch.line.right]),
-        )
-        bounds = offsets_of(batch.line.counts)
-        for first, end in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-            found.append(_segments(batch, slice(first, end), labels, verdict))
+    found: list[Evidence | AnnotationError] = list(segments(own, others.rows))
     for place, flaw in others.flaws.items():
-        found[place] = _error(estimates[place], flaw, "estimate")
+        found[place] = error_of(flaw, estimates[place], "estimate")
     return found
 
 
-def _segments(batch: Cut, points: slice, labels: tuple[Column, Column], verdict: Column) -> dict[str, Column]:
-    """The segments of one pair: those of its points that last."""
-    lasting = batch.seconds[points] > 0
-    start = batch.times[points][lasting]
-    return {
-        "start": start,
-        "end": np.append(start[1:], batch.times[points][-1]),
-        "reference": labels[0][points][lasting],
-        "estimate": labels[1][points][lasting],
-        "verdict": np.array([VERDICTS[int(one)] for one in verdict[points][lasting]], dtype=str),
-    }
+def the_only(found: Sequence[Evidence | AnnotationError]) -> Evidence:
+    """The evidence of a single estimate; an error is raised."""
+    (one,) = found
+    if isinstance(one, AnnotationError):
+        raise one
+    return one
 
 
-def _error(annotation: Annotation, flaw: Flaw, side: str) -> AnnotationError:
-    path = annotation.attrs.get("source")
-    return AnnotationError(
-        f"{side}: {flaw.message}", path=None if path is None else str(path), line=annotation.line(flaw.item)
-    )
-
-
-def _labels(rows: Ragged, item: Int) -> Column:
-    labels = np.array([*(rows.labels[code] for code in rows.columns["label"].tolist()), NO_CHORD], dtype=str)
-    return labels[item]
+def _judge_segments(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
+    chords = encode_sides(reference, estimates)
+    row = np.arange(len(estimates), dtype=np.int64)
+    sides = ChordSide(reference, chords.reference), ChordSide(estimates, chords.estimate)
+    names = [
+        np.array([*(side.labels[code] for code in side.columns["label"].tolist()), NO_CHORD], dtype=str)
+        for side in (reference, estimates)
+    ]
+    found: list[Evidence] = []
+    for batch in cut(lay_out(sides, np.zeros_like(row), row, chords.merged)):
+        verdict = compare(chords.table.take(batch.reference_chord), chords.table.take(batch.estimate_chord), rule)
+        columns = {
+            "reference": names[0][batch.reference.item[batch.line.left]],
+            "estimate": names[1][batch.estimate.item[batch.line.right]],
+            "verdict": np.array([VERDICTS[int(one)] for one in verdict], dtype=str),
+        }
+        for first, end in pairwise(offsets_of(batch.line.counts).tolist()):
+            lasting = first + np.flatnonzero(batch.seconds[first:end] > 0)
+            start = batch.times[lasting]
+            times = {"start": start, "end": np.append(start[1:], batch.times[end - 1])}
+            found.append(times | {name: column[lasting] for name, column in columns.items()})
+    return found
 
 
 MIR_EVAL = Convention(
@@ -753,14 +641,6 @@ DECIBEL = Convention(
     "DECIBEL: mir_eval's majmin, and segmentation in which neighbours with equal labels are not merged",
     _DECIBEL_METRICS,
     clean_unmerged,
-    score_unmerged,
+    partial(score, merging=False),
     GRIDS,
-)
-
-TASK = Task(
-    "chord",
-    "Chord estimation",
-    MappingProxyType({one.name: one for one in (MIR_EVAL, DECIBEL, mirex2013.CONVENTION)}),
-    ("majmin", "root"),
-    {DECIBEL.name: ("csr",)},
 )

@@ -16,7 +16,7 @@ from ...ragged import Bool, Float, Int, Ragged
 from ...theory.harte import NO_CHORD
 from ..util import BOUNDED, Array, adjust_intervals, are_times, check_aligned, validate_intervals
 from .labels import encode_table, validate_chord_label
-from .metrics import TASK
+from .metrics import MIR_EVAL
 from .rules import compare
 
 NOTHING_COMPARABLE = "No reference chords were comparable to estimated chords, returning 0."
@@ -449,10 +449,9 @@ def _row(intervals: Array, labels: Sequence[str]) -> Ragged:
 
 
 def _scores(reference: Ragged, estimate: Ragged) -> OrderedDict[str, float]:
-    convention = TASK.convention("mir_eval")
-    measures = convention.select()
+    measures = MIR_EVAL.select()
     only = np.zeros(1, dtype=np.int64)
-    scores = convention.score(reference, estimate, only, only, measures, "union")
+    scores = MIR_EVAL.score(reference, estimate, only, only, measures, "union")
     if scores.refused:
         raise ValueError(scores.refused[0])
     for measure, weight in zip(measures, scores.weight[0], strict=True):

@@ -2,45 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property, partial
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
-from ...errors import AnnotationError, InvalidAnnotationError, MetricError
+from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches, merge, rank
-from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ...kernels.ragged_ops import sum_by
+from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
-from ..base import Cleaned, Convention, Flaw, Grid, Measure, Metric, Parameter, Scores
-
-__all__ = [
-    "CONVENTION",
-    "DEFAULT_MEASURES",
-    "METRICS",
-    "clean",
-    "evidence",
-    "score",
-]
+from ..base import Cleaned, Convention, Grid, Measure, Parameter, Scores, Shared, Weight, family, metrics_in
+from ..cleaning import Problem, set_aside
+from .metrics import Evidence, Read, judge, ratio, the_only
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
 """The quality of a chord that a rule has no class for."""
-
-_MAJOR_MINOR = (triad_code("3", "5"), triad_code("b3", "5"))
-_SEVENTHS = (
-    tetrad_code("3", "5", None),
-    tetrad_code("b3", "5", None),
-    tetrad_code("3", "5", "b7"),
-    tetrad_code("3", "5", "7"),
-    tetrad_code("b3", "5", "b7"),
-)
 _BASSES = 13
 
 
@@ -107,13 +93,17 @@ def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> S
 def _quality(table: SpelledTable, rule: str, reference: bool) -> npt.NDArray[np.int16]:
     if rule == "root":
         return np.where(table.root < NONE, OUTSIDE, 0).astype(np.int16)
-    thirds = rule.startswith("majmin")
-    kind = (table.triad if thirds else table.tetrad).astype(np.int16)
+    if rule.startswith("majmin"):
+        kind, bass = table.triad.astype(np.int16), table.triad_bass
+        classes = [triad_code(third, "5") for third in ("3", "b3")]
+    else:
+        kind, bass = table.tetrad.astype(np.int16), table.tetrad_bass
+        types = (("3", None), ("b3", None), ("3", "b7"), ("3", "7"), ("b3", "b7"))
+        classes = [tetrad_code(third, "5", seventh) for third, seventh in types]
     quality = kind * _BASSES
     if rule.endswith("_inv"):
-        quality += (table.triad_bass if thirds else table.tetrad_bass) + 1
-    known = np.isin(kind, _MAJOR_MINOR if thirds else _SEVENTHS) if reference else kind != NONE
-    quality[~known] = OUTSIDE
+        quality += bass + 1
+    quality[~(np.isin(kind, classes) if reference else kind != NONE)] = OUTSIDE
     quality[table.root == NONE] = 0
     return quality
 
@@ -168,43 +158,26 @@ class Pieces:
     estimate: Int
 
 
-def rank_times(reference: Ragged, estimate: Ragged) -> tuple[Float, SegmentSide, SegmentSide]:
+def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
     """The sorted distinct times of both sides, 0 among them, and the sides with ranks instead of times.
 
     Parameters
     ----------
-    reference, estimate : Ragged
+    *sides : Ragged
         One row a pair; columns start, end (float64, seconds, not negative) and label.
     """
-    fresh = _fresh_starts(reference), _fresh_starts(estimate)
-    starts = (rows.columns["start"][new] for rows, new in zip((reference, estimate), fresh, strict=True))
-    times, ranks = rank(np.zeros(1), reference.columns["end"], estimate.columns["end"], *starts)
-    return times, _side(reference, ranks[1], ranks[3], fresh[0]), _side(estimate, ranks[2], ranks[4], fresh[1])
-
-
-def _fresh_starts(rows: Ragged) -> Bool:
-    """Segments that do not start at the end before them in the flat column; the others need no rank of their own."""
-    start, end = rows.columns["start"], rows.columns["end"]
-    fresh = np.ones(len(start), dtype=np.bool_)
-    np.not_equal(start[1:], end[:-1], out=fresh[1:])
-    return fresh
-
-
-def _side(rows: Ragged, end: Int, fresh_start: Int, fresh: Bool) -> SegmentSide:
-    start = np.empty_like(end)
-    start[1:] = end[:-1]
-    start[fresh] = fresh_start
-    return SegmentSide(start, end, rows.columns["label"], rows.counts[0], rows.offsets)
-
-
-def seconds_by(group: Int, seconds: Float, groups: int) -> Float:
-    """Seconds summed in each group, one after the other in the order given: float64 (groups,)."""
-    return np.asarray(np.bincount(group, weights=seconds, minlength=groups), dtype=np.float64)
-
-
-def share_of(part: Float, whole: Float) -> Float:
-    """The ratio of two times; 0 where there is nothing to have a share of."""
-    return np.asarray(np.divide(part, whole, out=np.zeros_like(whole), where=whole > 0))
+    # Segments that start at the end before them in the flat column need no rank of their own.
+    fresh = [np.append(True, side.columns["start"][1:] != side.columns["end"][:-1]) for side in sides]
+    fresh = [new[: len(side.columns["start"])] for new, side in zip(fresh, sides, strict=True)]
+    starts = [side.columns["start"][new] for new, side in zip(fresh, sides, strict=True)]
+    times, (_, *ranks) = rank(np.zeros(1), *(side.columns["end"] for side in sides), *starts)
+    ranked = []
+    for side, new, end, fresh_start in zip(sides, fresh, ranks[: len(sides)], ranks[len(sides) :], strict=True):
+        start = np.empty_like(end)
+        start[1:] = end[:-1]
+        start[new] = fresh_start
+        ranked.append(SegmentSide(start, end, side.columns["label"], side.counts[0], side.offsets))
+    return times, tuple(ranked)
 
 
 def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
@@ -261,30 +234,6 @@ def _in_force(side: SegmentSide, pair: Int, until: Int, passed: Int) -> Int:
     return np.where((side.start[item] < until) & (until <= side.last_end[pair]), side.label[item], -1)
 
 
-@dataclass(frozen=True, slots=True)
-class Distances:
-    """Directional Hamming distances of pairs.
-
-    Parameters
-    ----------
-    under, over : float64 (pairs,)
-    weight : float64 (pairs,), seconds
-        What they are normalised by: the end of the last reference segment, 0 where there is none.
-    """
-
-    under: Float
-    over: Float
-    weight: Float
-
-    def column(self, name: str) -> Float:
-        """Scores by the metric of that name; 0 where there is no reference."""
-        if name == "undersegmentation":
-            return self.under
-        if name == "oversegmentation":
-            return self.over
-        return np.where(self.weight > 0, 1 - np.maximum(self.under, self.over), 0.0)
-
-
 def merge_equal(side: SegmentSide) -> SegmentSide:
     """Neighbouring segments with equal labels as one, from the first's start to the latest end, gaps included.
 
@@ -315,8 +264,8 @@ def silence_where_empty(side: SegmentSide, last: Int) -> SegmentSide:
     return SegmentSide(start, end, label, counts, offsets_of(counts))
 
 
-def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Distances:
-    """Under- and over-segmentation of each pair.
+def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tuple[Float, Float, Float]:
+    """Under- and over-segmentation of each pair, and the end of its last reference segment: float64 (pairs,) each.
 
     Under-segmentation is the time that estimated segments share with reference segments, but for the largest share of
     each estimated segment; over-segmentation the same with the roles swapped; both up to the end of the last reference
@@ -336,18 +285,15 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Di
     starts = np.maximum(estimate.start[here], reference.start[there])
     stops = np.minimum(np.minimum(estimate.end[here], reference.end[there]), last[pair])
     shared = np.maximum(times[stops] - times[starts], 0.0)
-    total = seconds_by(pair, shared, len(end))
-    # Both sums round, so that their difference may fall below 0 by a unit in the last place.
-    under = share_of(np.maximum(total - _largest(estimate, here, shared), 0.0), end)
-    over = share_of(np.maximum(total - _largest(reference, there, shared), 0.0), end)
-    return Distances(under, over, end)
-
-
-def _largest(side: SegmentSide, items: Int, shared: Float) -> Float:
-    """Sum over each pair's segments of the largest share that a segment has with one of the other side."""
-    largest = np.zeros(len(side.start))
-    np.maximum.at(largest, items, shared)
-    return seconds_by(rows_of(side.counts), largest, len(side.counts))
+    total = sum_by(pair, shared, len(end))
+    found = []
+    for side, items in ((estimate, here), (reference, there)):
+        largest = np.zeros(len(side.start))
+        np.maximum.at(largest, items, shared)
+        # Both sums round, so that their difference may fall below 0 by a unit in the last place.
+        outside = np.maximum(total - sum_by(rows_of(side.counts), largest, len(end)), 0.0)
+        found.append(ratio(outside, end))
+    return found[0], found[1], end
 
 
 def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tuple[Int, Int]:
@@ -394,167 +340,17 @@ def clean(rows: Ragged) -> Cleaned:
     [1]
     """
     findings = inspect(KINDS["intervals"], rows)
-    owner = rows_of(rows.counts[0])
-    messages: dict[int, str] = {}
-    for rule in _REFUSED:
-        if rule in findings:
-            for item in np.flatnonzero(findings[rule].items).tolist():
-                messages.setdefault(item, findings[rule].describe(rows, item))
-    messages = _invalid_labels(rows) | messages
-    irregular = np.zeros(len(owner), dtype=np.bool_)
-    for rule in _ACCEPTED:
-        if rule in findings:
-            irregular |= findings[rule].items
-    return _without_flawed(rows, owner, messages, irregular)
+    found = [findings[name] for name in _REFUSED if name in findings]
+    problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
+    label, invalid = rows.columns["label"], encode_spelled(rows.labels, spelled=True).invalid
+    if invalid:
+        problems.append((np.isin(label, list(invalid)), lambda item: invalid[int(label[item])]))
+    problems.append((label < 0, lambda item: "has no label; write N where there is no chord"))
+    irregular = np.zeros(len(label), dtype=np.bool_)
+    for name in findings.keys() & set(_ACCEPTED):
+        irregular |= findings[name].items
+    return set_aside(rows, problems, irregular)
 
-
-def _invalid_labels(rows: Ragged) -> dict[int, str]:
-    invalid = encode_spelled(rows.labels, spelled=True).invalid
-    codes = rows.columns["label"]
-    missing = dict.fromkeys(np.flatnonzero(codes < 0).tolist(), "has no label; write N where there is no chord")
-    if not invalid:
-        return missing
-    items = np.flatnonzero(np.isin(codes, list(invalid)))
-    return missing | {item: invalid[code] for item, code in zip(items.tolist(), codes[items].tolist(), strict=True)}
-
-
-def _without_flawed(rows: Ragged, owner: Int, messages: dict[int, str], irregular: Bool) -> Cleaned:
-    """Rows with a flaw are emptied; each names its first one."""
-    repairs = np.bincount(owner[irregular], minlength=len(rows)).astype(np.int64)
-    if not messages:
-        return Cleaned(rows, repairs)
-    flaws: dict[int, Flaw] = {}
-    for item in sorted(messages):
-        row = int(owner[item])
-        flaws.setdefault(row, Flaw(item - int(rows.offsets[row]), messages[item]))
-    flawed = np.zeros(len(rows), dtype=np.bool_)
-    flawed[list(flaws)] = True
-    repairs[flawed] = 0
-    return Cleaned(rows.keep(~flawed[owner]), repairs, flaws)
-
-
-_TOOL = "MusOOEvaluator as run for MIREX 2013"
-_LEFT_OUT = "0 where no reference label is in the rule's vocabulary"
-_ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): an estimate is read by pitch"
-
-
-def _rule(name: str, alias: str, summary: str) -> Metric:
-    return Metric(
-        name,
-        alias,
-        f"share of the evaluated time on which the estimate is right: {summary}",
-        "time of the reference segments in the rule's vocabulary",
-        aliases=(alias,),
-        recall=True,
-        standard_aggregate="wcsr",
-        perfect_exceptions=f"{_LEFT_OUT}; {_ENHARMONIC}",
-        literature=_TOOL,
-    )
-
-
-_RULE_METRICS = (
-    _rule("root", "MirexRoot", "same root, or both no chord"),
-    _rule("majmin", "MirexMajMin", "same triad; maj, min and no chord are evaluated"),
-    _rule("majmin_inv", "MirexMajMinBass", "same triad and same bass within the triad"),
-    _rule("sevenths", "MirexSevenths", "same tetrad; maj, min, 7, maj7, min7 and no chord are evaluated"),
-    _rule("sevenths_inv", "MirexSeventhsBass", "same tetrad and same bass within the tetrad"),
-)
-_RULE = Parameter("rule", "majmin", choices=RULES, help="the rule that maps chords to its vocabulary")
-
-Orientation = Literal["higher", "lower", "none"]
-
-
-def _share(name: str, title: str, orientation: Orientation, perfect: float | None, summary: str) -> Metric:
-    return Metric(
-        name,
-        title,
-        f"share of the evaluated time on which {summary}",
-        "time of the reference segments in the rule's vocabulary",
-        orientation=orientation,
-        standard_aggregate="pooled",
-        perfect=perfect,
-        perfect_exceptions="" if perfect is None else _ENHARMONIC,
-        parameters=(_RULE,),
-        literature=_TOOL,
-    )
-
-
-_SHARES = (
-    _share("all_correct", "All correct", "higher", None, "the reference is a chord and the estimate is right"),
-    _share("root_correct", "Root correct", "none", 0.0, "both are chords with the same root but not the same type"),
-    _share("type_correct", "Type correct", "none", 0.0, "both are chords with the same type but not the same root"),
-    _share("all_wrong", "All wrong", "lower", 0.0, "both are chords with different roots and different types"),
-    _share("deleted", "Deleted", "lower", 0.0, "the reference is a chord and the estimate is none"),
-    _share("inserted", "Inserted", "lower", 0.0, "the reference is no chord and the estimate is one"),
-    _share("correct_no_chord", "Correct no-chord", "none", None, "both are no chord"),
-)
-
-
-def _count(name: str, title: str, side: str) -> Metric:
-    return Metric(
-        name,
-        title,
-        f"number of different mapped chords of the {side}, over the evaluated time on which both sides are chords",
-        "time of the reference segments in the rule's vocabulary",
-        range=(0.0, float("inf")),
-        orientation="none",
-        unit="chords",
-        pooling="none",
-        perfect=None,
-        parameters=(_RULE,),
-        literature=_TOOL,
-    )
-
-
-_COUNTS = (
-    _count("n_reference_chords", "Unique reference chords", "reference"),
-    _count("n_estimate_chords", "Unique estimate chords", "estimate"),
-)
-
-
-def _hamming(name: str, title: str, orientation: Orientation, perfect: float, summary: str) -> Metric:
-    # Between 0 and 1 unless segments of one side overlap each other, which the convention takes.
-    return Metric(
-        name,
-        title,
-        summary,
-        "end of the reference",
-        range=(0.0, float("inf")) if orientation == "lower" else (float("-inf"), 1.0),
-        orientation=orientation,
-        pooling="micro",
-        perfect=perfect,
-        perfect_exceptions="segments that overlap each other; nothing to measure gives 0",
-        literature="Mauch and Dixon 2010; MusOOEvaluator, segmentation Inner, as run for MIREX 2013",
-    )
-
-
-_HAMMING = (
-    _hamming(
-        "undersegmentation",
-        "Under-segmentation",
-        "lower",
-        0.0,
-        "directional Hamming distance: time of each estimated segment outside its best reference segment",
-    ),
-    _hamming(
-        "oversegmentation",
-        "Over-segmentation",
-        "lower",
-        0.0,
-        "directional Hamming distance: time of each reference segment outside its best estimated segment",
-    ),
-    _hamming("hamming_measure", "Directional Hamming measure", "higher", 1.0, "1 - the larger of the two distances"),
-)
-
-METRICS = (*_RULE_METRICS, *_SHARES, *_COUNTS, *_HAMMING)
-SHARES = tuple(metric.name for metric in _SHARES)
-COUNTS = tuple(metric.name for metric in _COUNTS)
-HAMMING = tuple(metric.name for metric in _HAMMING)
-DEFAULT_MEASURES = (
-    *RULES,
-    *(f"{column}@{rule}" for rule in RULES for column in (*SHARES, *COUNTS)),
-    *HAMMING,
-)
 
 _BATCH_SEGMENTS = 20_000
 """Segments that are worked on at once: more would fall out of the cache."""
@@ -576,32 +372,202 @@ class Outcome(IntEnum):
 RIGHT = [Outcome.all_correct, Outcome.correct_no_chord]
 
 
-@dataclass(frozen=True, slots=True)
-class RuleTally:
-    """What one rule finds in each pair.
+class Judged(Shared):
+    """Some pairs, and what the rules find in them; each result is computed once.
 
     Parameters
     ----------
-    seconds : float64 (pairs, outcomes)
-    weight : float64 (pairs,)
-        Seconds in the rule's vocabulary.
-    reference_chords, estimate_chords : int64 (pairs,)
-        Different mapped chords over the evaluated time on which both sides are chords.
+    times : float64 (n,), seconds
+        What the ranks stand for.
+    sides : (SegmentSide, SegmentSide)
+        References and estimates.
+    labels : (SideVocabulary, SideVocabulary)
     """
 
-    seconds: Float
-    weight: Float
-    reference_chords: Int
-    estimate_chords: Int
+    def __init__(
+        self, times: Float, sides: tuple[SegmentSide, ...], labels: tuple[SideVocabulary, SideVocabulary]
+    ) -> None:
+        super().__init__()
+        self._times, self._sides, self._labels = times, sides, labels
 
-    def column(self, name: str) -> Float:
-        """Scores by the metric of that name; the name of a rule stands for the share that is right."""
-        if name == "n_reference_chords":
-            return self.reference_chords.astype(np.float64)
-        if name == "n_estimate_chords":
-            return self.estimate_chords.astype(np.float64)
-        chosen = RIGHT if name in RULES else [Outcome[name]]
-        return share_of(self.seconds[:, chosen].sum(axis=1), self.weight)
+    @cached_property
+    def pieces(self) -> Pieces:
+        """The stretches of time between cut points."""
+        return walk(self._times, *self._sides)
+
+    @cached_property
+    def distances(self) -> tuple[Float, Float, Float]:
+        """See `distances`."""
+        return distances(self._times, *self._sides)
+
+    @cached_property
+    def _by_root(self) -> Int:
+        """What the roots alone decide, as if all types were equal; of two chords a different type is the next one."""
+        reference, estimate = self._labels[0].root[self.pieces.reference], self._labels[1].root[self.pieces.estimate]
+        outcome = np.where(reference == estimate, Outcome.all_correct.value, Outcome.type_correct.value)
+        outcome[estimate == NONE] = Outcome.deleted
+        outcome[reference == NONE] = Outcome.inserted
+        outcome[(reference == NONE) & (estimate == NONE)] = Outcome.correct_no_chord
+        return outcome
+
+    def outcomes(self, rule: str) -> Int:
+        """What becomes of each stretch of time under a rule: values of `Outcome`, int64 (stretches,)."""
+        return self.once(("outcomes", rule), lambda: self._outcomes(rule))
+
+    def _outcomes(self, rule: str) -> Int:
+        quality = self._labels[0].rules[rule].quality[self.pieces.reference]
+        other = self._labels[1].rules[rule].quality[self.pieces.estimate]
+        outcome: Int = self._by_root + ((self._by_root >= Outcome.all_correct) & (quality != other))
+        outcome[quality == OUTSIDE] = Outcome.left_out
+        return outcome
+
+    def seconds(self, rule: str) -> tuple[Float, Float]:
+        """Seconds of each outcome under a rule, float64 (pairs, outcomes), and evaluated seconds, float64 (pairs,)."""
+        return self.once(("seconds", rule), lambda: self._seconds(rule))
+
+    def _seconds(self, rule: str) -> tuple[Float, Float]:
+        pairs = len(self._sides[0].counts)
+        key = self.pieces.pair * len(Outcome) + self.outcomes(rule)
+        seconds = sum_by(key, self.pieces.end - self.pieces.start, pairs * len(Outcome)).reshape(pairs, len(Outcome))
+        return seconds, seconds[:, 1:].sum(axis=1)
+
+    def chords(self, rule: str, side: int) -> Float:
+        """Different mapped chords of a side, over the evaluated time on which both are chords: float64 (pairs,)."""
+        both = np.flatnonzero(self.outcomes(rule) >= Outcome.all_correct)
+        mapped = self._labels[side].rules[rule]
+        code = (self.pieces.reference, self.pieces.estimate)[side][both]
+        present = np.zeros((len(self._sides[0].counts), mapped.chords), dtype=np.bool_)
+        present[self.pieces.pair[both], mapped.chord[code]] = True
+        number: Float = present.sum(axis=1).astype(np.float64)
+        return number
+
+
+_TOOL = "MusOOEvaluator as run for MIREX 2013"
+_EVALUATED = Weight("time of the reference segments in the rule's vocabulary", "s")
+_RULE = Parameter("rule", "majmin", choices=RULES, help="the rule that maps chords to its vocabulary")
+
+
+_ENHARMONIC = "less where its spelling decides its class, as of A:min7(*5,b6): an estimate is read by pitch"
+
+
+@family(
+    _EVALUATED,
+    {
+        rule: {
+            "title": title,
+            "summary": f"share of the evaluated time on which the estimate is right: {right}",
+            "aliases": (title,),
+        }
+        for rule, title, right in (
+            ("root", "MirexRoot", "same root, or both no chord"),
+            ("majmin", "MirexMajMin", "same triad; maj, min and no chord are evaluated"),
+            ("majmin_inv", "MirexMajMinBass", "same triad and same bass within the triad"),
+            ("sevenths", "MirexSevenths", "same tetrad; maj, min, 7, maj7, min7 and no chord are evaluated"),
+            ("sevenths_inv", "MirexSeventhsBass", "same tetrad and same bass within the tetrad"),
+        )
+    },
+    recall=True,
+    standard_aggregate="wcsr",
+    perfect_exceptions=f"0 where no reference label is in the rule's vocabulary; {_ENHARMONIC}",
+    literature=_TOOL,
+)
+def recalls(rule: str, judged: Judged, measure: Measure) -> Read:
+    """Share of the evaluated time on which the estimate is right."""
+    seconds, whole = judged.seconds(rule)
+    return ratio(seconds[:, RIGHT].sum(axis=1), whole), whole
+
+
+@family(
+    _EVALUATED,
+    {
+        name: {
+            "title": title,
+            "summary": f"share of the evaluated time on which {what}",
+            "orientation": orientation,
+            "perfect": perfect,
+            "perfect_exceptions": "" if perfect is None else _ENHARMONIC,
+        }
+        for name, title, orientation, perfect, what in (
+            ("all_correct", "All correct", "higher", None, "the reference is a chord and the estimate is right"),
+            ("root_correct", "Root correct", "none", 0.0, "both are chords with the same root but not the same type"),
+            ("type_correct", "Type correct", "none", 0.0, "both are chords with the same type but not the same root"),
+            ("all_wrong", "All wrong", "lower", 0.0, "both are chords with different roots and different types"),
+            ("deleted", "Deleted", "lower", 0.0, "the reference is a chord and the estimate is none"),
+            ("inserted", "Inserted", "lower", 0.0, "the reference is no chord and the estimate is one"),
+            ("correct_no_chord", "Correct no-chord", "none", None, "both are no chord"),
+        )
+    },
+    standard_aggregate="pooled",
+    parameters=(_RULE,),
+    literature=_TOOL,
+)
+def shares(outcome: str, judged: Judged, measure: Measure) -> Read:
+    """Share of the evaluated time with one outcome."""
+    seconds, whole = judged.seconds(str(measure["rule"]))
+    return ratio(seconds[:, Outcome[outcome]], whole), whole
+
+
+@family(
+    _EVALUATED,
+    {
+        f"n_{side}_chords": {
+            "title": f"Unique {side} chords",
+            "summary": f"number of different mapped chords of the {side}, over the evaluated time on which both sides "
+            "are chords",
+        }
+        for side in ("reference", "estimate")
+    },
+    range=(0.0, float("inf")),
+    orientation="none",
+    unit="chords",
+    pooling="none",
+    perfect=None,
+    parameters=(_RULE,),
+    literature=_TOOL,
+)
+def chord_counts(name: str, judged: Judged, measure: Measure) -> Read:
+    """Number of different mapped chords of a side."""
+    rule = str(measure["rule"])
+    return judged.chords(rule, int(name == "n_estimate_chords")), judged.seconds(rule)[1]
+
+
+# Between 0 and 1 unless segments of one side overlap each other, which the convention takes.
+_DISTANCE = {"range": (0.0, float("inf")), "orientation": "lower", "perfect": 0.0}
+
+
+@family(
+    Weight("end of the reference", "s"),
+    {
+        "undersegmentation": {
+            "title": "Under-segmentation",
+            "summary": "directional Hamming distance: time of each estimated segment outside its best reference "
+            "segment",
+            **_DISTANCE,
+        },
+        "oversegmentation": {
+            "title": "Over-segmentation",
+            "summary": "directional Hamming distance: time of each reference segment outside its best estimated "
+            "segment",
+            **_DISTANCE,
+        },
+        "hamming_measure": {
+            "title": "Directional Hamming measure",
+            "summary": "1 - the larger of the two distances",
+            "range": (float("-inf"), 1.0),
+        },
+    },
+    pooling="micro",
+    perfect_exceptions="segments that overlap each other; nothing to measure gives 0",
+    literature="Mauch and Dixon 2010; MusOOEvaluator, segmentation Inner, as run for MIREX 2013",
+)
+def segmentation(name: str, judged: Judged, measure: Measure) -> Read:
+    """Directional Hamming distances, and 1 - the larger of them."""
+    under, over, end = judged.distances
+    both = np.where(end > 0, 1 - np.maximum(under, over), 0.0)
+    return {"undersegmentation": under, "oversegmentation": over, "hamming_measure": both}[name], end
+
+
+METRICS = metrics_in(globals())
 
 
 def score(
@@ -612,7 +578,7 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Score pairs of chord sequences by the rules of MIREX 2013.
+    """Scores of pairs of chord sequences by the rules of MIREX 2013.
 
     Parameters
     ----------
@@ -637,100 +603,26 @@ def score(
     """
     if grid != "union":
         raise MetricError(f"convention mirex2013 is defined on grid union, not on {grid!r}")
-    rules = tuple(dict.fromkeys(rule for rule in map(rule_of, measures) if rule))
-    sides = (
-        encode(references.labels, rules, reference=True),
-        encode(estimates.labels, rules, reference=False),
-    )
-    shape = (len(reference_row), len(measures))
-    result = Scores(np.zeros(shape), np.zeros(shape), repairs=np.zeros(shape[0], dtype=np.int64))
+    rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
+    labels = encode(references.labels, rules, reference=True), encode(estimates.labels, rules, reference=False)
+    values = np.zeros((2, len(reference_row), len(measures)))
+    repairs = np.zeros(len(reference_row), dtype=np.int64)
     segments = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
     for batch in batches(segments, _BATCH_SEGMENTS):
-        times, *pair = rank_times(references.take(reference_row[batch]), estimates.take(estimate_row[batch]))
-        result.score[batch], result.weight[batch] = _score_batch(times, pair[0], pair[1], sides, measures)
-        result.repairs[batch] = (pair[1].counts > 0) & (pair[1].last_end < pair[0].last_end)
-    return result
+        times, sides = rank_times(references.take(reference_row[batch]), estimates.take(estimate_row[batch]))
+        judged = Judged(times, sides, labels)
+        for column, measure in enumerate(measures):
+            values[:, batch, column] = measure.read(judged)
+        repairs[batch] = (sides[1].counts > 0) & (sides[1].last_end < sides[0].last_end)
+    return Scores(values[0], values[1], repairs=repairs)
 
 
-def rule_of(measure: Measure) -> str:
+def _rule_of(measure: Measure) -> str:
     """The rule that a measure needs; empty for segmentation."""
-    if measure.metric.name in HAMMING:
-        return ""
-    return measure.metric.name if measure.metric.name in RULES else str(measure["rule"])
+    return measure.metric.name if measure.metric.recall else str(measure.parameters.get("rule", ""))
 
 
-def _score_batch(
-    times: Float,
-    reference: SegmentSide,
-    estimate: SegmentSide,
-    sides: tuple[SideVocabulary, SideVocabulary],
-    measures: Sequence[Measure],
-) -> tuple[Float, Float]:
-    """Scores and weights of some pairs: float64 (pairs, measures) each."""
-    keys = [(rule_of(measure), measure.metric.name) for measure in measures]
-    found: dict[str, RuleTally | Distances] = {}
-    if sides[0].rules:
-        counted = {rule for rule, name in keys if name in COUNTS}
-        found |= _tally(walk(times, reference, estimate), len(reference.counts), sides, counted)
-    if any(name in HAMMING for _, name in keys):
-        found[""] = distances(times, reference, estimate)
-    shape = (len(keys), len(reference.counts))
-    scores = np.reshape([found[rule].column(name) for rule, name in keys], shape)
-    return scores.T, np.reshape([found[rule].weight for rule, _ in keys], shape).T
-
-
-def _tally(
-    pieces: Pieces, pairs: int, sides: tuple[SideVocabulary, SideVocabulary], counted: Container[str]
-) -> dict[str, RuleTally]:
-    """What each rule finds; different chords are counted for the rules in `counted` only."""
-    seconds = pieces.end - pieces.start
-    tallies = {}
-    for rule, outcome in outcomes(pieces, *sides).items():
-        spent = seconds_by(pieces.pair * len(Outcome) + outcome, seconds, pairs * len(Outcome))
-        spent = spent.reshape(pairs, len(Outcome))
-        different = np.zeros((2, pairs), dtype=np.int64)
-        if rule in counted:
-            both = np.flatnonzero(outcome >= Outcome.all_correct)
-            codes = pieces.reference[both], pieces.estimate[both]
-            different[:] = [
-                _distinct(pieces.pair[both], side.rules[rule], code, pairs)
-                for side, code in zip(sides, codes, strict=True)
-            ]
-        tallies[rule] = RuleTally(spent, spent[:, 1:].sum(axis=1), *different)
-    return tallies
-
-
-def outcomes(pieces: Pieces, reference: SideVocabulary, estimate: SideVocabulary) -> dict[str, Int]:
-    """What becomes of each stretch of time under each rule: values of `Outcome`, int64 (stretches,)."""
-    base = _outcome_but_for_type(reference.root[pieces.reference], estimate.root[pieces.estimate])
-    chords = base >= Outcome.all_correct
-    found = {}
-    for rule, ours in reference.rules.items():
-        quality = ours.quality[pieces.reference]
-        outcome = base + (chords & (quality != estimate.rules[rule].quality[pieces.estimate]))
-        outcome[quality == OUTSIDE] = Outcome.left_out
-        found[rule] = outcome
-    return found
-
-
-def _outcome_but_for_type(reference: npt.NDArray[np.int8], estimate: npt.NDArray[np.int8]) -> Int:
-    """What the roots alone decide, as if all types were equal; a different type is the next outcome for two chords."""
-    outcome = np.where(reference == estimate, Outcome.all_correct.value, Outcome.type_correct.value)
-    reference_silent, estimate_silent = reference == NONE, estimate == NONE
-    outcome[estimate_silent] = Outcome.deleted
-    outcome[reference_silent] = Outcome.inserted
-    outcome[reference_silent & estimate_silent] = Outcome.correct_no_chord
-    return outcome
-
-
-def _distinct(pair: Int, mapped: Mapped, code: Int, pairs: int) -> Int:
-    """How many different chords each pair has among labels of the given codes."""
-    present: npt.NDArray[np.bool_] = np.zeros((pairs, mapped.chords), dtype=np.bool_)
-    present[pair, mapped.chord[code]] = True
-    return np.asarray(present.sum(axis=1), dtype=np.int64)
-
-
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
+def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
     """The stretches between cut points that a rule judges, with the verdict on each.
 
     Parameters
@@ -763,65 +655,35 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["end"].tolist(), found["estimate"].tolist(), found["outcome"].tolist()
     ([3.0, 4.0], ['C', 'N'], ['all_correct', 'deleted'])
     """
-    (found,) = evidences(reference, [estimate], measure)
-    if isinstance(found, AnnotationError):
-        raise found
-    return found
+    return the_only(evidences(reference, [estimate], measure))
 
 
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
-) -> list[dict[str, Column] | AnnotationError]:
-    """What :func:`evidence` says of several estimates of a track, computed together.
-
-    Returns
-    -------
-    list of dict or AnnotationError
-        An error, which is not raised, stands for an estimate that cannot be scored.
-    """
-    rule = rule_of(measure)
+) -> list[Evidence | AnnotationError]:
+    """Evidence of several estimates of a track, computed together; an error stands for what cannot be scored."""
+    rule = _rule_of(measure)
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")
-    cleaned = clean(to_ragged([reference]))
-    for flaw in cleaned.flaws.values():
-        raise _error(reference, flaw, "reference")
-    if not len(cleaned.rows.columns["label"]):
-        raise InvalidAnnotationError("the reference is empty, so there is nothing to explain")
-    others = clean(to_ragged(estimates))
-    references = cleaned.rows.take(np.zeros(len(estimates), dtype=np.int64))
-    pieces = walk(*rank_times(references, others.rows))
-    sides = encode(references.labels, [rule], reference=True), encode(others.rows.labels, [rule], reference=False)
-    columns = _columns(pieces, outcomes(pieces, *sides)[rule], references, others.rows)
-    bounds = np.searchsorted(pieces.pair, np.arange(len(estimates) + 1)).tolist()
-    found: list[dict[str, Column] | AnnotationError] = [
-        {name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)
-    ]
-    for place, flaw in others.flaws.items():
-        found[place] = _error(estimates[place], flaw, "estimate")
-    return found
+    return judge(clean, partial(_judge_stretches, rule), reference, estimates)
 
 
-def _columns(pieces: Pieces, outcome: Int, references: Ragged, estimates: Ragged) -> dict[str, Column]:
-    """The evidence of all pairs, one after the other."""
+def _judge_stretches(rule: str, reference: Ragged, estimates: Ragged) -> list[Evidence]:
+    references = reference.take(np.zeros(len(estimates), dtype=np.int64))
+    labels = encode(reference.labels, [rule], reference=True), encode(estimates.labels, [rule], reference=False)
+    judged = Judged(*rank_times(references, estimates), labels)
+    pieces, outcome = judged.pieces, judged.outcomes(rule)
     verdict = np.where(np.isin(outcome, RIGHT), "right", "wrong")
-    return {
+    columns = {
         "start": pieces.start,
         "end": pieces.end,
-        "reference": _texts(references, pieces.reference),
-        "estimate": _texts(estimates, pieces.estimate),
+        "reference": np.array([*reference.labels, "N"], dtype=str)[pieces.reference],
+        "estimate": np.array([*estimates.labels, "N"], dtype=str)[pieces.estimate],
         "verdict": np.where(outcome == Outcome.left_out, "not comparable", verdict),
         "outcome": np.array([one.name for one in Outcome])[outcome],
     }
-
-
-def _error(annotation: Annotation, flaw: Flaw, side: str) -> AnnotationError:
-    path = annotation.attrs.get("source")
-    line = annotation.line(flaw.item)
-    return InvalidAnnotationError(f"{side}: {flaw.message}", path=None if path is None else str(path), line=line)
-
-
-def _texts(rows: Ragged, codes: Int) -> Column:
-    return np.array([*rows.labels, "N"], dtype=str)[codes]
+    bounds = np.searchsorted(pieces.pair, np.arange(len(estimates) + 1)).tolist()
+    return [{name: column[first:end] for name, column in columns.items()} for first, end in pairwise(bounds)]
 
 
 CONVENTION = Convention(
@@ -831,7 +693,11 @@ CONVENTION = Convention(
     clean=clean,
     score=score,
     grids=("union",),
-    default_measures=DEFAULT_MEASURES,
+    default_measures=(
+        *RULES,
+        *(f"{one.name}@{rule}" for rule in RULES for one in (*shares, *chord_counts)),
+        *(one.name for one in segmentation),
+    ),
     explain=evidence,
     explain_many=evidences,
 )

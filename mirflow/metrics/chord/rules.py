@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from types import MappingProxyType
 
 import numpy as np
@@ -39,10 +40,7 @@ class Chords:
 
 
 def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
-    """The distinct chords of two sides.
-
-    Labels that cannot be encoded count as no chord: `clean` is where they are found.
-    """
+    """The distinct chords of two sides; labels that cannot be encoded, which `clean` finds, count as no chord."""
     vocabulary = list(dict.fromkeys([NO_CHORD, *references.labels, *estimates.labels]))
     place = {label: index for index, label in enumerate(vocabulary)}
     full, reduced = encode_vocabulary(vocabulary), encode_vocabulary(vocabulary, reduce_extended=True)
@@ -62,8 +60,7 @@ def encode_sides(references: Ragged, estimates: Ragged) -> Chords:
 def encode_runs(labels: Sequence[str]) -> Int:
     """Equal numbers for labels that are the same chord once extended chords are reduced: int64 (labels,)."""
     packed = _packed(encode_vocabulary(labels, reduce_extended=True))
-    _, runs = np.unique(packed, return_inverse=True)
-    return np.asarray(runs, dtype=np.int64)
+    return np.asarray(np.unique(packed, return_inverse=True)[1], dtype=np.int64)
 
 
 def _packed(table: ChordTable) -> Int:
@@ -71,83 +68,28 @@ def _packed(table: ChordTable) -> Int:
     return (root << 4 | bass) << 12 | table.pitches
 
 
-RIGHT, NOT_COMPARABLE = 1.0, -1.0
-
-_THIRD = np.uint16(1 << 3)  # the minor third's bit alone: a chord without any third passes for one with a major third
-_TRIAD = np.uint16((1 << 8) - 1)  # up to the fifth; the augmented fifth lies above, as in mir_eval
-_ANY = np.uint16(EVERY_SEMITONE)
-
-_MAJMIN = encode_vocabulary(["C:maj", "C:min"]).pitches
-_SEVENTHS_PITCHES = encode_vocabulary(["C:maj", "C:min", "C:maj7", "C:7", "C:min7", "N"]).pitches
+_UP_TO_FIFTH = (1 << 8) - 1
+"""As mir_eval's triads: the augmented fifth lies above."""
+_SEVENTHS = ("maj", "min", "maj7", "7", "min7")
 _SHARED_PITCHES = 3
 
-
-def _same(reference: ChordTable, estimate: ChordTable, mask: np.uint16, bass: bool) -> Bool:
-    """Whether roots, the masked semitones and, if asked, basses are the same."""
-    # An X in the estimate sounds everywhere, so it never equals an N, which has no root either.
-    same: Bool = (reference.root == estimate.root) & ((reference.pitches ^ estimate.pitches) & mask == 0)
-    if bass:
-        same &= reference.bass == estimate.bass
-    return same
-
-
-def _chroma(chords: ChordTable) -> npt.NDArray[np.uint16]:
-    """Absolute pitch classes: bit i is i semitones above C."""
-    shift = (chords.root % OCTAVE).astype(np.uint16)
-    return (chords.pitches << shift | chords.pitches >> (np.uint16(OCTAVE) - shift)) & _ANY
-
-
-def _mirex(reference: ChordTable, estimate: ChordTable) -> tuple[Bool, Bool]:
-    """At least three pitch classes in common; references with one or two have nothing to compare."""
-    shared = np.bitwise_count(_chroma(reference) & _chroma(estimate)) >= _SHARED_PITCHES
-    both_rootless = (reference.root < 0) & (estimate.root < 0)
-    count = np.bitwise_count(reference.pitches)
-    return shared | both_rootless, ~reference.undefined & ((count == 0) | (count >= _SHARED_PITCHES))
-
-
-def _majmin(chords: ChordTable) -> Bool:
-    """Major and minor triads, whatever sounds above the fifth, and no-chord."""
-    triad = chords.pitches & _TRIAD
-    vocabulary: Bool = np.isin(triad, _MAJMIN) | (chords.pitches == 0)
-    return vocabulary
-
-
-def _sevenths(chords: ChordTable) -> Bool:
-    return np.isin(chords.pitches, _SEVENTHS_PITCHES)
-
-
-def _defined(chords: ChordTable) -> Bool:
-    return ~chords.undefined
-
-
-Rule = Callable[[ChordTable, ChordTable], tuple[Bool, Bool]]
-"""(reference, estimate) -> (right, comparable)."""
-
-
-def _rule(mask: np.uint16 | int, comparable: Callable[[ChordTable], Bool], bass: bool = False) -> Rule:
-    return lambda reference, estimate: (_same(reference, estimate, np.uint16(mask), bass), comparable(reference))
-
-
-# A bass always sounds in its own chord once it is encoded, so the rules' condition that it does never excludes one.
-_RULES: MappingProxyType[str, Rule] = MappingProxyType(
+_MASKS = MappingProxyType(
     {
-        "thirds": _rule(_THIRD, _defined),
-        "thirds_inv": _rule(_THIRD, _defined, bass=True),
-        "triads": _rule(_TRIAD, _defined),
-        "triads_inv": _rule(_TRIAD, _defined, bass=True),
-        "tetrads": _rule(_ANY, _defined),
-        "tetrads_inv": _rule(_ANY, _defined, bass=True),
-        "root": _rule(0, _defined),
-        "mirex": _mirex,
-        "majmin": _rule(_TRIAD, _majmin),
-        "majmin_inv": _rule(_TRIAD, _majmin, bass=True),
-        "sevenths": _rule(_ANY, _sevenths),
-        "sevenths_inv": _rule(_ANY, _sevenths, bass=True),
+        "thirds": 1 << 3,  # the minor third alone: a chord without any third passes for one with a major third
+        "triads": _UP_TO_FIFTH,
+        "tetrads": EVERY_SEMITONE,
+        "root": 0,
+        "majmin": _UP_TO_FIFTH,
+        "sevenths": EVERY_SEMITONE,
     }
 )
+"""The semitones above the root that have to be the same."""
 
-RULES: tuple[str, ...] = tuple(_RULES)
-"""Names of the rules, in the order in which mir_eval reports them."""
+RULES = (
+    *("thirds", "thirds_inv", "triads", "triads_inv", "tetrads", "tetrads_inv", "root", "mirex"),
+    *("majmin", "majmin_inv", "sevenths", "sevenths_inv"),
+)
+"""Names of the rules, in the order in which mir_eval reports them; those that end with ``_inv`` compare the bass."""
 
 
 def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
@@ -182,25 +124,48 @@ def compare(reference: ChordTable, estimate: ChordTable, rule: str) -> Float:
     >>> compare(reference, estimate, "majmin").tolist()
     [1.0, -1.0, 0.0]
     """
-    if rule not in _RULES:
+    if rule not in RULES:
         raise UnknownNameError("chord comparison rule", rule, RULES)
-    right, comparable = _RULES[rule](reference, estimate)
-    return np.where(comparable, right.astype(np.float64), NOT_COMPARABLE)
+    kind = rule.removesuffix("_inv")
+    if kind == "mirex":
+        right = np.bitwise_count(_chroma(reference) & _chroma(estimate)) >= _SHARED_PITCHES
+        right |= (reference.root < 0) & (estimate.root < 0)
+    else:
+        # An X in the estimate has all semitones, so it never equals an N, which has no root either.
+        differing = (reference.pitches ^ estimate.pitches) & np.uint16(_MASKS[kind])
+        right = (reference.root == estimate.root) & (differing == 0)
+    if rule.endswith("_inv"):  # a bass is always among the semitones of its chord
+        right &= reference.bass == estimate.bass
+    return np.where(_is_comparable(reference, kind), right.astype(np.float64), -1.0)
+
+
+def _is_comparable(chords: ChordTable, kind: str) -> Bool:
+    inside: Bool = ~chords.undefined
+    if kind == "majmin":  # whatever lies above the fifth
+        inside = np.isin(chords.pitches & np.uint16(_UP_TO_FIFTH), _masks("maj", "min")) | (chords.pitches == 0)
+    elif kind == "sevenths":
+        inside = np.isin(chords.pitches, np.append(_masks(*_SEVENTHS), np.uint16(0)))
+    elif kind == "mirex":
+        count = np.bitwise_count(chords.pitches)
+        inside &= (count == 0) | (count >= _SHARED_PITCHES)
+    return inside
+
+
+def _chroma(chords: ChordTable) -> npt.NDArray[np.uint16]:
+    """Absolute pitch classes: bit i is i semitones above C."""
+    shift = (chords.root % OCTAVE).astype(np.uint16)
+    return (chords.pitches << shift | chords.pitches >> (np.uint16(OCTAVE) - shift)) & np.uint16(EVERY_SEMITONE)
+
+
+@cache
+def _masks(*qualities: str) -> npt.NDArray[np.uint16]:
+    """The semitones of qualities as bits: uint16 (qualities,)."""
+    sounding = np.array([QUALITIES[quality] for quality in qualities], dtype=np.uint16)
+    return np.asarray((sounding << np.arange(OCTAVE, dtype=np.uint16)).sum(axis=1), dtype=np.uint16)
 
 
 ROOTS = ("C", "C#", "D", "Eb", "E", "F", "F#", "G", "Ab", "A", "Bb", "B")
 NO_CHORD_CLASS, OTHER = "N", "other"
-
-_TO_FIFTH = (1 << 9) - 1  # root to augmented fifth
-_EVERYTHING = (1 << OCTAVE) - 1
-
-_TRIADS = ("maj", "min", "dim", "aug", "sus2", "sus4")
-_SEVENTHS = ("maj", "min", "maj7", "7", "min7")
-_TETRADS = (*_TRIADS, "maj7", "7", "min7", "minmaj7", "dim7", "hdim7", "maj6", "min6")
-
-
-def _mask(quality: str) -> int:
-    return sum(1 << semitone for semitone, sounds in enumerate(QUALITIES[quality]) if sounds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,35 +174,20 @@ class Vocabulary:
 
     Parameters
     ----------
-    name : str
     qualities : tuple of str
         Each is a class per root; after all of these come the classes ``N`` and ``other``.
     considered : int
         Bits of the semitones above the root that must be those of the quality; others are not looked at.
-    summary : str
     """
 
-    name: str
     qualities: tuple[str, ...]
     considered: int
-    summary: str
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Names of the classes: 12 for each quality, then ``N`` and ``other``."""
-        if self.name == "root":
-            return (*ROOTS, NO_CHORD_CLASS, OTHER)
-        return (*(f"{root}:{quality}" for quality in self.qualities for root in ROOTS), NO_CHORD_CLASS, OTHER)
-
-    @property
-    def no_chord(self) -> int:
-        """The class of N."""
-        return OCTAVE * len(self.qualities)
-
-    @property
-    def other(self) -> int:
-        """The class of everything else, X included."""
-        return self.no_chord + 1
+        endings = [f":{quality}" for quality in self.qualities] if self.considered else [""]
+        return (*(f"{root}{ending}" for ending in endings for root in ROOTS), NO_CHORD_CLASS, OTHER)
 
     def quality_of_class(self) -> Int:
         """The quality of each class, ``N`` as the last one, -1 for ``other``: int64 (classes,)."""
@@ -253,29 +203,26 @@ class Vocabulary:
         >>> [majmin.classes[i] for i in majmin.classify(encode_vocabulary(["D:7", "G:min/b3", "C:dim", "N", "X"]))]
         ['D:maj', 'G:min', 'other', 'N', 'other']
         """
-        found = np.full(len(chords), self.other, dtype=np.int64)
+        no_chord = OCTAVE * len(self.qualities)
+        found = np.full(len(chords), no_chord + 1, dtype=np.int64)
         root = chords.root.astype(np.int64)
-        sounding = root >= 0
-        for place, quality in enumerate(self.qualities):
-            match: Bool = (chords.pitches & self.considered) == (_mask(quality) & self.considered)
-            match &= sounding
+        for place, mask in enumerate(_masks(*self.qualities)):
+            match: Bool = ((chords.pitches ^ mask) & np.uint16(self.considered) == 0) & (root >= 0)
             found[match] = place * OCTAVE + root[match]
-        found[(chords.pitches == 0) & ~sounding] = self.no_chord
+        found[(chords.pitches == 0) & (root < 0)] = no_chord
         return found
 
 
-_UP_TO_FIFTH = (1 << 8) - 1  # as mir_eval's triad rules: the augmented fifth lies above
+_TRIADS = ("maj", "min", "dim", "aug", "sus2", "sus4")
+_TETRADS = (*_TRIADS, "maj7", "7", "min7", "minmaj7", "dim7", "hdim7", "maj6", "min6")
 
 VOCABULARIES: Mapping[str, Vocabulary] = MappingProxyType(
     {
-        vocabulary.name: vocabulary
-        for vocabulary in (
-            Vocabulary("root", ("1",), 0, "the root alone"),
-            Vocabulary("majmin", ("maj", "min"), _UP_TO_FIFTH, "major and minor triads, whatever lies above the fifth"),
-            Vocabulary("triads", _TRIADS, _TO_FIFTH, "six triads, whatever lies above the augmented fifth"),
-            Vocabulary("sevenths", _SEVENTHS, _EVERYTHING, "major, minor and their three common sevenths, exactly"),
-            Vocabulary("tetrads", _TETRADS, _EVERYTHING, "six triads, six sevenths and two sixths, exactly"),
-        )
+        "root": Vocabulary(("1",), 0),
+        "majmin": Vocabulary(("maj", "min"), _UP_TO_FIFTH),
+        "triads": Vocabulary(_TRIADS, (1 << 9) - 1),  # up to the augmented fifth
+        "sevenths": Vocabulary(_SEVENTHS, EVERY_SEMITONE),
+        "tetrads": Vocabulary(_TETRADS, EVERY_SEMITONE),
     }
 )
 """The vocabularies by name; their classes are disjoint and cover every chord."""
@@ -296,16 +243,3 @@ def to_25(chords: ChordTable) -> Int:
     """
     minor: Bool = (chords.pitches >> 3 & 1 == 1) & (chords.pitches >> 4 & 1 == 0)
     return np.where(chords.root < 0, 2 * OCTAVE, chords.root + OCTAVE * minor)
-
-
-def get_vocabulary(name: str) -> Vocabulary:
-    """The vocabulary of that name.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is none.
-    """
-    if name not in VOCABULARIES:
-        raise UnknownNameError("chord vocabulary", name, VOCABULARIES)
-    return VOCABULARIES[name]
