@@ -34,7 +34,7 @@ from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels.agreement import NONE, RATIOS, Outcomes
-from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..ragged import Bool, Column, Float, Int, Ragged
 from .base import (
     Cleaned,
     Convention,
@@ -49,7 +49,8 @@ from .base import (
     read_scores,
     refuse_grid,
 )
-from .cleaning import label_problems, number_labels, set_aside, usable
+from .cleaning import keep_first, label_problems, number_labels, usable_pair
+from .pair import documented
 
 __all__ = [
     "TASK",
@@ -63,25 +64,12 @@ __all__ = [
     "recall",
 ]
 
-_ANOTHER = "a track has one class, and this is another one"
-
 
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """Keep one class a row.
 
-    A row that repeats its class is cut to the first label; the others are counted as repairs.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column label.
-    classes : Classes or None
-        Those that there are; None: any.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are a second class, an empty name, and a class that is not among those that there are.
+    A row that repeats its class is cut to the first label; the others are counted as repairs. Flaws are a second class,
+    an empty name, and a class that is not among those that there are.
 
     Examples
     --------
@@ -94,26 +82,18 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
      "not a class here: 'jzz'; did you mean 'jazz'?"]
     """
     label, texts = rows.columns["label"], [*rows.labels, ""]
-    first = rows.offsets[:-1][rows_of(rows.counts[0])]
+    first = np.repeat(label[rows.offsets[:-1][rows.counts[0] > 0]], rows.counts[0][rows.counts[0] > 0])
+    another = "a track has one class, and this is another one"
     problems = label_problems(rows, classes, "class")
     problems.append(
-        (
-            label != label[first],
-            lambda item: f"{_ANOTHER}: {texts[label[item]]!r}; the first is {texts[label[first[item]]]!r}",
-        )
+        (label != first, lambda item: f"{another}: {texts[label[item]]!r}; the first is {texts[first[item]]!r}")
     )
-    repeated = np.arange(len(label)) != first
-    cleaned = set_aside(rows, problems, repeated)
-    if not repeated.any():
-        return cleaned
+    cleaned = keep_first(rows, problems)
     # The messages of second classes end with the first one, and its line is to follow.
     flaws = {
-        row: replace(flaw, first=0) if flaw.message.startswith(_ANOTHER) else flaw
-        for row, flaw in cleaned.flaws.items()
+        row: replace(flaw, first=0) if flaw.message.startswith(another) else flaw for row, flaw in cleaned.flaws.items()
     }
-    leading = np.zeros(len(cleaned.rows.columns["label"]), dtype=np.bool_)
-    leading[cleaned.rows.offsets[:-1][cleaned.rows.counts[0] > 0]] = True
-    return Cleaned(cleaned.rows.keep(leading), cleaned.repairs, flaws)
+    return Cleaned(cleaned.rows, cleaned.repairs, flaws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,41 +179,8 @@ def score(
 ) -> Scores:
     """Scores of pairs of classes.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column label, at most one a row; rows as :func:`mirflow.metrics.classification.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        A class of a whole track has no time, so there is nothing to choose.
-    classes : Classes or None
-        Those that there are, with what errors are worth; None: those that occur, and no error is worth anything.
-
-    Returns
-    -------
-    Scores
-        Every weight is 1, for the track; 0 without a reference. No estimate is an error.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    equations 1 and 3.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> rows = Ragged({"label": np.array([0, 1])}, (np.array([1, 1]),), ("jazz", "blues"))
-    >>> wanted = get_task("classification").convention().select(["accuracy", "hierarchical_accuracy"])
-    >>> near = Classes(("jazz", "blues"), (("jazz", "blues", 0.5),))
-    >>> score(rows, rows, np.array([0]), np.array([1]), wanted, classes=near).score.tolist()
-    [[0.0, 0.5]]
+    Every weight is 1, for the track; 0 without a reference. No estimate is an error. `classes` are those that there
+    are, with what errors are worth; None: those that occur, and no error is worth anything.
     """
     refuse_grid(grid, "classes")
     names, numbers = number_labels(references, estimates, classes)
@@ -245,15 +192,7 @@ def score(
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
-    """The two classes and the verdict.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind labels.
-    measure : Measure
-        ``accuracy`` or ``hierarchical_accuracy``.
-    classes : Classes or None
+    """The two classes and the verdict, for a measure that judges single tracks.
 
     Returns
     -------
@@ -279,8 +218,8 @@ def evidence(
     if measure.metric.dims:
         raise MetricError(f"{measure} does not judge single tracks; ask for accuracy or hierarchical_accuracy")
     names = []
-    for annotation, side in ((reference, "reference"), (estimate, "estimate")):
-        rows = usable(annotation, clean(to_ragged([annotation]), classes), side)
+    sides = usable_pair(reference, estimate, partial(clean, classes=classes))
+    for rows, side in zip(sides, ("reference", "estimate"), strict=True):
         if not len(rows.columns["label"]):
             raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
         names.append(rows.labels[int(rows.columns["label"][0])])
@@ -336,22 +275,32 @@ def _score(references: Labels, estimates: Labels, metric: str, classes: Classes 
     return rules.score(sides[0], sides[1], rows, rows, rules.select([metric]), "union")
 
 
-def accuracy(references: Labels, estimates: Labels) -> float:
-    """Share of the tracks that are given the right class (equation 1 of the MIREX chapter).
-
+_documented = documented(
+    """
     Parameters
     ----------
     references, estimates : sequence of str
         The class of each track.
-
-    Returns
-    -------
-    float
+    classes : Classes or None
+        What errors are worth; None: there is no hierarchical accuracy.
+    **kwargs
+        Not used; other keyword arguments are refused by their names.
 
     Raises
     ------
     ValueError
-        For lists of different lengths or without entries, or a class without a name.
+        For lists of different lengths or without entries, a class without a name, and one that is not among `classes`.
+
+    References
+    ----------
+    Downie et al., The Music Information Retrieval Evaluation eXchange, 2010, equations 1 to 3
+    """
+)
+
+
+@_documented
+def accuracy(references: Labels, estimates: Labels) -> float:
+    """Share of the tracks that are given the right class.
 
     Examples
     --------
@@ -361,23 +310,9 @@ def accuracy(references: Labels, estimates: Labels) -> float:
     return float(_score(references, estimates, "accuracy", None).score.mean())
 
 
+@_documented
 def hierarchical_accuracy(references: Labels, estimates: Labels, classes: Classes) -> float:
-    """Mean credit over the tracks, 1 for the right class (the idea of equation 3 of the MIREX chapter).
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
-    classes : Classes
-        What an error is worth.
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        As `accuracy`, and for a class that is not among `classes`.
+    """Mean credit over the tracks, 1 for the right class.
 
     Examples
     --------
@@ -388,12 +323,9 @@ def hierarchical_accuracy(references: Labels, estimates: Labels, classes: Classe
     return float(_score(references, estimates, "hierarchical_accuracy", classes).score.mean())
 
 
+@_documented
 def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tuple[str, ...]]:
     """Tracks by class of the reference and class of the estimate.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
 
     Returns
     -------
@@ -401,11 +333,6 @@ def confusion_matrix(references: Labels, estimates: Labels) -> tuple[Float, tupl
         The reference's class first.
     classes : tuple of str
         Those that occur on either side, sorted.
-
-    Raises
-    ------
-    ValueError
-        As `accuracy`.
 
     Examples
     --------
@@ -424,12 +351,9 @@ def _by_class(kind: str, references: Labels, estimates: Labels) -> dict[str, flo
     return dict(zip(classes, RATIOS[kind](Outcomes.of_confusion(matrix)).tolist(), strict=True))
 
 
+@_documented
 def precision(references: Labels, estimates: Labels) -> dict[str, float]:
     """Precision of each class; NaN for one that no estimate has.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
 
     Returns
     -------
@@ -443,12 +367,9 @@ def precision(references: Labels, estimates: Labels) -> dict[str, float]:
     return _by_class("precision", references, estimates)
 
 
+@_documented
 def recall(references: Labels, estimates: Labels) -> dict[str, float]:
     """Recall of each class; NaN for one that no reference has.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
 
     Returns
     -------
@@ -462,12 +383,9 @@ def recall(references: Labels, estimates: Labels) -> dict[str, float]:
     return _by_class("recall", references, estimates)
 
 
+@_documented
 def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
     """F-measure of each class that occurs.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
 
     Returns
     -------
@@ -481,21 +399,9 @@ def f_measure(references: Labels, estimates: Labels) -> dict[str, float]:
     return _by_class("f_measure", references, estimates)
 
 
+@_documented
 def normalised_accuracy(references: Labels, estimates: Labels) -> float:
     """Mean over the references' classes of the share that is given the right class, so that large ones count no more.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
-
-    Returns
-    -------
-    float
-
-    Raises
-    ------
-    ValueError
-        As `accuracy`.
 
     Examples
     --------
@@ -505,28 +411,14 @@ def normalised_accuracy(references: Labels, estimates: Labels) -> float:
     return float(np.nanmean(list(recall(references, estimates).values())))
 
 
+@_documented
 def evaluate(references: Labels, estimates: Labels, classes: Classes | None = None, **kwargs: Any) -> dict[str, float]:
-    """All figures that are one number.
-
-    Parameters
-    ----------
-    references, estimates : sequence of str
-    classes : Classes or None
-        What errors are worth; None: the hierarchical accuracy is left out.
-    **kwargs
-        There are none; they are only named to say so.
+    """All scores that are one number.
 
     Returns
     -------
     OrderedDict of str to float
         ``Accuracy``, ``Normalised Accuracy`` and perhaps ``Hierarchical Accuracy``.
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `accuracy`.
 
     Examples
     --------

@@ -55,8 +55,8 @@ from .base import (
     refuse_grid,
     refuse_unjudged,
 )
-from .cleaning import label_problems, number_labels, set_aside, usable
-from .pair import PairFunctions
+from .cleaning import label_problems, number_labels, set_aside, usable_pair
+from .pair import PairFunctions, documented
 
 __all__ = [
     "TASK",
@@ -67,20 +67,10 @@ __all__ = [
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """Keep each tag of a row once.
 
-    A tag that is merely told again is dropped and counted as a repair.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column label, and perhaps value (affinity or degree, NaN for none).
-    classes : Classes or None
-        The tags that there are; None: any.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are tags without a name, tags that are not among those that there are, tags that stand twice with
-        different numbers, and tags without a number in a row that has numbers.
+    A tag that occurs again with the same number is dropped and counted as a repair. Flaws are tags without a name, tags
+    that are not among those that there are, tags that occur twice with different numbers, and tags without a number in
+    a
+    row that has numbers.
 
     Examples
     --------
@@ -92,9 +82,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
     """
     label, texts, owner = rows.columns["label"], [*rows.labels, ""], rows_of(rows.counts[0])
     problems = label_problems(rows, classes, "tag")
-    first = np.arange(len(label))
-    key = owner * len(texts) + label
-    _, leader, place = np.unique(key, return_index=True, return_inverse=True)
+    _, leader, place = np.unique(owner * len(texts) + label, return_index=True, return_inverse=True)
     first = leader[place.reshape(-1)]
     if "value" in rows.columns:
         value = rows.columns["value"]
@@ -110,12 +98,7 @@ def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
                 ),
             ),
         ]
-    repeated = first != np.arange(len(label))
-    cleaned = set_aside(rows, problems, repeated)
-    if not repeated.any():
-        return cleaned
-    spared = ~np.isin(owner, list(cleaned.flaws))
-    return Cleaned(cleaned.rows.keep(~repeated[spared]), cleaned.repairs, cleaned.flaws)
+    return set_aside(rows, problems, first != np.arange(len(label)), drop=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,8 +136,9 @@ class Decisions:
             _spread(side, number, row, size)
             for side, number, row in zip((references, estimates), numbers, (reference_row, estimate_row), strict=True)
         ]
-        told = np.concatenate([listed[0][0], listed[1][0]])
-        every = np.unique(told) if classes is None else np.arange(pairs * size)
+        every = np.arange(pairs * size)
+        if classes is None:
+            every = np.unique(np.concatenate([listed[0][0], listed[1][0]]))
         held = np.full((2, len(every)), -np.inf)
         position = np.full(len(every), len(every), dtype=np.int64)
         for side, (key, value) in zip(held, listed, strict=True):
@@ -385,40 +369,8 @@ def score(
 ) -> Scores:
     """Scores of pairs of tag lists.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column label and perhaps value; rows as :func:`mirflow.metrics.tagging.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Tags of a whole clip have no time, so there is nothing to choose.
-    classes : Classes or None
-        The tags that there are, each of which is a decision; None: in each pair those that either side lists.
-
-    Returns
-    -------
-    Scores
-        0 with weight 0 where a ratio has nothing below the line; NaN with weight 0 where there is nothing to order.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    equations 4 to 6.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> rows = Ragged({"label": np.array([0, 1, 1, 2])}, (np.array([2, 2]),), ("guitar", "slow", "loud"))
-    >>> wanted = get_task("tagging").convention().select(["precision", "recall"])
-    >>> score(rows, rows, np.array([0]), np.array([1]), wanted).score.tolist()
-    [[0.5, 0.5]]
+    0 with weight 0 where a ratio has nothing below the line; NaN with weight 0 where there is nothing to order.
+    `classes` are the tags that there are, each of which is a decision; None: in each pair those that either side lists.
     """
     refuse_grid(grid, "tags")
     decisions = Decisions.of(references, estimates, reference_row, estimate_row, classes)
@@ -433,14 +385,6 @@ def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
     """The tags that a clip is about, in the estimate's order, with their verdicts.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind labels.
-    measure : Measure
-        One that decides on each tag: ``f_measure``, ``precision``, ``recall``, ``accuracy``, ``negative_accuracy``.
-    classes : Classes or None
 
     Returns
     -------
@@ -465,12 +409,9 @@ def evidence(
     {'guitar': 'hit', 'loud': 'extra', 'slow': 'missed'}
     """
     refuse_unjudged(measure, METRICS, "tags")
-    sides = [
-        usable(annotation, clean(to_ragged([annotation]), classes), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
+    references, estimates = usable_pair(reference, estimate, partial(clean, classes=classes))
     only = np.zeros(1, dtype=np.int64)
-    decisions = Decisions.of(sides[0], sides[1], only, only, classes)
+    decisions = Decisions.of(references, estimates, only, only, classes)
     flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),
@@ -497,6 +438,19 @@ TASK = Task("tagging", "Tagging", MappingProxyType({"mirex": convention()}), ("f
 Tags = Iterable[str] | Mapping[str, float]
 
 
+@documented(
+    """
+    Parameters
+    ----------
+    reference, estimate : iterable of str, or mapping of str to float
+        Tags, perhaps with degrees and affinities.
+    tags : iterable of str or None
+        All that there are, each of which is a decision; None: those that either side lists.
+    **kwargs
+        Not used; other keyword arguments are refused by their names.
+    """,
+    METRICS,
+)
 def evaluate(
     reference: Tags,
     estimate: Tags,
@@ -505,18 +459,7 @@ def evaluate(
     relevance: float = 0.5,
     **kwargs: Any,
 ) -> dict[str, float]:
-    """All figures of one clip that are one number.
-
-    Parameters
-    ----------
-    reference, estimate : iterable of str, or mapping of str to float
-        Tags, perhaps with degrees and affinities.
-    tags : iterable of str or None
-        All that there are, each of which is a decision; None: those that either side lists.
-    threshold, relevance : float
-        Smallest number of a tag that the estimate assigns, and that the reference has.
-    **kwargs
-        There are none; they are only named to say so.
+    """All scores of one clip that are one number.
 
     Returns
     -------
@@ -525,8 +468,6 @@ def evaluate(
 
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For a tag without a name, one that is not among `tags`, one whose number is NaN, and one text for tags.
 

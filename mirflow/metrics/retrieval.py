@@ -1,0 +1,757 @@
+"""Retrieval: for each query the estimate is a ranked list of items, and the reference the relevant ones.
+
+mir_eval has no such task; the functions take one ranking and its relevant items. `TASK` holds the metrics of whole
+datasets, in which a track is a query.
+
+Conventions
+-----------
+* ``mirex`` (default): items in the order in which they are listed (cover songs, query by humming and tapping).
+* ``trec_eval``: items in the order of their scores, ties by name, as trec_eval 9 takes them.
+
+Metrics
+-------
+* ``average_precision`` (`average_precision`): mean precision at the ranks of relevant items.
+* ``reciprocal_rank``, ``rank_of_first`` (`reciprocal_rank`, `rank_of_first`): of the first relevant item.
+* ``precision``, ``recall``, ``hit_rate``, ``covers_in_first`` (`precision`, `recall`, `hit_rate`, `covers_in_first`):
+  among the first ten.
+* ``r_precision`` (`r_precision`): precision at the number of relevant items.
+* ``ndcg`` (`ndcg`): normalized discounted cumulative gain at ten.
+* ``f_measure`` (`f_measure`), on request: of precision and recall.
+
+References
+----------
+Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, chapter 8; Järvelin and Kekäläinen 2002;
+Downie et al. 2010, section 3.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ..annotations.annotation import Annotation, to_ragged
+from ..errors import refuse_unknown
+from ..kernels.ragged_ops import sum_by
+from ..kernels.ranking import ideal, meet_judged, repeated
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
+from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid
+from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .measures import Measure, Parameter, Weight, metric, metrics_in
+from .pair import documented
+
+__all__ = [
+    "TASK",
+    "average_precision",
+    "covers_in_first",
+    "evaluate",
+    "f_measure",
+    "hit_rate",
+    "ndcg",
+    "precision",
+    "r_precision",
+    "rank_of_first",
+    "recall",
+    "reciprocal_rank",
+    "validate",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Hits:
+    """The relevant items that rankings hold, pair after pair, in the order of rank.
+
+    Parameters
+    ----------
+    pair : int64 (n,)
+    rank : int64 (n,)
+        From 1.
+    number : int64 (n,)
+        How many relevant ones stand down to this rank: 1, 2, ... in each pair.
+    relevant : int64 (pairs,)
+        How many relevant items there are to find.
+    """
+
+    pair: Int
+    rank: Int
+    number: Int
+    relevant: Int
+
+
+@dataclass(frozen=True)
+class JudgedRankings:
+    """Rankings of some pairs, judged.
+
+    Parameters
+    ----------
+    pair, rank : int64 (n,)
+        Of each item with a positive grade that a ranking holds; ranks from 1, counted without what is left out.
+    grade : float64 (n,)
+    item : int64 (n,)
+        Which of all items of the references it is.
+    returned : int64 (pairs,)
+        Items of each ranking, without what is left out.
+    wanted : Ragged
+        Column ``grade``: the positive grades of each pair, from the largest to the smallest.
+    """
+
+    pair: Int
+    rank: Int
+    grade: Float
+    item: Int
+    returned: Int
+    wanted: Ragged
+    _hits: dict[float, Hits] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(self.returned)
+
+    def hits(self, level: float) -> Hits:
+        """The items whose grade is positive and at least `level`."""
+        if level not in self._hits:
+            kept = self.grade >= level
+            pair, rank = self.pair[kept], self.rank[kept]
+            counts = np.bincount(pair, minlength=len(self)).astype(np.int64)
+            number = np.arange(len(pair), dtype=np.int64) - offsets_of(counts)[pair] + 1
+            owner = rows_of(self.wanted.counts[0])[self.wanted.columns["grade"] >= level]
+            relevant = np.bincount(owner, minlength=len(self)).astype(np.int64)
+            self._hits[level] = Hits(pair, rank, number, relevant)
+        return self._hits[level]
+
+    @cached_property
+    def wanted_place(self) -> tuple[Int, Int]:
+        """The pair of each positive grade, and its rank in the ideal ranking."""
+        owner = rows_of(self.wanted.counts[0])
+        return owner, np.arange(len(owner), dtype=np.int64) - self.wanted.offsets[owner] + 1
+
+
+def judge(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> JudgedRankings:
+    """Rankings judged by references.
+
+    Parameters
+    ----------
+    references : Ragged
+        Columns label, perhaps value (the grade; 1 where there is none) and left_out (1: the item counts neither as
+        relevant
+        nor as a place in rankings).
+    estimates : Ragged
+        Column label, in the order of rank.
+    reference_row, estimate_row : int64 (pairs,)
+
+    Examples
+    --------
+    >>> reference = Ragged({"label": np.array([0, 1])}, (np.array([2]),), ("x", "y"))
+    >>> estimate = Ragged({"label": np.array([1, 2, 0])}, (np.array([3]),), ("x", "y", "z"))
+    >>> judged = judge(reference, estimate, np.array([0]), np.array([0]))
+    >>> judged.rank.tolist(), judged.hits(0.0).number.tolist()
+    ([1, 3], [1, 2])
+    """
+    counts, listed_counts = references.counts[0], estimates.counts[0]
+    left_out, grade = judgements(references)
+    known = left_out | (grade > 0)
+    of_label = {label: code for code, label in enumerate(references.labels)}
+    codes = np.array([*(of_label.get(label, -1) for label in estimates.labels), -1], dtype=np.int64)
+    # What is neither relevant nor left out needs not be found.
+    place = np.flatnonzero(known)
+    kept = references.columns["label"][place]
+    kept_counts = np.bincount(rows_of(counts)[known], minlength=len(counts)).astype(np.int64)
+    found = meet_judged(
+        kept, kept_counts, codes[estimates.columns["label"]], listed_counts, reference_row, estimate_row
+    )
+    item = place[found.judged]
+    out, pair = left_out[item], found.pair
+    gone = np.bincount(pair[out], minlength=len(estimate_row)).astype(np.int64)
+    rank = found.place + 1 - (np.cumsum(out) - offsets_of(gone)[pair])
+    pair, rank, item = pair[~out], rank[~out], item[~out]
+    returned = listed_counts[estimate_row] - gone
+    wanted = Ragged({"grade": grade}, references.counts).keep((grade > 0) & ~left_out)
+    wanted = Ragged({"grade": ideal(wanted.columns["grade"], wanted.counts[0])}, wanted.counts).take(reference_row)
+    return JudgedRankings(pair, rank, grade[item], item, returned, wanted)
+
+
+def judgements(references: Ragged) -> tuple[Bool, Float]:
+    """Which items are left out, and the grades of all."""
+    absent = np.full(len(references.columns["label"]), np.nan)
+    grade = references.columns.get("value", absent)
+    return references.columns.get("left_out", absent) > 0, np.where(np.isnan(grade), 1.0, grade)
+
+
+def clean(rows: Ragged) -> Cleaned:
+    """Rankings in the order in which they were read.
+
+    Flaws are items without a name, items that stand twice, and values that are NaN or infinite. (Minus infinity is a
+    score
+    like others: the last one.)
+
+    Examples
+    --------
+    >>> cleaned = clean(Ragged({"label": np.array([0, 1, 0, 1])}, (np.array([3, 1]),), ("x", "y")))
+    >>> cleaned.rows.counts[0].tolist(), cleaned.flaws[0].message
+    ([0, 1], "item 'x' occurs twice: as number 1 and number 3")
+    """
+    label = rows.columns["label"]
+    names = [*rows.labels, ""]
+    again, first = repeated(label + 1, rows.counts[0])
+    start = rows.offsets[:-1][rows_of(rows.counts[0])] if len(again) else np.zeros(0, dtype=np.int64)
+    before = dict(zip(again.tolist(), first.tolist(), strict=True))
+
+    def twice(item: int) -> str:
+        one, two = (int(place - start[item]) + 1 for place in (before[item], item))
+        return f"item {names[label[item]]!r} occurs twice: as number {one} and number {two}"
+
+    nameless: Bool = np.array([not name for name in names], dtype=np.bool_)[label]  # the last one serves -1
+    problems: list[Problem] = [
+        (nameless, lambda item: "an item without a name"),
+        (np.isin(np.arange(len(label)), again) & ~nameless, twice),
+    ]
+    if "value" in rows.columns:
+        value = rows.columns["value"]
+        # Some value is missing only beside others: rows without any have no column of values.
+        absent = np.isnan(value)
+        owner = rows_of(rows.counts[0])
+        some = np.bincount(owner[~absent], minlength=len(rows)) > 0
+        odd = np.isposinf(value) | (absent & some[owner])
+        problems.append((odd, lambda item: f"value of item {names[label[item]]!r} is no number: {value[item]}"))
+    return set_aside(rows, problems)
+
+
+def clean_by_score(rows: Ragged) -> Cleaned:
+    """Rankings in the order of their scores, as trec_eval takes them, whatever the order in which they were read.
+
+    Scores are compared in single precision. Of items with the same score that one is ahead whose name is later in the
+    order of its UTF-8 bytes, unless the column tie says which. Rows without scores stay as they are.
+
+    Examples
+    --------
+    >>> rows = Ragged({"label": np.array([0, 1, 2]), "value": np.array([0.5, 0.5, 0.9])}, (np.array([3]),),
+    ...               ("x", "y", "z"))
+    >>> clean_by_score(rows).rows.columns["label"].tolist()
+    [2, 1, 0]
+    """
+    cleaned = clean(rows)
+    rows = cleaned.rows
+    if "value" not in rows.columns:
+        return cleaned
+    value, label = rows.columns["value"], rows.columns["label"]
+    late = np.zeros(len(rows.labels), dtype=np.int64)
+    late[sorted(range(len(rows.labels)), key=lambda code: rows.labels[code].encode())] = np.arange(len(rows.labels))
+    scored = ~np.isnan(value)  # after cleaning, of a whole row or of none of it
+    tie = rows.columns.get("tie", np.full(len(value), np.nan))
+    name = np.where(scored, -np.where(np.isnan(tie), late[label], tie), np.arange(len(value)))
+    with np.errstate(over="ignore"):
+        single = np.where(scored, -value, 0.0).astype(np.float32)
+    order = np.lexsort((name, single, rows_of(rows.counts[0])))
+    columns = {name: column[order] for name, column in rows.columns.items()}
+    return Cleaned(Ragged(columns, rows.counts, rows.labels), cleaned.repairs, cleaned.flaws)
+
+
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+
+
+_DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
+_COVERS = "MIREX audio cover song identification, 2006-2021; Downie et al., ISMIR 2008"
+_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008"
+_QUERIES = Weight("1 for a query that has relevant items", "queries")
+_RELEVANT = Weight("number of relevant items", "items")
+_metric = partial(metric, pooling="micro")
+
+_LEVEL = Parameter("level", 0.0, least=0.0, help="grade from which an item is relevant; 0: any positive grade")
+
+
+def _depth_parameter(default: int, *, least: int = 0) -> Parameter:
+    whole = "" if least else "; 0: the whole list"
+    return Parameter("k", default, "ranks", help=f"how many ranks are looked at{whole}", least=least)
+
+
+def _hits(judged: JudgedRankings, measure: Measure) -> Hits:
+    return judged.hits(float(measure["level"]))
+
+
+def _within(rank: Int, k: int) -> Bool:
+    """Ranks down to `k`; 0 stands for all."""
+    return rank <= k if k else np.ones(len(rank), dtype=np.bool_)
+
+
+def _count(hits: Hits, k: int) -> Float:
+    """How many relevant items stand in the first `k` of each ranking."""
+    return np.bincount(hits.pair[_within(hits.rank, k)], minlength=len(hits.relevant)).astype(np.float64)
+
+
+def _ratio(part: Float, whole: Float) -> Float:
+    return np.divide(part, whole, out=np.zeros(len(whole)), where=whole > 0)
+
+
+def _depth_of(judged: JudgedRankings, k: int) -> Float:
+    """How many items are looked at in each ranking: `k`, however many it has, or all that it has."""
+    return np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
+
+
+def _answerable(hits: Hits) -> Float:
+    return (hits.relevant > 0).astype(np.float64)
+
+
+def _first(hits: Hits, absent: float) -> Float:
+    """The rank of the first relevant item of each ranking."""
+    first = np.full(len(hits.relevant), absent)
+    leading = hits.number == 1
+    first[hits.pair[leading]] = hits.rank[leading]
+    return first
+
+
+@_metric(
+    "Average precision",
+    _RELEVANT,
+    aliases=("map", "mean_average_precision"),
+    parameters=(_depth_parameter(0), _LEVEL),
+    literature=f"{_COVERS}; {_MANNING}, section 8.4",
+)
+def _average_precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Mean over the relevant items of the precision down to the rank of each, 0 for one that is not found."""
+    hits = _hits(judged, measure)
+    inside = _within(hits.rank, int(measure["k"]))
+    total = sum_by(hits.pair[inside], hits.number[inside] / hits.rank[inside], len(judged))
+    relevant = hits.relevant.astype(np.float64)
+    return _ratio(total, relevant), relevant
+
+
+@_metric(
+    "Reciprocal rank",
+    _QUERIES,
+    aliases=("mrr", "recip_rank", "mean_reciprocal_rank"),
+    parameters=(_depth_parameter(0), _LEVEL),
+    literature=f"equation 7 of {_DOWNIE}; Voorhees, TREC-8 question answering track, 1999",
+)
+def _reciprocal_rank(judged: JudgedRankings, measure: Measure) -> Read:
+    """1 / rank of the first relevant item, 0 if none is found; its mean over queries is MRR."""
+    hits, k = _hits(judged, measure), int(measure["k"])
+    first = _first(hits, np.inf)
+    return np.where(first <= (k or np.inf), 1.0 / first, 0.0), _answerable(hits)
+
+
+@_metric(
+    "Precision at k",
+    Weight("k, or the length of the list where k is 0", "ranks"),
+    aliases=("p", "set_p"),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    literature=f"equation 4 of {_DOWNIE}; {_MANNING}, section 8.4",
+)
+def _precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Share of the first k ranks that hold a relevant item; a shorter list has empty ranks."""
+    hits, k = _hits(judged, measure), int(measure["k"])
+    depth = _depth_of(judged, k)
+    return _ratio(_count(hits, k), depth), depth * _answerable(hits)
+
+
+@_metric(
+    "Recall at k",
+    _RELEVANT,
+    aliases=("set_recall",),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    literature=f"equation 5 of {_DOWNIE}; {_MANNING}, section 8.4",
+)
+def _recall(judged: JudgedRankings, measure: Measure) -> Read:
+    """Share of the relevant items that stand in the first k ranks."""
+    hits = _hits(judged, measure)
+    relevant = hits.relevant.astype(np.float64)
+    return _ratio(_count(hits, int(measure["k"])), relevant), relevant
+
+
+@_metric(
+    "F-measure at k",
+    Weight("mean of k (or the length of the list) and the number of relevant items", "items"),
+    aliases=("f1", "set_f"),
+    perfect=None,
+    parameters=(_depth_parameter(10), _LEVEL),
+    default=False,
+    literature=f"equation 6 of {_DOWNIE}",
+)
+def _f_measure(judged: JudgedRankings, measure: Measure) -> Read:
+    """Harmonic mean of precision and recall at k."""
+    hits, k = _hits(judged, measure), int(measure["k"])
+    mean = (_depth_of(judged, k) + hits.relevant) / 2
+    return _ratio(_count(hits, k), mean), mean * _answerable(hits)
+
+
+@_metric("R-precision", _RELEVANT, aliases=("rprec",), parameters=(_LEVEL,), literature=f"{_MANNING}, section 8.4")
+def _r_precision(judged: JudgedRankings, measure: Measure) -> Read:
+    """Precision at the rank that is the number of relevant items."""
+    hits = _hits(judged, measure)
+    inside = hits.rank <= hits.relevant[hits.pair]
+    found = np.bincount(hits.pair[inside], minlength=len(judged)).astype(np.float64)
+    relevant = hits.relevant.astype(np.float64)
+    return _ratio(found, relevant), relevant
+
+
+@_metric(
+    "nDCG at k",
+    Weight("discounted gain of the ideal ranking", "gain"),
+    parameters=(
+        _depth_parameter(10),
+        Parameter("gain", "linear", choices=("linear", "exp2"), help="the grade, or 2 ** grade - 1"),
+    ),
+    literature="Järvelin and Kekäläinen, ACM TOIS 20(4), 2002; exp2: Burges et al., ICML 2005",
+)
+def _ndcg(judged: JudgedRankings, measure: Measure) -> Read:
+    """Gain of the first k ranks, discounted by log2(rank + 1), over that of the ideal ranking."""
+    k, exponential = int(measure["k"]), measure["gain"] == "exp2"
+    owner, place = judged.wanted_place
+    with np.errstate(over="ignore", invalid="ignore"):  # a gain beyond all numbers is refused by its weight
+        best = _discounted(owner, place, judged.wanted.columns["grade"], k, len(judged), exponential)
+        return _ratio(_discounted(judged.pair, judged.rank, judged.grade, k, len(judged), exponential), best), best
+
+
+@_metric(
+    "Hit rate at k",
+    _QUERIES,
+    aliases=("success", "top_k"),
+    parameters=(_depth_parameter(10, least=1), _LEVEL),
+    literature="MIREX query by singing/humming, 2006-2021 (top-10 hit rate)",
+)
+def _hit_rate(judged: JudgedRankings, measure: Measure) -> Read:
+    """1 if a relevant item stands in the first k ranks."""
+    hits = _hits(judged, measure)
+    return (_first(hits, np.inf) <= int(measure["k"])).astype(np.float64), _answerable(hits)
+
+
+@_metric(
+    "Covers in the first k",
+    _QUERIES,
+    aliases=("covers_in_top",),
+    range=(0.0, float("inf")),
+    unit="items",
+    perfect=None,
+    parameters=(_depth_parameter(10, least=1), _LEVEL),
+    literature=_COVERS,
+)
+def _covers_in_first(judged: JudgedRankings, measure: Measure) -> Read:
+    """Number of relevant items in the first k ranks."""
+    hits = _hits(judged, measure)
+    return _count(hits, int(measure["k"])), _answerable(hits)
+
+
+@_metric(
+    "Rank of the first cover",
+    _QUERIES,
+    aliases=("mr1", "rank_of_first_cover"),
+    range=(1.0, float("inf")),
+    orientation="lower",
+    unit="ranks",
+    parameters=(
+        Parameter("not_found", 0.0, "ranks", least=0.0, help="rank where the list has none; 0: no score"),
+        _LEVEL,
+    ),
+    literature=_COVERS,
+)
+def _rank_of_first(judged: JudgedRankings, measure: Measure) -> Read:
+    """Rank of the first relevant item."""
+    hits = _hits(judged, measure)
+    # 0 is the parameter's way to say that there is no such rank.
+    return _first(hits, float(measure["not_found"]) or np.nan), _answerable(hits)
+
+
+METRICS = metrics_in(globals())
+
+
+def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponential: bool) -> Float:
+    """The discounted cumulative gain of each pair."""
+    inside = _within(rank, k)
+    gain = np.exp2(grade[inside]) - 1 if exponential else grade[inside]
+    return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), pairs)
+
+
+def score(
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores of rankings; a pair is a query.
+
+    0 with weight 0 for a query without any relevant item. NaN with weight 0 and a message in `partly` where the gains
+    of the grades add up to infinity.
+    """
+    refuse_grid(grid, "rankings")
+    judged = judge(references, estimates, reference_row, estimate_row)
+    found = read_scores(measures, judged, len(judged))
+    vast = np.isinf(found.weight)
+    found.score[vast], found.weight[vast] = np.nan, 0.0
+    partly = dict.fromkeys(np.flatnonzero(vast.any(axis=1)).tolist(), "the gains of the grades are beyond all numbers")
+    return replace(found, partly=partly)
+
+
+def evidence(
+    reference: Annotation, estimate: Annotation, measure: Measure, cleaner: Callable[[Ragged], Cleaned] = clean
+) -> dict[str, Column]:
+    """The relevant items of a query, with the rank at which each was found.
+
+    Parameters
+    ----------
+    reference, estimate : Annotation
+    measure : Measure
+        Any; its ``level``, if it has one, says what is relevant.
+    cleaner : callable
+        That of the convention; it says which order counts.
+
+    Returns
+    -------
+    dict of str to array
+        ``item``, ``grade``, ``rank`` (float64, counted without items that are left out; NaN for one that the list does
+        not have) and ``verdict`` (``found`` or ``missed``): what was found in the order of rank, then what was not.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> measure = get_task("retrieval").convention().select(["average_precision"])[0]
+    >>> found = evidence(Annotation("ranking", {}, ["x", "y"]), Annotation("ranking", {}, ["z", "x"]), measure)
+    >>> found["item"].tolist(), found["rank"].tolist(), found["verdict"].tolist()
+    (['x', 'y'], [2.0, nan], ['found', 'missed'])
+    """
+    references, estimates = usable_pair(reference, estimate, cleaner)
+    only = np.zeros(1, dtype=np.int64)
+    judged = judge(references, estimates, only, only)
+    left_out, grade = judgements(references)
+    rank = np.full(len(grade), np.nan)
+    rank[judged.item] = judged.rank
+    wanted = np.flatnonzero((grade > 0) & (grade >= float(measure.parameters.get("level", 0.0))) & ~left_out)
+    wanted = wanted[np.lexsort((-grade[wanted], rank[wanted]))]
+    return {
+        "item": np.array([references.labels[code] for code in references.columns["label"][wanted].tolist()], dtype=str),
+        "grade": grade[wanted],
+        "rank": rank[wanted],
+        "verdict": np.where(np.isnan(rank[wanted]), "missed", "found"),
+    }
+
+
+MIREX = Convention(
+    "mirex",
+    "rankings in the order in which they are listed, as MIREX takes them",
+    METRICS,
+    clean,
+    score,
+    explain=evidence,
+)
+TREC_EVAL = Convention(
+    "trec_eval",
+    "trec_eval 9: rankings in the order of their scores, ties by name from the last to the first",
+    METRICS,
+    clean_by_score,
+    score,
+    explain=partial(evidence, cleaner=clean_by_score),
+)
+
+TASK = Task(
+    "retrieval", "Retrieval", MappingProxyType({one.name: one for one in (MIREX, TREC_EVAL)}), ("average_precision",)
+)
+
+
+Items = Iterable[str] | Mapping[str, float]
+"""Names of items: relevant ones, perhaps with their grades; or a ranking, in the order of rank or with its scores."""
+
+_documented = documented(
+    """
+    Parameters
+    ----------
+    relevant : iterable of str, or mapping of str to float
+        The relevant items, perhaps with their grades.
+    ranking : iterable of str, or mapping of str to float
+        In the order of rank; or items with scores, which are then in the order of the scores, ties as in trec_eval.
+
+    Raises
+    ------
+    ValueError
+        For an item that occurs twice or has no name, and a grade that is not a number.
+    """,
+    METRICS,
+)
+_RECORDS = {one.name: one for one in METRICS}
+
+
+def _side(items: Items, name: str) -> Ragged:
+    if isinstance(items, str):
+        raise ValueError(f"{name}: names of items, not one text: {items!r}")
+    columns = {"value": np.array(list(items.values()), dtype=np.float64)} if isinstance(items, Mapping) else {}
+    for item in np.flatnonzero(np.isnan(columns.get("value", np.zeros(0)))).tolist():
+        raise ValueError(f"{name}: value of item {list(items)[item]!r} is no number: nan")
+    cleaned = clean_by_score(to_ragged([Annotation("ranking", columns, [str(item) for item in items])]))
+    for flaw in cleaned.flaws.values():
+        raise ValueError(f"{name}: {flaw.message}")
+    return cleaned.rows
+
+
+def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
+    bounded = MIREX.select([str(measure) for measure in measures])  # refuses values that are out of bounds
+    only = np.zeros(1, dtype=np.int64)
+    found = score(_side(relevant, "relevant"), _side(ranking, "ranking"), only, only, bounded)
+    for message in found.partly.values():
+        raise ValueError(f"relevant: {message}")
+    return [float(one) for one in found.score[0]]
+
+
+def _single(name: str, relevant: Items, ranking: Items, *values: float | str) -> float:
+    return _scores(relevant, ranking, [Measure(_RECORDS[name], values)])[0]
+
+
+@_documented
+def validate(relevant: Items, ranking: Items) -> None:
+    """Check both sides of a query.
+
+    Examples
+    --------
+    >>> validate(["x"], ["y", "x", "y"])
+    Traceback (most recent call last):
+        ...
+    ValueError: ranking: item 'y' occurs twice: as number 1 and number 3
+    """
+    _side(relevant, "relevant")
+    _side(ranking, "ranking")
+
+
+@_documented
+def average_precision(relevant: Items, ranking: Items, k: int = 0, level: float = 0.0) -> float:
+    """Mean over the relevant items of the precision down to the rank of each; 0 for one that is not found.
+
+    Examples
+    --------
+    >>> average_precision(["x", "y"], ["a", "x", "b", "y"])
+    0.5
+    """
+    return _single("average_precision", relevant, ranking, k, level)
+
+
+@_documented
+def reciprocal_rank(relevant: Items, ranking: Items, k: int = 0, level: float = 0.0) -> float:
+    """1 / rank of the first relevant item, 0 if the ranking has none.
+
+    Examples
+    --------
+    >>> reciprocal_rank(["x"], ["a", "x"])
+    0.5
+    """
+    return _single("reciprocal_rank", relevant, ranking, k, level)
+
+
+@_documented
+def precision(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
+    """Share of the first `k` ranks that hold a relevant item; the ranks after the end of a ranking are empty.
+
+    Examples
+    --------
+    >>> precision(["x", "y"], ["a", "x"], k=4), precision(["x", "y"], ["a", "x"], k=0)
+    (0.25, 0.5)
+    """
+    return _single("precision", relevant, ranking, k, level)
+
+
+@_documented
+def recall(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
+    """Share of the relevant items in the first `k` ranks.
+
+    Examples
+    --------
+    >>> recall(["x", "y"], ["a", "x", "y"], k=2)
+    0.5
+    """
+    return _single("recall", relevant, ranking, k, level)
+
+
+@_documented
+def f_measure(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
+    """Harmonic mean of `precision` and `recall`.
+
+    Examples
+    --------
+    >>> f_measure(["x", "y"], ["a", "x"], k=2)
+    0.5
+    """
+    return _single("f_measure", relevant, ranking, k, level)
+
+
+@_documented
+def r_precision(relevant: Items, ranking: Items, level: float = 0.0) -> float:
+    """Precision at the rank that is the number of relevant items.
+
+    Examples
+    --------
+    >>> r_precision(["x", "y"], ["a", "x", "y"])
+    0.5
+    """
+    return _single("r_precision", relevant, ranking, level)
+
+
+@_documented
+def ndcg(relevant: Items, ranking: Items, k: int = 10, gain: str = "linear") -> float:
+    """Gain of the first `k` ranks, discounted by log2(rank + 1), over that of the ideal ranking.
+
+    Examples
+    --------
+    >>> ndcg({"x": 3.0, "y": 1.0}, ["x", "y"])
+    1.0
+    """
+    return _single("ndcg", relevant, ranking, k, gain)
+
+
+@_documented
+def hit_rate(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
+    """1 if a relevant item stands in the first `k` ranks, else 0.
+
+    Examples
+    --------
+    >>> hit_rate(["x"], ["a", "x"], k=1)
+    0.0
+    """
+    return _single("hit_rate", relevant, ranking, k, level)
+
+
+@_documented
+def covers_in_first(relevant: Items, ranking: Items, k: int = 10, level: float = 0.0) -> float:
+    """Number of relevant items in the first `k` ranks.
+
+    Examples
+    --------
+    >>> covers_in_first(["x", "y"], ["x", "a", "y"])
+    2.0
+    """
+    return _single("covers_in_first", relevant, ranking, k, level)
+
+
+@_documented
+def rank_of_first(relevant: Items, ranking: Items, not_found: float = 0.0, level: float = 0.0) -> float:
+    """The rank of the first relevant item; lower is better, and NaN stands for none unless `not_found` is given.
+
+    Examples
+    --------
+    >>> rank_of_first(["x"], ["a", "x"]), rank_of_first(["x"], ["a"], not_found=101)
+    (2.0, 101.0)
+    """
+    return _single("rank_of_first", relevant, ranking, not_found, level)
+
+
+@_documented
+def evaluate(relevant: Items, ranking: Items, **kwargs: Any) -> OrderedDict[str, float]:
+    """All scores of one query, by the names of the metrics.
+
+    Parameters
+    ----------
+    **kwargs
+        ``k``, ``level``, ``gain`` and ``not_found``, each for every metric that has it.
+
+    Examples
+    --------
+    >>> found = evaluate(["x", "y"], ["a", "x", "b", "y"], k=4)
+    >>> found["average_precision"], found["precision"], found["hit_rate"], found["rank_of_first"]
+    (0.5, 0.5, 1.0, 2.0)
+    """
+    known = (parameter.name for one in METRICS for parameter in one.parameters)
+    refuse_unknown("evaluate", kwargs, ("relevant", "ranking", *dict.fromkeys(known)))
+    measures = [Measure(one, tuple(kwargs.get(p.name, p.default) for p in one.parameters)) for one in METRICS]
+    return OrderedDict(zip(_RECORDS, _scores(relevant, ranking, measures), strict=True))
