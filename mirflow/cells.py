@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -110,27 +111,79 @@ class Cells:
         place[cells] = np.arange(len(cells))
         extras = {}
         for name, sparse in self.extras.items():
-            index = sparse.index.copy()
-            index[:, 0] = place[index[:, 0]]
-            kept = index[:, 0] >= 0
-            extras[name] = Sparse(
-                sparse.dims, sparse.coords, index[kept], sparse.value[kept], sparse.attrs, sparse.fill
-            )
-        chosen = cells.tolist()
-        return Cells(
-            tuple(self.system[i] for i in chosen),
-            tuple(self.track[i] for i in chosen),
-            self.measures,
-            self.score[cells],
-            self.weight[cells],
-            self.status[cells],
-            self.repairs[cells],
-            tuple(self.message[i] for i in chosen),
-            tuple(self.digest[i] for i in chosen),
-            self.stamp[cells],
-            self.duration[cells],
-            extras,
-        )
+            cell = place[sparse.index[:, 0]]
+            index = np.column_stack([cell, sparse.index[:, 1:]])[cell >= 0]
+            extras[name] = replace(sparse, index=index, value=sparse.value[cell >= 0])
+        columns: dict[str, Any] = {}
+        for column in fields(self):
+            values = getattr(self, column.name)
+            if column.name not in ("measures", "extras"):
+                columns[column.name] = _take(values, cells)
+        return Cells(measures=self.measures, extras=extras, **columns)
+
+
+def _take(values: Any, places: Int) -> Any:
+    return tuple(values[place] for place in places.tolist()) if isinstance(values, tuple) else values[places]
+
+
+Entry = str | int | float | bool | None
+Coords = Mapping[str, Sequence[Entry]]
+
+
+@dataclass(frozen=True)
+class GroupContent:
+    """The results of one evaluation, as a store holds them.
+
+    Parameters
+    ----------
+    name : str
+        Name of the group, an identifier.
+    systems, tracks : tuple of str
+        What the group holds, in this order.
+    cells : Cells
+        Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
+        other systems and tracks are left out; of a cell that is given twice the later one counts.
+    metric_coords, system_coords, track_coords : mapping of str to sequence
+        Further coordinates along each dim: str, float, int, bool, or None where there is no value. Those along
+        ``metric`` are what :func:`mirflow.metrics.base` says.
+    attrs : mapping
+        Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ...
+    """
+
+    name: str
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    cells: Cells
+    metric_coords: Coords = field(default_factory=dict)
+    system_coords: Coords = field(default_factory=dict)
+    track_coords: Coords = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of systems and of tracks."""
+        return len(self.systems), len(self.tracks)
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """Identities of the scalar measures."""
+        return self.cells.measures
+
+
+def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:
+    """The flat (system, track) place of each cell; -1 for cells of other systems and tracks."""
+    system = {name: place for place, name in enumerate(systems)}
+    track = {name: place for place, name in enumerate(tracks)}
+    rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
+    columns = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
+    return np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)
+
+
+def no_cells(measures: tuple[str, ...]) -> Cells:
+    """No cells, with columns for measures."""
+    nothing, none = np.zeros((0, len(measures))), np.zeros(0, dtype=np.int64)
+    numbers = none.astype(np.int8), none.astype(np.int32)
+    return Cells((), (), measures, nothing, nothing, *numbers, (), (), none, np.zeros(0))
 
 
 def concatenate_cells(parts: Iterable[Cells]) -> Cells:
@@ -140,22 +193,14 @@ def concatenate_cells(parts: Iterable[Cells]) -> Cells:
         raise ValueError("nothing to concatenate")
     if len({part.measures for part in parts}) > 1:
         raise ValueError(f"cells of different measures: {sorted({part.measures for part in parts})}")
+    columns: dict[str, Any] = {}
+    for column in fields(Cells):
+        if column.name not in ("measures", "extras"):
+            values = [getattr(part, column.name) for part in parts]
+            columns[column.name] = tuple(chain(*values)) if isinstance(values[0], tuple) else np.concatenate(values)
     names = dict.fromkeys(name for part in parts for name in part.extras)
     extras = {name: _concatenate_sparse(parts, name) for name in names}
-    return Cells(
-        tuple(name for part in parts for name in part.system),
-        tuple(name for part in parts for name in part.track),
-        parts[0].measures,
-        np.concatenate([part.score for part in parts]),
-        np.concatenate([part.weight for part in parts]),
-        np.concatenate([part.status for part in parts]),
-        np.concatenate([part.repairs for part in parts]),
-        tuple(text for part in parts for text in part.message),
-        tuple(text for part in parts for text in part.digest),
-        np.concatenate([part.stamp for part in parts]),
-        np.concatenate([part.duration for part in parts]),
-        extras,
-    )
+    return Cells(measures=parts[0].measures, extras=extras, **columns)
 
 
 def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import SCORED, Status
+from ..cells import SCORED, GroupContent, Status
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
-from ..store.format import GroupContent, nested_attrs
+from ..store.format import nested_attrs
 
 if TYPE_CHECKING:
     import xarray as xr

@@ -7,7 +7,7 @@ import os
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
@@ -21,8 +21,8 @@ from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..metrics.base import LABELS, Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
 from ..metrics.cleaning import emptied
-from ..pipeline.plan import EvaluationPlan, Reference, Stale, blocks
-from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ..pipeline.plan import EvaluationPlan, Reference, Stale
+from ..ragged import Bool, Column, Float, Int, Ragged
 from ..readers.sources import Source
 from .plausibility import extents, implausible, unmatched_labels
 
@@ -85,33 +85,24 @@ class BlockWork:
 
 def works_of(plan: EvaluationPlan, stale: Stale) -> list[BlockWork]:
     """The stale cells of a plan as blocks of work, in the order of the tracks."""
-    by_annotator = plan.by_annotator
+    size, by_annotator = block_size(plan.task, plan.max_block), plan.by_annotator
+    tracks = []
+    for column in np.flatnonzero(stale.cells.any(axis=0)).tolist():
+        rows = np.flatnonzero(stale.cells[:, column]).tolist()
+        tracks.append(
+            TrackWork(
+                plan.tracks[column],
+                plan.references[column],
+                tuple(plan.systems[row] for row in rows),
+                tuple(plan.estimates[row][column] for row in rows),
+                tuple(plan.stamps[rows, column].tolist()),
+            )
+        )
+    rules = plan.name, plan.task, plan.convention, plan.grid, plan.measures, plan.combine
     return [
-        BlockWork(
-            plan.name,
-            plan.task,
-            plan.convention,
-            plan.grid,
-            plan.measures,
-            plan.combine,
-            tuple(_track_works(plan, block.system, block.track)),
-            by_annotator,
-            plan.classes,
-        )
-        for block in blocks(stale, block_size(plan.task, plan.max_block))
+        BlockWork(*rules, tuple(tracks[start : start + size]), by_annotator, plan.classes)
+        for start in range(0, len(tracks), size)
     ]
-
-
-def _track_works(plan: EvaluationPlan, system: Int, track: Int) -> Iterator[TrackWork]:
-    for column in dict.fromkeys(track.tolist()):
-        rows = system[track == column].tolist()
-        yield TrackWork(
-            plan.tracks[column],
-            plan.references[column],
-            tuple(plan.systems[row] for row in rows),
-            tuple(plan.estimates[row][column] for row in rows),
-            tuple(plan.stamps[rows, column].tolist()),
-        )
 
 
 _lock = threading.Lock()
@@ -146,83 +137,64 @@ def one_thread() -> Iterator[None]:
 
 
 @dataclass
-class _Entry:
-    """What became of one source: its row, or its trouble."""
+class ReadSource:
+    """What became of one source: its row, -1 if it could not be read, and why it cannot be scored."""
 
     source: Source
-    row: int
-    digest: str
+    row: int = -1
+    digest: str = ""
     trouble: tuple[Status, str] | None = None
+    annotator: Any = None
 
 
-@dataclass
 class BlockSide:
-    """One row per source that could be read, and what became of the others."""
+    """One side of a block: one row per source that could be read, and what became of the others."""
 
-    annotations: list[Annotation] = field(default_factory=list)
-    # Rows that held something, of which nothing was left when they were cleaned.
-    emptied: Bool = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
-    # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
-    _entries: dict[int, _Entry] = field(default_factory=dict)
-    _labels: list[str] = field(default_factory=list)
+    def __init__(self, sources: Iterable[Source | None]) -> None:
+        self.annotations: list[Annotation] = []
+        # Rows that held something, of which nothing was left when they were cleaned.
+        self.emptied: Bool = np.zeros(0, dtype=np.bool_)
+        # By identity, not by value: the sources of a block are its own objects, and hashing their options takes time.
+        self._read: dict[int, ReadSource] = {}
+        self._rows: list[ReadSource] = []
+        for source in sources:
+            if source is not None and id(source) not in self._read:
+                self._read[id(source)] = self._read_source(source)
 
-    def read(self, source: Source) -> None:
-        """Read a source, once."""
-        if id(source) in self._entries:
-            return
-        entry = self._entries[id(source)] = _Entry(source, -1, "")
+    def __getitem__(self, source: Source) -> ReadSource:
+        return self._read[id(source)]
+
+    def _read_source(self, source: Source) -> ReadSource:
+        read = ReadSource(source, annotator=getattr(source, "annotator", None))
         try:
-            annotation, entry.digest = source.read()
+            annotation, read.digest = source.read()
         except InvalidAnnotationError as error:
-            entry.trouble = Status.invalid, str(error)
+            read.trouble = Status.invalid, str(error)
         except (AnnotationError, OSError) as error:
-            entry.trouble = Status.unreadable, str(error)
+            read.trouble = Status.unreadable, str(error)
         else:
-            entry.row = len(self.annotations)
+            read.row = len(self._rows)
+            # As the annotation itself says, else as was asked for.
+            read.annotator = annotation.attrs.get("annotator", read.annotator)
             self.annotations.append(annotation)
-            self._labels.append(source.label)
-
-    def row(self, source: Source) -> int:
-        """The row of a source; -1 if it could not be read."""
-        return self._entries[id(source)].row
+            self._rows.append(read)
+        return read
 
     def label(self, row: int) -> str:
         """What to call the source of a row in messages; empty for the empty row."""
-        return self._labels[row] if row < len(self._labels) else ""
-
-    def trouble(self, source: Source) -> tuple[Status, str] | None:
-        """Why a source cannot be scored; None if it can."""
-        return self._entries[id(source)].trouble
-
-    def digest(self, source: Source) -> str:
-        """Digest of the bytes of a source; empty if there were none."""
-        return self._entries[id(source)].digest
-
-    def annotator(self, source: Source) -> str:
-        """Who annotated: as the annotation itself says, else as was asked for."""
-        entry = self._entries[id(source)]
-        asked = getattr(source, "annotator", None)
-        said = self.annotations[entry.row].attrs.get("annotator", asked) if entry.row >= 0 else asked
-        return "" if said is None else str(said)
+        return self._rows[row].source.label if row < len(self._rows) else ""
 
     def clean(self, kind: Kind, convention: Convention) -> Cleaned:
-        """All rows made fit for the convention, and an empty row after the last: the empty annotation."""
-        nothing = empty_annotation(kind, self.annotations)
-        rows = to_ragged([*self.annotations, nothing])
+        """Make all rows fit for the convention, with the empty annotation as a row after the last."""
+        rows = to_ragged([*self.annotations, empty_annotation(kind, self.annotations)])
         cleaned = convention.clean(rows)
         self.emptied = emptied(rows, cleaned.rows)
-        read = [entry for entry in self._entries.values() if entry.row >= 0]
         for row, flaw in cleaned.flaws.items():
-            entry, annotation = read[row], self.annotations[row]
-            path = annotation.file(flaw.item) or entry.source.label
+            annotation = self.annotations[row]
+            path = annotation.file(flaw.item) or self.label(row)
             error = AnnotationError(flaw.text(annotation), path=path, line=annotation.line(flaw.item))
-            entry.trouble = Status.invalid, str(error)
+            self._rows[row].trouble = Status.invalid, str(error)
         return cleaned
-
-    @property
-    def empty_row(self) -> int:
-        """The row of the empty annotation."""
-        return len(self.annotations)
 
 
 def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
@@ -236,7 +208,7 @@ def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
 
 @dataclass
 class Pairs:
-    """Which reference row meets which estimate row, for which cell; and what is already known of each cell."""
+    """The rows of reference and estimate of each pair, with its cell; status and message of each cell."""
 
     cell: Int
     reference: Int
@@ -248,36 +220,36 @@ class Pairs:
 
 def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Pairs:
     """All pairs of a block that can be scored; a cell without a usable estimate meets the empty one."""
-    cells: list[int] = []
-    reference_rows: list[int] = []
-    estimate_rows: list[int] = []
+    table: list[tuple[int, int, int]] = []
     annotators: list[str] = []
     status: list[Status] = []
     messages: list[str] = []
-    sides = references, estimates
     for track in work.tracks:
         for system, estimate in zip(track.systems, track.estimates, strict=True):
-            own = [one for one in track.references if not work.by_annotator or not _same(one.source, estimate, sides)]
-            state, message = _state(track, system, own, estimate, references, estimates)
-            good = estimate is not None and estimates.trouble(estimate) is None
-            row = estimates.row(estimate) if good and estimate is not None else estimates.empty_row
-            for one in own:
-                if references.trouble(one.source) is None:
-                    cells.append(len(status))
-                    reference_rows.append(references.row(one.source))
-                    estimate_rows.append(row)
-                    annotators.append(one.annotator)
+            read = None if estimate is None else estimates[estimate]
+            own = [(references[one.source], one.annotator) for one in track.references]
+            if work.by_annotator and read is not None:
+                own = [one for one in own if not _same(one[0], read)]
+            row = len(estimates.annotations) if read is None or read.trouble is not None else read.row
+            for reference, annotator in own:
+                if reference.trouble is None:
+                    table.append((len(status), reference.row, row))
+                    annotators.append(annotator)
+            state, message = _state(track, system, [one for one, _ in own], read, references, estimates)
             status.append(state)
             messages.append(message)
-    columns = [np.array(values, dtype=np.int64) for values in (cells, reference_rows, estimate_rows)]
-    return Pairs(columns[0], columns[1], columns[2], tuple(annotators), status, messages)
+    cells, left, right = np.array(table, dtype=np.int64).reshape(-1, 3).T.copy()
+    return Pairs(cells, left, right, tuple(annotators), status, messages)
 
 
-def _same(reference: Source, estimate: Source | None, sides: tuple[BlockSide, BlockSide]) -> bool:
+def _same(reference: ReadSource, estimate: ReadSource) -> bool:
     """Whether two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
-    if estimate is None or _files(reference) != _files(estimate):
-        return False
-    return sides[0].annotator(reference) == sides[1].annotator(estimate)
+    files, names = [], []
+    for one in (reference, estimate):
+        paths = getattr(one.source, "paths", None) or (getattr(one.source, "path", one.source.label),)
+        files.append((*map(_real, paths), getattr(one.source, "track", "")))
+        names.append("" if one.annotator is None else str(one.annotator))
+    return files[0] == files[1] and names[0] == names[1]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -285,39 +257,32 @@ def _real(path: str) -> str:
     return os.path.realpath(path)
 
 
-def _files(source: Source) -> tuple[str, ...]:
-    paths = getattr(source, "paths", None) or (getattr(source, "path", source.label),)
-    return (*map(_real, paths), getattr(source, "track", ""))
-
-
 def _state(
     track: TrackWork,
     system: str,
-    own: Sequence[Reference],
-    estimate: Source | None,
+    own: Sequence[ReadSource],
+    estimate: ReadSource | None,
     references: BlockSide,
     estimates: BlockSide,
 ) -> tuple[Status, str]:
-    """What is known of a cell before it is scored."""
+    """Status and message of a cell before it is scored; `own` are the references that it is scored against."""
     if not own and track.references:
         return Status.missing_reference, f"system {system!r} is the reference of track {track.track!r} itself"
     if not own:
         return Status.missing_reference, f"track {track.track!r} has no reference"
-    for one in own:
-        trouble = references.trouble(one.source)
-        if trouble is not None:
-            return trouble
-    if estimate is None:
-        return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
-    trouble = estimates.trouble(estimate)
+    trouble = next((one.trouble for one in own if one.trouble is not None), None)
     if trouble is not None:
         return trouble
+    if estimate is None:
+        return Status.missing_estimate, f"system {system!r} has no estimate of track {track.track!r}"
+    if estimate.trouble is not None:
+        return estimate.trouble
     for one in own:
-        if len(references.annotations[references.row(one.source)]) == 0:
+        if len(references.annotations[one.row]) == 0:
             return Status.empty_reference, f"{one.source.label}: track {track.track!r} has an empty reference"
-    if len(estimates.annotations[estimates.row(estimate)]) == 0:
-        told = f"system {system!r} has an empty estimate of track {track.track!r}"
-        return Status.empty_estimate, f"{estimate.label}: {told}"
+    if len(estimates.annotations[estimate.row]) == 0:
+        message = f"system {system!r} has an empty estimate of track {track.track!r}"
+        return Status.empty_estimate, f"{estimate.source.label}: {message}"
     return Status.ok, ""
 
 
@@ -438,25 +403,18 @@ def score_block(work: BlockWork) -> Cells:
     Cells
         One per system of each track, whatever became of it: nothing that is wrong with a file raises.
     """
-    with one_thread() if kind_of(work.task).name == "audio" else nullcontext():
-        return _score_block(work)
-
-
-def _score_block(work: BlockWork) -> Cells:
     kind = kind_of(work.task)
-    convention = get_task(work.task).convention(work.convention, work.classes)
-    references, estimates = BlockSide(), BlockSide()
-    for track in work.tracks:
-        for one in track.references:
-            references.read(one.source)
-        for estimate in track.estimates:
-            if estimate is not None:
-                estimates.read(estimate)
-    clean_references = references.clean(kind, convention)
-    clean_estimates = estimates.clean(kind, convention)
-    pairs = pair_up(work, references, estimates)
-    scores = _score(convention, clean_references.rows, clean_estimates.rows, pairs, work.measures, work.grid)
-    return _to_cells(work, references, estimates, clean_references, clean_estimates, pairs, scores)
+    with one_thread() if kind.name == "audio" else nullcontext():
+        convention = get_task(work.task).convention(work.convention, work.classes)
+        references = BlockSide(one.source for track in work.tracks for one in track.references)
+        estimates = BlockSide(estimate for track in work.tracks for estimate in track.estimates)
+        cleaned = references.clean(kind, convention), estimates.clean(kind, convention)
+        pairs = pair_up(work, references, estimates)
+        scores = _score(convention, cleaned[0].rows, cleaned[1].rows, pairs, work.measures, work.grid)
+        _note_refusals(work, pairs, scores, references, estimates)
+        _note_emptied(work, pairs, references, estimates)
+        _note_implausible(work, pairs, references, estimates)
+        return _to_cells(work, references, estimates, cleaned, pairs, scores)
 
 
 def _score(
@@ -504,7 +462,10 @@ def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Me
             index = sparse.index.copy()
             index[:, 0] = pair
             extras.setdefault(name, []).append(replace(sparse, index=index))
-    joined = {name: _join(parts) for name, parts in extras.items()}
+    joined = {}
+    for name, parts in extras.items():
+        index = np.concatenate([part.index for part in parts])
+        joined[name] = replace(parts[0], index=index, value=np.concatenate([part.value for part in parts]))
     return Scores(scored.score, scored.weight, joined, refused, repairs, partly)
 
 
@@ -512,64 +473,41 @@ BROKEN = "the metric failed: "
 LOST = "lost while it was read: "
 
 
-def _join(parts: Sequence[Sparse]) -> Sparse:
-    first = parts[0]
-    index = np.concatenate([part.index for part in parts])
-    return replace(first, index=index, value=np.concatenate([part.value for part in parts]))
-
-
 def _to_cells(
     work: BlockWork,
     references: BlockSide,
     estimates: BlockSide,
-    clean_references: Cleaned,
-    clean_estimates: Cleaned,
+    cleaned: tuple[Cleaned, Cleaned],
     pairs: Pairs,
     scores: Scores,
 ) -> Cells:
-    for pair, message in scores.refused.items():
-        cell = int(pairs.cell[pair])
-        if pairs.status[cell] == Status.ok:
-            track, system = work.cells[cell]
-            lost = message.startswith(LOST)
-            pairs.status[cell] = Status.unreadable if lost else Status.invalid
-            if message.startswith(BROKEN):
-                pairs.status[cell] = Status.failed
-            pairs.message[cell] = _told(message, pair, pairs, references, estimates) or (
-                f"system {system!r}, track {track!r}: {message}"
-            )
-    for pair, message in scores.partly.items():
-        cell = int(pairs.cell[pair])
-        if pairs.status[cell] == Status.ok:
-            pairs.message[cell] = _told(message, pair, pairs, references, estimates) or message
-    _tell_emptied(work, pairs, references, estimates)
-    _tell_implausible(work, pairs, references, estimates)
     status = np.array(pairs.status, dtype=np.int8)
     count = len(status)
-    names = work.cells
-    scores = _without_value(scores, np.isin(status, list(SCORED))[pairs.cell])
+    scored = np.isin(status, list(SCORED))
+    scores = _without_value(scores, scored[pairs.cell])
     scalars = [measure for measure in work.measures if not measure.metric.dims]
     scores = replace(scores, extras=name_extras(scores.extras, work.measures))
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
-    unscored = ~np.isin(status, list(SCORED))
-    score[unscored] = np.nan
-    extras = {name: _only(sparse, ~unscored) for name, sparse in extras.items()}
+    score[~scored] = np.nan
+    for name, sparse in extras.items():
+        kept = scored[sparse.index[:, 0]]
+        extras[name] = replace(sparse, index=sparse.index[kept], value=sparse.value[kept])
     repairs = np.zeros(count, dtype=np.int64)
-    pair_repairs = scores.repairs if len(scores.repairs) else np.zeros(len(pairs.cell), dtype=np.int64)
-    per_pair = clean_references.repairs[pairs.reference] + clean_estimates.repairs[pairs.estimate] + pair_repairs
-    np.add.at(repairs, pairs.cell, per_pair)
+    per_pair = cleaned[0].repairs[pairs.reference] + cleaned[1].repairs[pairs.estimate]
+    np.add.at(repairs, pairs.cell, per_pair + scores.repairs if len(scores.repairs) else per_pair)
+    digests, durations = _digests_and_durations(work, references, estimates)
     return Cells(
-        tuple(system for _, system in names),
-        tuple(track for track, _ in names),
+        tuple(system for track in work.tracks for system in track.systems),
+        tuple(track.track for track in work.tracks for _ in track.systems),
         tuple(str(measure) for measure in scalars),
         score,
         weight,
         status,
         repairs.astype(np.int32),
         tuple(pairs.message),
-        tuple(_digests(work, references, estimates)),
+        digests,
         np.array([stamp for track in work.tracks for stamp in track.stamps], dtype=np.int64),
-        _durations(work, references),
+        durations,
         extras,
     )
 
@@ -584,7 +522,26 @@ def _without_value(scores: Scores, scored: Bool) -> Scores:
     return replace(scores, weight=np.where(undefined, 0.0, scores.weight)) if undefined.any() else scores
 
 
-def _tell_emptied(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
+def _note_refusals(work: BlockWork, pairs: Pairs, scores: Scores, references: BlockSide, estimates: BlockSide) -> None:
+    """Note why pairs have no score, or why some of their measures have none."""
+    for pair, message in (*scores.refused.items(), *scores.partly.items()):
+        cell = int(pairs.cell[pair])
+        if pairs.status[cell] != Status.ok:
+            continue
+        one_sided = ""
+        for name, side, rows in (("reference", references, pairs.reference), ("estimate", estimates, pairs.estimate)):
+            label = side.label(int(rows[pair]))
+            if label and message.startswith(f"{name}: ") and not one_sided:
+                one_sided = f"{label}: {message.removeprefix(f'{name}: ')}"
+        if pair in scores.refused:
+            lost = Status.unreadable if message.startswith(LOST) else Status.invalid
+            pairs.status[cell] = Status.failed if message.startswith(BROKEN) else lost
+            track, system = work.cells[cell]
+            message = f"system {system!r}, track {track!r}: {message}"
+        pairs.message[cell] = one_sided or message
+
+
+def _note_emptied(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
     """Cells of which cleaning left nothing on a side are as those of empty files, and say so."""
     gone = references.emptied[pairs.reference], estimates.emptied[pairs.estimate]
     for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
@@ -592,16 +549,17 @@ def _tell_emptied(work: BlockWork, pairs: Pairs, references: BlockSide, estimate
         if pairs.status[cell] != Status.ok:
             continue
         track, system = work.cells[cell]
-        side, row, told = estimates, pairs.estimate[pair], f"system {system!r} has an empty estimate of track {track!r}"
+        label = estimates.label(int(pairs.estimate[pair]))
+        what = f"system {system!r} has an empty estimate of track {track!r}"
         pairs.status[cell] = Status.empty_estimate
         if gone[0][pair]:
-            side, row, told = references, pairs.reference[pair], f"track {track!r} has an empty reference"
+            label, what = references.label(int(pairs.reference[pair])), f"track {track!r} has an empty reference"
             pairs.status[cell] = Status.empty_reference
-        pairs.message[cell] = f"{side.label(int(row))}: {told}: nothing is left of its rows after repairs"
+        pairs.message[cell] = f"{label}: {what}: nothing is left of its rows after repairs"
 
 
-def _tell_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
-    """What is odd about cells that are scored all the same; about all of their references, where they have several."""
+def _note_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
+    """Note what is odd about cells that are scored; where they have several references, if it is odd about all."""
     sides = [
         np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
         for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
@@ -622,48 +580,27 @@ def _tell_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, esti
             pairs.message[cell] = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"
 
 
-def _told(message: str, pair: int, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> str | None:
-    """A message about one side of a pair with the name of its file; None if it is about both."""
-    for name, side, rows in (("reference", references, pairs.reference), ("estimate", estimates, pairs.estimate)):
-        label = side.label(int(rows[pair]))
-        if label and message.startswith(f"{name}: "):
-            return f"{label}: {message.removeprefix(f'{name}: ')}"
-    return None
-
-
-def _only(sparse: Sparse, cells: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Sparse:
-    kept = cells[sparse.index[:, 0]]
-    return replace(sparse, index=sparse.index[kept], value=sparse.value[kept])
-
-
-def _digests(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Iterable[str]:
-    for track in work.tracks:
-        reference = _merge_digests([references.digest(one.source) for one in track.references])
-        for estimate in track.estimates:
-            yield f"{reference}:{'' if estimate is None else estimates.digest(estimate)}"
-
-
-def _merge_digests(digests: Sequence[str]) -> str:
-    if len(digests) < 2:
-        return "".join(digests)
-    return hashlib.blake2b("".join(digests).encode(), digest_size=8).hexdigest()
-
-
-def _durations(work: BlockWork, references: BlockSide) -> Float:
-    """Seconds from the first to the last time of each cell's reference, of audio its length.
-
-    The mean of several references; 0 if none is usable.
-    """
+def _digests_and_durations(
+    work: BlockWork, references: BlockSide, estimates: BlockSide
+) -> tuple[tuple[str, ...], Float]:
+    """For each cell ``reference:estimate`` digests, and the mean duration of its usable references; 0 without any."""
     spans = [_span(annotation) for annotation in references.annotations]
-    durations = []
+    digests: list[str] = []
+    durations: list[float] = []
     for track in work.tracks:
-        usable = [one.source for one in track.references if references.trouble(one.source) is None]
-        own = [spans[references.row(source)] for source in usable]
-        durations.append(float(np.mean(own)) if own else 0.0)
-    return np.array(durations)[rows_of(np.array([len(track.systems) for track in work.tracks], dtype=np.int64))]
+        own = [references[one.source] for one in track.references]
+        usable = [spans[one.row] for one in own if one.trouble is None]
+        reference = "".join(one.digest for one in own)
+        if len(own) > 1:
+            reference = hashlib.blake2b(reference.encode(), digest_size=8).hexdigest()
+        for estimate in track.estimates:
+            digests.append(f"{reference}:{'' if estimate is None else estimates[estimate].digest}")
+            durations.append(float(np.mean(usable)) if usable else 0.0)
+    return tuple(digests), np.array(durations)
 
 
 def _span(annotation: Annotation) -> float:
+    """Seconds from the first to the last time, of audio its length."""
     if annotation.kind == "audio":
         return seconds_of(annotation.columns["signal"].tolist())
     first = annotation.columns.get("start", annotation.columns.get("time"))

@@ -6,7 +6,7 @@ import platform
 import time
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -14,15 +14,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import EMPTY, FAILED, SCORED, WARNING, Cells, Status, concatenate_cells
+from ..cells import (
+    EMPTY,
+    FAILED,
+    SCORED,
+    WARNING,
+    Cells,
+    GroupContent,
+    Status,
+    cell_places,
+    concatenate_cells,
+    no_cells,
+)
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
 from ..metrics.base import Sparse, describe, get_task
 from ..pipeline import PlannedPipeline, plan_pipeline
-from ..pipeline.plan import EvaluationPlan, Previous, Stale, stale_cells
+from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan
 from ..progress import Progress
-from ..ragged import Bool, Int
-from ..store.format import IMPORTED, GroupContent, column, kept_cautions, kept_classes, plain_attrs, usable_text
+from ..ragged import Bool
+from ..store.format import IMPORTED, column, kept_cautions, kept_classes, plain_attrs, usable_text
 from ..store.packs import open_pack
 from ..store.read import group_names, read_group
 from ..store.write import StoreWriter
@@ -32,8 +43,9 @@ from .schedule import choose_scheduler, execute
 if TYPE_CHECKING:
     import xarray as xr
 
-SIGNATURES = "signatures"
-_NAMED = 5
+Prune = bool | Callable[[str], bool]
+_VERSIONED = ("mirflow", "numpy", "zarr")
+_SHOWN = 5
 
 
 @dataclass
@@ -60,204 +72,102 @@ class Job:
     before: GroupContent | None
     done: list[Cells] = field(default_factory=list)
 
-    @classmethod
-    def start(cls, plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
-        """Compare a plan with what the store and the journal hold."""
-        before = writer.previous(plan.name)
-        stale = stale_cells(plan, None if before is None else previous_of(before), force)
-        written = [] if force else writer.journal.read(plan.name, plan.signature)
-        journaled = [_chosen(cells, plan) for cells in written]
-        if writer.journal.torn:
-            message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
-            warnings.warn(message, MirflowWarning, stacklevel=2)
-        if not journaled:
-            return cls(plan, stale, {**stale.counts, "resumed": 0}, before)
-        cells = concatenate_cells(journaled)
-        # A journaled result counts only where the store's is stale and the files are still those that were scored.
-        resumed = stale.cells & ~stale_cells(plan, _journaled(plan, cells)).cells
-        counts = {**stale.counts, "resumed": int(resumed.sum())}
-        return cls(plan, Stale(stale.cells & ~resumed, stale.counts), counts, before, [_within(plan, cells, resumed)])
-
-    def known(self) -> Cells:
-        """The cells that need no computing: those of the store that are still good, and those of the journal."""
-        return _within(self.plan, concatenate_cells(self._parts()), ~self.stale.cells)
-
-    def _parts(self) -> list[Cells]:
-        """What the store has, where any of it is still good, and over it what the journal had and what came back."""
-        scalars = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
+    def cells(self) -> Cells:
+        """The plan's cells as far as they are known, each once: stored ones that are still good, and computed ones."""
+        columns = tuple(str(measure) for measure in self.plan.measures if not measure.metric.dims)
         kept = [self.before.cells] if self.before is not None and self.counts["reused"] else []
-        return [_no_cells(scalars), *(_chosen(cells, self.plan) for cells in (*kept, *self.done))]
-
-    def content(self, attrs: Mapping[str, Any]) -> GroupContent:
-        """The group as it shall stand in the store, with attributes beside the plan's own."""
-        plan = self.plan
-        scalars = [measure for measure in plan.measures if not measure.metric.dims]
-        cells = _latest(plan, concatenate_cells(self._parts()))
-        metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
-        return GroupContent(
-            plan.name,
-            plan.systems,
-            plan.tracks,
-            cells,
-            metric_coords,
-            dict(plan.system_meta),
-            dict(plan.track_meta),
-            {**_plan_attrs(plan), **attrs},
-        )
-
-    def unchanged(self, content: GroupContent) -> bool:
-        """Whether the store has exactly this already, also where cells were computed again to the same end."""
-        if self.before is None or _heading(self.before) != _heading(content):
-            return False
-        return not self.done or _same(_latest(self.plan, self.before.cells), content.cells)
+        parts = [_of_measures(self.plan, cells) for cells in (*kept, *self.done)]
+        return _latest(self.plan, concatenate_cells([no_cells(columns), *parts]))
 
 
-@dataclass(frozen=True)
-class Removal:
-    """The cells of a store that its pipeline no longer names.
-
-    Parameters
-    ----------
-    cells, stored : int
-        How many they are, of how many that the store has.
-    what : str
-        The systems, tracks and evaluations that they are of.
-    """
-
-    cells: int
-    stored: int
-    what: str
-
-    @property
-    def large(self) -> bool:
-        """Whether they are more than a tenth of the store."""
-        return 10 * self.cells > self.stored
-
-    def __str__(self) -> str:
-        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
-        return f"removes {of}, which the pipeline no longer names: {self.what}"
+def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
+    """Compare a plan with what the store and the journal hold."""
+    before = writer.previous(plan.name)
+    stale = stale_cells(plan, before, force)
+    written = [] if force else writer.journal.read(plan.name, plan.signature)
+    if writer.journal.torn:
+        message = f"{plan.name}: {writer.journal.torn} damaged blocks of an interrupted run are computed again"
+        warnings.warn(message, MirflowWarning, stacklevel=3)
+    if not written:
+        return Job(plan, stale, {**stale.counts, "resumed": 0}, before)
+    cells = concatenate_cells(_of_measures(plan, one) for one in written)
+    # A journaled result counts only where the store's is stale and the files are still those that were scored.
+    journaled = GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
+    resumed = stale.cells & ~stale_cells(plan, journaled).cells
+    counts = {**stale.counts, "resumed": int(resumed.sum())}
+    return Job(plan, Stale(stale.cells & ~resumed, stale.counts), counts, before, [_latest(plan, cells, resumed)])
 
 
-def removal(befores: Mapping[str, GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
-    """What a run removes from a store.
-
-    Parameters
-    ----------
-    befores : mapping of str to GroupContent
-        What the store has.
-    plans : sequence of EvaluationPlan
-        What it shall have.
-    """
-    planned = {plan.name: plan for plan in plans}
-    cells = 0
-    told: list[str] = []
-    for name, before in befores.items():
-        size = len(before.systems) * len(before.tracks)
-        if name not in planned:
-            cells, told = cells + size, [*told, f"the evaluation {name}"]
-            continue
-        plan = planned[name]
-        gone = [
-            [one for one in names if one not in kept]
-            for names, kept in ((before.systems, set(plan.systems)), (before.tracks, set(plan.tracks)))
-        ]
-        left = (len(before.systems) - len(gone[0])) * (len(before.tracks) - len(gone[1]))
-        if size > left:
-            lists = [f"{noun}s {_few(names)}" for noun, names in zip(("system", "track"), gone, strict=True) if names]
-            cells, told = cells + size - left, [*told, f"{name}: {', '.join(lists)}"]
-    stored = sum(len(before.systems) * len(before.tracks) for before in befores.values())
-    return Removal(cells, stored, "; ".join(told))
-
-
-def _few(names: Sequence[str]) -> str:
-    """Some of the names, and how many there are if there are more."""
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(map(repr, names[:_NAMED])) + more
-
-
-def status_counts(content: GroupContent) -> dict[Status, int]:
-    """Cells of a group by outcome."""
-    counts = Counter(content.cells.status.tolist())
-    return {status: counts[status] for status in Status if counts[status]}
-
-
-def failures(content: GroupContent) -> list[str]:
-    """Why cells have no score, each reason once."""
-    failed = np.isin(content.cells.status, list(FAILED))
-    return list(dict.fromkeys(content.cells.message[cell] for cell in np.flatnonzero(failed).tolist()))
-
-
-def incomplete_counts(content: GroupContent) -> tuple[int, int]:
-    """Scored cells of which some metrics have no score, and those where some metrics had nothing to measure."""
-    cells = content.cells
-    scored = np.isin(cells.status, list(SCORED))
-    told = np.array([bool(message) for message in cells.message], dtype=np.bool_)
-    # What is empty is told too, and what should be looked at; both have a score.
-    partly = (cells.status == Status.ok) & told & ~_warned(cells)
-    return int(partly.sum()), int((scored & (cells.weight == 0).any(axis=1)).sum())
-
-
-def warned_count(content: GroupContent) -> int:
-    """Scored cells whose two sides hardly belong together."""
-    return int(_warned(content.cells).sum())
-
-
-def _warned(cells: Cells) -> Bool:
-    said: Bool = np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
-    ok: Bool = cells.status == Status.ok
-    return said & ok
-
-
-def _heading(content: GroupContent) -> list[Any]:
-    """Everything of a group but its cells, in plain types that compare."""
-    sides = (content.metric_coords, content.system_coords, content.track_coords)
-    coords = [{key: [_plain(value) for value in values] for key, values in side.items()} for side in sides]
-    return [content.systems, content.tracks, content.measures, coords, dict(content.attrs)]
-
-
-def _plain(value: Any) -> Any:
-    """A value that equals itself: missing numbers and missing texts are both None."""
-    return None if value is None or value == "" or value != value else value
-
-
-def stored_groups(path: Path) -> dict[str, GroupContent]:
-    """What a store has, by evaluation; nothing where there is no store yet."""
-    return {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
-
-
-def previous_of(content: GroupContent) -> Previous:
-    """A stored group as far as a plan needs it."""
-    stamp, status = _place(content.cells, content.systems, content.tracks)
-    return Previous(content.systems, content.tracks, stamp, status, content.attrs.get(SIGNATURES, {}))
-
-
-def _journaled(plan: EvaluationPlan, cells: Cells) -> Previous:
-    stamp, status = _place(cells, plan.systems, plan.tracks)
-    return Previous(plan.systems, plan.tracks, stamp, status, plan.signatures)
-
-
-def _positions(plan: EvaluationPlan, cells: Cells) -> Int:
-    """Number of each cell in the plan; -1 for those of other systems and tracks."""
-    row = {name: place for place, name in enumerate(plan.systems)}
-    column = {name: place for place, name in enumerate(plan.tracks)}
-    rows = np.array([row.get(name, -1) for name in cells.system], dtype=np.int64)
-    columns = np.array([column.get(name, -1) for name in cells.track], dtype=np.int64)
-    return np.where((rows < 0) | (columns < 0), -1, rows * len(plan.tracks) + columns)
-
-
-def _latest(plan: EvaluationPlan, cells: Cells) -> Cells:
+def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cells:
     """The plan's cells, each once, in the plan's order; of a cell that is given twice the later one counts."""
-    place = _positions(plan, cells)
+    place = cell_places(cells, plan.systems, plan.tracks)
     last = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int64)
-    known = np.flatnonzero(place >= 0)
-    last[place[known]] = known
+    last[place[place >= 0]] = np.flatnonzero(place >= 0)
+    if mask is not None:
+        last[~mask.ravel()] = -1
     return cells.take(last[last >= 0])
 
 
-def _within(plan: EvaluationPlan, cells: Cells, mask: Bool) -> Cells:
-    """The cells of a mask over (systems, tracks)."""
-    cells = _latest(plan, cells)
-    return cells.take(np.flatnonzero(mask.ravel()[_positions(plan, cells)]))
+def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
+    """Cells with only the plan's measures, in the plan's order."""
+    scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
+    columns = [cells.measures.index(name) for name in scalars]
+    named = {measure.variable for measure in plan.measures if measure.metric.dims}
+    extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
+    if plan.combine == "each":
+        whole = (plan.annotators, scalars)
+        extras |= {name: _with_labels(cells.extras[name], whole) for name in EACH if name in cells.extras}
+    return replace(
+        cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
+    )
+
+
+def _with_labels(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
+    """The entries of a result over other labels; those of labels that are gone are left out."""
+    index = [sparse.index[:, 0]]
+    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    table = np.column_stack(index)
+    kept = (table >= 0).all(axis=1)
+    return replace(sparse, dims=("annotator", "metric"), coords=coords, index=table[kept], value=sparse.value[kept])
+
+
+def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
+    """The group as the store is to hold it, with attributes beside the plan's own."""
+    plan = job.plan
+    scalars = [measure for measure in plan.measures if not measure.metric.dims]
+    own = {
+        "task": plan.task,
+        "convention": plan.convention,
+        "grid": plan.grid,
+        "combine": plan.combine,
+        "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
+        SIGNATURES: dict(plan.signatures),
+        **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
+        **kept_cautions(plan.cautions),
+    }
+    metric_coords = {name: values.tolist() for name, values in describe(scalars).items() if name != "metric"}
+    coords = metric_coords, dict(plan.system_meta), dict(plan.track_meta)
+    return GroupContent(plan.name, plan.systems, plan.tracks, job.cells(), *coords, {**own, **attrs})
+
+
+def _unchanged(job: Job, content: GroupContent) -> bool:
+    """Whether the store has exactly this already, also where cells were computed again to the same end."""
+    before = job.before
+    if before is None or _heading(before) != _heading(content):
+        return False
+    return not job.done or _same(_latest(job.plan, before.cells), content.cells)
+
+
+def _heading(content: GroupContent) -> list[Any]:
+    """Everything of a group but its cells, in plain types that compare; missing numbers and texts are both None."""
+    sides = (content.metric_coords, content.system_coords, content.track_coords)
+    coords = [
+        {key: [None if value in (None, "") or value != value else value for value in side[key]] for key in side}
+        for side in sides
+    ]
+    return [content.systems, content.tracks, content.measures, coords, dict(content.attrs)]
 
 
 def _same(some: Cells, others: Cells) -> bool:
@@ -274,77 +184,54 @@ def _same(some: Cells, others: Cells) -> bool:
 
 
 def _entries(sparse: Sparse) -> set[tuple[object, ...]]:
-    """The entries of a result with extra dims; those that only repeat the fill value say nothing."""
-    told = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
-    names = [np.array(labels, dtype=object)[sparse.index[told, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
-    return set(zip(sparse.index[told, 0].tolist(), *names, sparse.value[told].tolist(), strict=True))
+    """The entries of a result with extra dims but for those that only repeat the fill value."""
+    given = ~(np.isnan(sparse.value) if np.isnan(sparse.fill) else sparse.value == sparse.fill)
+    names = [np.array(labels, dtype=object)[sparse.index[given, 1 + axis]] for axis, labels in enumerate(sparse.coords)]
+    return set(zip(sparse.index[given, 0].tolist(), *names, sparse.value[given].tolist(), strict=True))
 
 
-def _place(
-    cells: Cells, systems: Sequence[str], tracks: Sequence[str]
-) -> tuple[Int, np.ndarray[tuple[int, ...], np.dtype[np.int8]]]:
-    """Stamps and statuses of cells over (systems, tracks); of a cell that is given twice the later one counts."""
-    row = {name: place for place, name in enumerate(systems)}
-    column = {name: place for place, name in enumerate(tracks)}
-    stamp = np.zeros((len(systems), len(tracks)), dtype=np.int64)
-    status = np.zeros(stamp.shape, dtype=np.int8)
-    rows = np.array([row.get(name, -1) for name in cells.system], dtype=np.int64)
-    columns = np.array([column.get(name, -1) for name in cells.track], dtype=np.int64)
-    known = (rows >= 0) & (columns >= 0)
-    stamp[rows[known], columns[known]] = cells.stamp[known]
-    status[rows[known], columns[known]] = cells.status[known]
-    return stamp, status
+@dataclass(frozen=True)
+class Removal:
+    """The cells of a store that its pipeline no longer names: how many, of how many, and of what."""
+
+    cells: int
+    stored: int
+    what: str
+
+    @property
+    def large(self) -> bool:
+        """Whether they are more than a tenth of the store."""
+        return 10 * self.cells > self.stored
+
+    def __str__(self) -> str:
+        of = f"{self.cells} of {counted(self.stored, 'stored cell')}"
+        return f"removes {of}, which the pipeline no longer names: {self.what}"
 
 
-def _chosen(cells: Cells, plan: EvaluationPlan) -> Cells:
-    """Cells with only the plan's measures, in the plan's order."""
-    scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
-    column = {name: place for place, name in enumerate(cells.measures)}
-    columns = [column[name] for name in scalars]
-    named = {measure.variable for measure in plan.measures if measure.metric.dims}
-    extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
-    if plan.combine == "each":
-        whole = (plan.annotators, scalars)
-        extras |= {name: _over(sparse, whole) for name, sparse in cells.extras.items() if name in EACH}
-    return replace(
-        cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
-    )
-
-
-def _over(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
-    """The entries of a result over other labels; those of labels that are gone are left out."""
-    index = [sparse.index[:, 0]]
-    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
-        place = {label: number for number, label in enumerate(whole)}
-        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
-    table = np.column_stack(index)
-    kept = (table >= 0).all(axis=1)
-    return replace(sparse, dims=("annotator", "metric"), coords=coords, index=table[kept], value=sparse.value[kept])
-
-
-def _no_cells(measures: tuple[str, ...]) -> Cells:
-    nothing = np.zeros((0, len(measures)))
-    none = np.zeros(0, dtype=np.int64)
-    return Cells(
-        (), (), measures, nothing, nothing, none.astype(np.int8), none.astype(np.int32), (), (), none, np.zeros(0)
-    )
-
-
-def _plan_attrs(plan: EvaluationPlan) -> dict[str, Any]:
-    return {
-        "task": plan.task,
-        "convention": plan.convention,
-        "grid": plan.grid,
-        "combine": plan.combine,
-        "parameters": {str(measure): dict(measure.parameters) for measure in plan.measures if measure.parameters},
-        SIGNATURES: dict(plan.signatures),
-        **(kept_classes(plan.classes) if get_task(plan.task).convention(plan.convention).bind else {}),
-        **kept_cautions(plan.cautions),
-    }
-
-
-Prune = bool | Callable[[str], bool]
-_VERSIONED = ("mirflow", "numpy", "zarr")
+def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan]) -> Removal:
+    """The cells of stored groups that none of the plans has."""
+    planned = {plan.name: plan for plan in plans}
+    cells = stored = 0
+    what: list[str] = []
+    for before in befores:
+        size = before.shape[0] * before.shape[1]
+        stored += size
+        if before.name not in planned:
+            cells += size
+            what.append(f"the evaluation {before.name}")
+            continue
+        plan = planned[before.name]
+        sides = ("system", before.systems, set(plan.systems)), ("track", before.tracks, set(plan.tracks))
+        gone = {noun: [one for one in names if one not in kept] for noun, names, kept in sides}
+        left = (before.shape[0] - len(gone["system"])) * (before.shape[1] - len(gone["track"]))
+        if size > left:
+            cells += size - left
+            lists = []
+            for noun, names in gone.items():
+                more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+                lists += [f"{noun}s {', '.join(map(repr, names[:_SHOWN]))}{more}"] if names else []
+            what.append(f"{before.name}: {', '.join(lists)}")
+    return Removal(cells, stored, "; ".join(what))
 
 
 @dataclass(frozen=True)
@@ -505,12 +392,13 @@ def run(
             shown.stage("comparing with the store")
             if IMPORTED in writer.attrs():
                 raise StoreError(f"{writer.path}: holds imported scores, which a run would remove; name another store")
-            jobs = [Job.start(one, writer, force) for one in planned.plans]
+            jobs = [_start(one, writer, force) for one in planned.plans]
             _demand_leave(jobs, writer, prune, shown)
             if force:
                 writer.journal.clear()
             for job in jobs:
-                _raise_known_failure(job)
+                if job.plan.on_error == "raise":  # a failure that the store or the journal knows
+                    _raise_failure(_latest(job.plan, job.cells(), ~job.stale.cells))
             works = [(job, work) for job in jobs for work in works_of(job.plan, job.stale)]
             chosen = choose_scheduler(scheduler or asked.execution.scheduler, [work for _, work in works], guarded)
             _compute(works, writer, chosen, workers, shown)
@@ -521,21 +409,20 @@ def run(
 
 def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown: Progress) -> None:
     """Say what leaves the store before it does; much of it needs somebody's leave."""
-    befores = {job.plan.name: job.before for job in jobs if job.before is not None}
-    others = {name: writer.previous(name) for name in writer.groups() if name not in befores}
-    befores |= {name: before for name, before in others.items() if before is not None}
-    removed = removal(befores, [job.plan for job in jobs])
+    others = set(writer.groups()) - {job.plan.name for job in jobs}
+    befores = [*(job.before for job in jobs), *map(writer.previous, sorted(others))]
+    removed = find_removal((before for before in befores if before is not None), [job.plan for job in jobs])
     if not removed.cells:
         return
-    said = f"{writer.path}: the run {removed}"
+    message = f"{writer.path}: the run {removed}"
     shown.stage("")
     if prune is True:
-        shown.say(said)
+        shown.say(message)
     elif not removed.large:
-        warnings.warn(said, MirflowWarning, stacklevel=3)
-    elif prune is False or not prune(said):
+        warnings.warn(message, MirflowWarning, stacklevel=3)
+    elif prune is False or not prune(message):
         remedy = "--prune (in Python prune=True) lets them go; to keep them, name them again, or another store"
-        raise PruneError(f"{said}; {remedy}")
+        raise PruneError(f"{message}; {remedy}")
 
 
 def _compute(
@@ -557,12 +444,6 @@ def _compute(
     execute([work for _, work in works], scheduler, done, workers)
 
 
-def _raise_known_failure(job: Job) -> None:
-    """Under ``on_error: raise`` a failure that the store or the journal knows stops a run before it starts."""
-    if job.plan.on_error == "raise":
-        _raise_failure(job.known())
-
-
 def _raise_failure(cells: Cells) -> None:
     failed = np.flatnonzero(np.isin(cells.status, list(FAILED)))
     if len(failed):
@@ -581,23 +462,34 @@ def _publish(
     versions = {name: version(name) for name in _VERSIONED} | {"python": platform.python_version()}
     # The root too, as the pipeline's own may be relative to where its file was: reports show the annotations again.
     attrs = {"versions": versions, "pipeline": planned.text, "root": planned.root}
-    contents = [job.content(attrs) for job in jobs]
-    same = all(job.unchanged(content) for job, content in zip(jobs, contents, strict=True))
+    contents = [_content(job, attrs) for job in jobs]
+    same = all(_unchanged(job, content) for job, content in zip(jobs, contents, strict=True))
     published = not same or set(writer.groups()) != {content.name for content in contents}
     if published:
         writer.publish(contents, {"name": planned.pipeline.name, **attrs})
     else:
         writer.journal.clear()
-    reports = [
-        EvaluationReport(
-            *(job.plan, content, job.counts, status_counts(content), tuple(failures(content))),
-            *incomplete_counts(content),
-            tuple(caution.text for caution in job.plan.cautions),
-            warned_count(content),
-        )
-        for job, content in zip(jobs, contents, strict=True)
-    ]
-    return tuple(reports), published
+    return tuple(map(_report, jobs, contents)), published
+
+
+def _report(job: Job, content: GroupContent) -> EvaluationReport:
+    cells, counts = content.cells, Counter(content.cells.status.tolist())
+    failed, scored = (np.isin(cells.status, list(some)) for some in (FAILED, SCORED))
+    ok = cells.status == Status.ok
+    warned = ok & np.array([message.startswith(WARNING) for message in cells.message], dtype=np.bool_)
+    # Empty sides have a message too, and warnings are messages; both have their scores.
+    partly = ok & ~warned & np.array([bool(message) for message in cells.message], dtype=np.bool_)
+    return EvaluationReport(
+        job.plan,
+        content,
+        job.counts,
+        {status: counts[status] for status in Status if counts[status]},
+        tuple(dict.fromkeys(cells.message[cell] for cell in np.flatnonzero(failed).tolist())),
+        int(partly.sum()),
+        int((scored & (cells.weight == 0).any(axis=1)).sum()),
+        tuple(caution.text for caution in job.plan.cautions),
+        int(warned.sum()),
+    )
 
 
 def open_pipeline(pipeline: str | Path, *, root: str | Path | None = None, block: int | None = None) -> xr.DataTree:
@@ -666,12 +558,8 @@ def preview(
     """What `run` would do, for people; nothing is computed or written."""
     planned = plan(pipeline, root=root, on_error=on_error)
     path = Path(planned.pipeline.store if store is None else store)
-    befores = stored_groups(path)
-    described = []
-    for one in planned.plans:
-        before = befores.get(one.name)
-        stale = stale_cells(one, None if before is None else previous_of(before), force)
-        described.append(describe_plan(one, stale))
-    removed = removal(befores, planned.plans)
+    befores = {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}
+    described = [describe_plan(one, stale_cells(one, befores.get(one.name), force)) for one in planned.plans]
+    removed = find_removal(befores.values(), planned.plans)
     leave = [f"the run {removed}{'; it needs --prune' if removed.large else ''}"] if removed.cells else []
     return "\n".join([*described, *leave, f"store: {path}"])

@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from ..cells import Entry
 from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
@@ -22,7 +23,7 @@ from ..readers.patterns import Pattern
 from .discovery import Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
 from .document import Document, Place, form_problems, parse_document, read_document
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
-from .plan import Entry, EvaluationPlan, Metadata, cell_stamps, fingerprint
+from .plan import EvaluationPlan, Metadata, cell_stamps, fingerprint
 
 MAX_VALUE = 4096
 """Bytes that the file of one value may have."""

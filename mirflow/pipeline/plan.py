@@ -6,14 +6,14 @@ A plan reads no annotation. It knows the sizes and modification times of the fil
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 
 from ..annotations.classes import Classes
-from ..cells import Status
+from ..cells import Entry, GroupContent, Status, cell_places
 from ..errors import counted
 from ..metrics.base import Grid, Measure
 from ..ragged import Bool, Int
@@ -22,8 +22,10 @@ from ..readers.sources import Source
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""
 
-Entry = str | int | float | bool | None
 Metadata = Mapping[str, tuple[Entry, ...]]
+
+SIGNATURES = "signatures"
+"""The attribute of a stored evaluation that keeps the signatures of its measures."""
 
 COUNTS = ("new", "changed", "retried", "reused", "removed")
 
@@ -142,26 +144,6 @@ class EvaluationPlan:
 
 
 @dataclass(frozen=True)
-class Previous:
-    """What a store holds of an evaluation, as far as a plan needs it.
-
-    Parameters
-    ----------
-    systems, tracks : tuple of str
-    stamp : int64 (systems, tracks)
-    status : int8 (systems, tracks)
-    signatures : mapping of str to str
-        As in :class:`EvaluationPlan`, of the measures that are stored.
-    """
-
-    systems: tuple[str, ...]
-    tracks: tuple[str, ...]
-    stamp: Int
-    status: np.ndarray[tuple[int, ...], np.dtype[np.int8]]
-    signatures: Mapping[str, str]
-
-
-@dataclass(frozen=True)
 class Stale:
     """Which cells of a plan have to be computed, and why.
 
@@ -178,26 +160,6 @@ class Stale:
 
     def __len__(self) -> int:
         return int(self.cells.sum())
-
-
-@dataclass(frozen=True)
-class Block:
-    """The cells of some tracks that one task computes.
-
-    Parameters
-    ----------
-    tracks : int64 (n,)
-        Distinct positions of tracks in the plan, in order.
-    system, track : int64 (cells,)
-        Position in the plan of each cell's system and track; the cells of a track stand together.
-    """
-
-    tracks: Int
-    system: Int
-    track: Int
-
-    def __len__(self) -> int:
-        return len(self.system)
 
 
 def fingerprint(*parts: str) -> str:
@@ -251,14 +213,14 @@ def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray
     return values ^ (values >> np.uint64(31))
 
 
-def stale_cells(plan: EvaluationPlan, previous: Previous | None, force: bool = False) -> Stale:
+def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool = False) -> Stale:
     """Which cells have to be computed.
 
     Parameters
     ----------
     plan : EvaluationPlan
-    previous : Previous or None
-        What the store holds; None: nothing.
+    before : GroupContent or None
+        What the store holds, with the measures' signatures among its attributes; None: nothing.
     force : bool
         Compute every cell again.
 
@@ -269,36 +231,24 @@ def stale_cells(plan: EvaluationPlan, previous: Previous | None, force: bool = F
         the same signature, and its outcome was not one that another try may change.
     """
     shape = plan.shape
-    if previous is None:
+    if before is None:
         counts = dict.fromkeys(COUNTS, 0) | {"new": shape[0] * shape[1]}
         return Stale(np.ones(shape, dtype=np.bool_), counts)
-    stamp, status, known = _aligned(plan, previous)
-    same_measures = all(previous.signatures.get(name) == text for name, text in plan.signatures.items())
-    changed = known & ((stamp != plan.stamps) | (not same_measures) | force)
-    retried = known & ~changed & _worth_retrying(plan, status)
+    stamp, status = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+    place = cell_places(before.cells, plan.systems, plan.tracks)
+    stamp[place[place >= 0]] = before.cells.stamp[place >= 0]
+    status[place[place >= 0]] = before.cells.status[place >= 0]
+    sides = (plan.systems, set(before.systems)), (plan.tracks, set(before.tracks))
+    known = np.logical_and.outer(*([name in kept for name in names] for names, kept in sides))
+    stored = before.attrs.get(SIGNATURES, {})
+    same_measures = all(stored.get(name) == text for name, text in plan.signatures.items())
+    changed = known & ((stamp.reshape(shape) != plan.stamps) | (not same_measures) | force)
+    retried = known & ~changed & _worth_retrying(plan, status.reshape(shape))
     new = ~known
     cells = new | changed | retried
-    removed = int(previous.stamp.size - known.sum())
+    removed = len(before.systems) * len(before.tracks) - int(known.sum())
     counts = dict(zip(COUNTS, (*(int(mask.sum()) for mask in (new, changed, retried, ~cells)), removed), strict=True))
     return Stale(cells, counts)
-
-
-def _aligned(plan: EvaluationPlan, previous: Previous) -> tuple[Int, Int, Bool]:
-    """Stored stamps and statuses in the plan's order, and which cells the store has at all."""
-    rows = _places(plan.systems, previous.systems)
-    columns = _places(plan.tracks, previous.tracks)
-    known = (rows >= 0)[:, np.newaxis] & (columns >= 0)[np.newaxis, :]
-    if not previous.stamp.size:
-        return np.zeros(plan.shape, dtype=np.int64), np.zeros(plan.shape, dtype=np.int64), known
-    index = np.ix_(rows, columns)
-    stamp = np.where(known, previous.stamp[index], 0)
-    status = np.where(known, previous.status[index], 0).astype(np.int64)
-    return stamp, status, known
-
-
-def _places(names: Sequence[str], stored: Sequence[str]) -> Int:
-    where = {name: place for place, name in enumerate(stored)}
-    return np.array([where.get(name, -1) for name in names], dtype=np.int64)
 
 
 def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
@@ -308,22 +258,6 @@ def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
         complete = plan.estimates[system][track] is not None and plan.references[track]
         retried[system, track] = bool(complete)
     return retried
-
-
-def blocks(stale: Stale, size: int) -> Iterator[Block]:
-    """The stale cells in blocks of at most `size` tracks, in the order of the tracks.
-
-    Examples
-    --------
-    >>> stale = Stale(np.array([[True, False, True], [True, False, False]]))
-    >>> [(block.tracks.tolist(), block.system.tolist()) for block in blocks(stale, 1)]
-    [([0], [0, 1]), ([2], [0])]
-    """
-    tracks = np.nonzero(stale.cells.any(axis=0))[0]
-    for start in range(0, len(tracks), size):
-        some = tracks[start : start + size]
-        place, system = np.nonzero(stale.cells[:, some].T)
-        yield Block(some, system, some[place])
 
 
 def describe(plan: EvaluationPlan, stale: Stale) -> str:

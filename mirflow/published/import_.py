@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..cells import Cells, Status
+from ..cells import Cells, GroupContent, Status
 from ..errors import StoreError
-from ..store.format import IMPORTED, GroupContent
+from ..store.format import IMPORTED
 from ..store.write import StoreWriter
 from .scores import Published, PublishedScores, read_published
 

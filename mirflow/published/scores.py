@@ -12,14 +12,13 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import ValidationError
 
-from ..cells import Status
+from ..cells import Entry, Status
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
 from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, Measure, Metric, describe, get_task, parse
 from ..pipeline.discovery import absolute
 from ..pipeline.document import Document, Place, form_problems, read_document
 from ..pipeline.load import MetadataError, told_of
-from ..pipeline.plan import Entry
 from ..ragged import Float
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES

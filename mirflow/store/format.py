@@ -5,23 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..annotations.classes import Classes
-from ..cells import CELL_ATTRS, Cells
+from ..cells import CELL_ATTRS, Coords, Entry, GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
 
 if TYPE_CHECKING:
     from ..pipeline.plan import Caution
-
-Entry = str | float | int | bool | None
-Coords = Mapping[str, Sequence[Entry]]
 
 IMPORTED = "imported"
 """Attribute of a group whose scores come from a table: what the mapping calls itself; of a store all of them."""
@@ -63,41 +60,6 @@ def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
     """
     names, credits = ([], []) if classes is None else (list(classes.names), [list(one) for one in classes.credits])
     return {CLASSES: {"names": names, "credits": credits}}
-
-
-@dataclass(frozen=True)
-class GroupContent:
-    """One evaluation as it stands in a store.
-
-    Parameters
-    ----------
-    name : str
-        Name of the group, an identifier.
-    systems, tracks : tuple of str
-        What the group holds, in this order.
-    cells : Cells
-        Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
-        other systems and tracks are left out; of a cell that is given twice the later one counts.
-    metric_coords, system_coords, track_coords : mapping of str to sequence
-        Further coordinates along each dim: str, float, int, bool, or None where there is no value. Those along
-        ``metric`` are what :func:`mirflow.metrics.base` says.
-    attrs : mapping
-        Attributes of the group, as JSON: task, convention, grid, parameters, pipeline, versions, signature, ...
-    """
-
-    name: str
-    systems: tuple[str, ...]
-    tracks: tuple[str, ...]
-    cells: Cells
-    metric_coords: Coords = field(default_factory=dict)
-    system_coords: Coords = field(default_factory=dict)
-    track_coords: Coords = field(default_factory=dict)
-    attrs: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def measures(self) -> tuple[str, ...]:
-        """Identities of the scalar measures."""
-        return self.cells.measures
 
 
 Array = npt.NDArray[Any]
@@ -298,16 +260,6 @@ def coordinates(content: GroupContent) -> Iterator[tuple[str, Array, str, str]]:
             yield name, column(values), dim, original
 
 
-def cell_places(content: GroupContent) -> Int:
-    """The flat (system, track) place of each cell; -1 for cells that the group does not hold."""
-    system = {name: i for i, name in enumerate(content.systems)}
-    track = {name: i for i, name in enumerate(content.tracks)}
-    cells, count = content.cells, len(content.cells)
-    rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=count)
-    cols = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=count)
-    return np.where((rows < 0) | (cols < 0), -1, rows * len(content.tracks) + cols)
-
-
 def last_cells(place: Int) -> Int:
     """The cells that count, in the order of their places: of a place that is given twice the later one."""
     places, first_from_end = np.unique(place[::-1], return_index=True)
@@ -323,7 +275,8 @@ def dense_cells(content: GroupContent) -> dict[str, Array]:
         ``score`` and ``weight`` (systems, tracks, measures); ``status``, ``repairs``, ``message``, ``digest`` and
         ``stamp`` (systems, tracks); ``duration`` (tracks,) in seconds. A cell that has no result is ``not_computed``.
     """
-    place, shape, cells = cell_places(content), (len(content.systems), len(content.tracks)), content.cells
+    cells, shape = content.cells, content.shape
+    place = cell_places(cells, content.systems, content.tracks)
     last = last_cells(place)
     at = place[last]
 

@@ -17,9 +17,10 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute, from_ragged
 from ..annotations.collection import CODE, VOCABULARY
 from ..annotations.schema import KINDS, Kind
+from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
-from .format import Array, Coords, Entry, column, entries, safe_name, strings
+from .format import Array, column, entries, safe_name, strings
 from .generations import resolve, storing, sync_folder, sync_tree
 from .read import reading
 

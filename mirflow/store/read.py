@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..cells import Cells
+from ..cells import Cells, Entry, GroupContent, cell_places
 from ..errors import DamagedError, StoreError, UnknownNameError
 from ..metrics.base import Sparse
 from ..ragged import Int
@@ -19,10 +19,7 @@ from .format import (
     FINGERPRINTS,
     OWN_DIMS,
     Array,
-    Entry,
-    GroupContent,
     StoredVariable,
-    cell_places,
     entries,
     plain_attrs,
     usable_text,
@@ -259,7 +256,7 @@ def dataset_of(content: GroupContent) -> xr.Dataset:
 
     from ..lazy_array import lazy_variable, plain_variable
 
-    place, shape = cell_places(content), (len(content.systems), len(content.tracks))
+    place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
 
     def variable(one: StoredVariable) -> xr.Variable:
         values = one.values

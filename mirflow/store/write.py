@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..cells import GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
-from .format import GroupContent, StoredVariable, cell_places, check, last_cells, variables
+from .format import StoredVariable, check, last_cells, variables
 from .generations import Generations, WriterLock, remove, storing
 from .journal import Journal
 from .read import CREATED, FORMAT, FORMAT_KEY, open_checked, read_group, reading
@@ -162,7 +163,7 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
     coords, data = variables(content)
     along = " ".join(one.name for one in coords if one.dims != (one.name,))
     group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
-    place, shape = cell_places(content), (len(content.systems), len(content.tracks))
+    place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
     rows = np.full(len(place), -1, dtype=np.int64)
     rows[last_cells(place)] = place[last_cells(place)]
     for one in (*coords, *data):

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.cells import Status
+from mirflow.cells import GroupContent, Status, no_cells
+from mirflow.engine.block import works_of
 from mirflow.pipeline.plan import (
     COUNTS,
+    SIGNATURES,
     EvaluationPlan,
-    Previous,
     Reference,
     Stale,
-    blocks,
     cell_stamps,
     describe,
     stale_cells,
@@ -70,8 +70,16 @@ def make_plan(
     )
 
 
-def stored(plan: EvaluationPlan, status: Status = Status.ok) -> Previous:
-    return Previous(plan.systems, plan.tracks, plan.stamps, np.full(plan.shape, status, dtype=np.int8), plan.signatures)
+def stored(plan: EvaluationPlan, status: Status = Status.ok) -> GroupContent:
+    cells = replace(
+        no_cells(()),
+        system=tuple(system for system in plan.systems for _ in plan.tracks),
+        track=plan.tracks * len(plan.systems),
+        stamp=plan.stamps.ravel(),
+        status=np.full(plan.stamps.size, status, dtype=np.int8),
+        **dict.fromkeys(("score", "weight"), np.zeros((plan.stamps.size, 0))),
+    )
+    return GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
 
 
 def counts(**told: int) -> dict[str, int]:
@@ -160,8 +168,9 @@ def test_outcomes_that_may_pass_are_tried_again(status: Status, again: bool) -> 
 def test_what_is_still_missing_is_not_tried_again() -> None:
     plan = make_plan(missing=("S1/a", "b"))
     previous = stored(plan)
-    previous.status[0, 0] = Status.missing_estimate
-    previous.status[:, 1] = Status.missing_reference
+    status = previous.cells.status.reshape(plan.shape)
+    status[0, 0] = Status.missing_estimate
+    status[:, 1] = Status.missing_reference
     assert stale_cells(plan, previous).counts == counts(reused=6)
     appeared = make_plan(missing=("b",))
     assert stale_names(appeared, stale_cells(appeared, previous)) == {"S1/a"}
@@ -208,12 +217,17 @@ def test_the_description_counts_everything() -> None:
 @given(st.integers(1, 4), st.lists(st.lists(st.booleans(), min_size=3, max_size=3), max_size=9))
 def test_blocks_hold_every_stale_cell_once_and_few_tracks(size: int, cells: list[list[bool]]) -> None:
     stale = Stale(np.array(cells, dtype=np.bool_).reshape(len(cells), 3).T)
-    seen: list[tuple[int, int]] = []
-    last = -1
-    for block in blocks(stale, size):
-        assert 1 <= len(block.tracks) <= size
-        assert block.tracks[0] > last
-        assert sorted(set(block.track.tolist())) == block.tracks.tolist()
-        last = int(block.tracks[-1])
-        seen += zip(block.system.tolist(), block.track.tolist(), strict=True)
-    assert sorted(seen) == sorted(zip(*(axis.tolist() for axis in np.nonzero(stale.cells)), strict=True))
+    plan = replace(make_plan(("S0", "S1", "S2"), tuple("abcdefghi"[: len(cells)])), max_block=size)
+    seen: list[tuple[str, str]] = []
+    last = ""
+    for work in works_of(plan, stale):
+        tracks = [track.track for track in work.tracks]
+        assert 1 <= len(tracks) <= size
+        assert tracks[0] > last
+        assert sorted(set(tracks)) == tracks
+        last = tracks[-1]
+        seen += work.cells
+    expected = [
+        (plan.tracks[track], plan.systems[system]) for system, track in zip(*np.nonzero(stale.cells), strict=True)
+    ]
+    assert sorted(seen) == sorted(expected)
