@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -111,6 +111,9 @@ def beside(coords: Mapping[str, Array], taken: Collection[str]) -> dict[str, Arr
     return {f"meta_{name}" if name in taken else name: values for name, values in coords.items()}
 
 
+Named = TypeVar("Named")
+
+
 @dataclass(frozen=True)
 class Answer:
     """Figures over tracks.
@@ -192,10 +195,8 @@ class Answer:
     def to_dataset(self) -> xr.Dataset:
         """The answer over (system, metric, and a dim for each grouping).
 
-        Raises
-        ------
-        QueryError
-            If a grouping has the name of another coordinate.
+        A grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name
+        of a grouping is ``system_<name>``.
         """
         import xarray as xr
 
@@ -204,20 +205,31 @@ class Answer:
             "metric": np.array(self.metrics, dtype=str),
         }
         taken = ("value", *self.ends, "like_best", *self.counts, "n_tracks")
-        coords = {name: ("system", values) for name, values in beside(self.system_coords, taken).items()}
-        coords |= {name: ("metric", values) for name, values in beside(self.metric_coords, taken).items()}
+        coords = {name: ("metric", values) for name, values in beside(self.metric_coords, taken).items()}
         coords["aggregate"] = ("metric", np.array(self.aggregates, dtype=str))
-        for name in self.groupings:
-            if name in coords:
-                raise QueryError(f"by {name!r}: the name is taken by a coordinate of systems or metrics")
-        dims = ("system", "metric", *self.groupings)
-        sizes = tuple(len(values) for values in self.groupings.values())
+        groupings = name_dims(self.groupings, (*taken, *coords, *names))
+        coords |= system_coordinates(self.system_coords, groupings, taken)
+        dims = ("system", "metric", *groupings)
+        sizes = tuple(len(values) for values in groupings.values())
         variables, marks = {}, {} if self.like_best is None else {"like_best": self.like_best}
         figures: dict[str, Array] = {"value": self.value, **self.ends, **marks, **self.counts}
         for name, array in {**figures, "n_tracks": self.n_tracks}.items():
             own = dims[2:] if name == "n_tracks" else dims
             variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": LONG_NAMES[name]})
-        return xr.Dataset(variables, {**names, **coords, **self.groupings}, dict(self.attrs))
+        return xr.Dataset(variables, {**names, **coords, **groupings}, dict(self.attrs))
+
+
+def name_dims(coords: Mapping[str, Named], taken: Collection[str]) -> dict[str, Named]:
+    """Coordinates of tracks under names that no variable and no other coordinate has."""
+    return {f"track_{name}" if name in taken else name: values for name, values in coords.items()}
+
+
+def system_coordinates(
+    coords: Mapping[str, Array], groupings: Collection[str], taken: Collection[str]
+) -> dict[str, tuple[str, Array]]:
+    """Coordinates of systems under names that nothing else has."""
+    named = {f"system_{name}" if name in groupings else name: values for name, values in coords.items()}
+    return {name: ("system", values) for name, values in beside(named, taken).items()}
 
 
 def show_span(counts: Int) -> str:

@@ -22,7 +22,7 @@ from ..metrics.aggregates import (
 )
 from ..metrics.base import Measure
 from ..ragged import Bool, Float, Int
-from .aggregation import LONG_NAMES, list_missing, origin_of, sort_systems
+from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, sort_systems, system_coordinates
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
 from .missing import are_apart, check_policies, find_gaps, included_scores
 from .scoreboard import Array, Grouping, Scoreboard, Sibling, filled_groups, group_values
@@ -439,18 +439,15 @@ class ExtraAnswer:
     def to_dataset(self) -> xr.Dataset:
         """``value`` over (system, groupings, extra dims), ``n`` and ``n_missing`` over (system, groupings).
 
-        Raises
-        ------
-        QueryError
-            If a grouping has the name of another coordinate.
+        A grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name
+        of a grouping is ``system_<name>``.
         """
         import xarray as xr
 
-        for name in self.groupings:
-            if name in self.labels or name in self.system_coords:
-                raise QueryError(f"by {name!r}: the name is taken by a coordinate of the answer")
-        sizes = tuple(len(values) for values in self.groupings.values())
-        outer = ("system", *self.groupings)
+        taken = ("n_values", "value", "n", "n_missing", "n_tracks", "low", "high", "like_best")
+        groupings = name_dims(self.groupings, (*taken, *self.labels, "system"))
+        sizes = tuple(len(values) for values in groupings.values())
+        outer = ("system", *groupings)
         count = (len(self.systems), *sizes)
         value = self.value.reshape(*count, *self.value.shape[2:])
         number = self.n_values.reshape(value.shape)
@@ -468,11 +465,12 @@ class ExtraAnswer:
         if self.like_best is not None:
             marks = self.like_best.reshape(value.shape)
             variables["like_best"] = ((*outer, *self.labels), marks, {"long_name": LONG_NAMES["like_best"]})
-        coords = {"system": np.array(self.systems, dtype=str), **self.groupings}
+        coords = {"system": np.array(self.systems, dtype=str), **groupings}
         coords |= {name: np.array(labels, dtype=str) for name, labels in self.labels.items()}
-        along = {name: ("system", values) for name, values in self.system_coords.items()}
-        said = {"metric": self.metric, "aggregate": self.aggregate}
-        return xr.Dataset(variables, {**along, **coords}, {**self.attrs, **said})
+        along = system_coordinates(self.system_coords, groupings, (*taken, *self.labels))
+        about = {"metric": self.metric, "aggregate": self.aggregate, "orientation": self.orientation}
+        about |= {"nominal": "yes"} if self.nominal else {}
+        return xr.Dataset(variables, {**along, **coords}, {**self.attrs, **about})
 
 
 @dataclass(frozen=True)

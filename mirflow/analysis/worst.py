@@ -10,12 +10,15 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
-from .aggregation import SelectedScores, origin_of, select
+from .aggregation import SelectedScores, name_dims, origin_of, select
 from .scoreboard import Array, Scoreboard
 from .selection import Question
 
 if TYPE_CHECKING:
     import xarray as xr
+
+
+_TAKEN = ("system", "track", "rank", "value", "score", "weight", "n", "tied")
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Extremes:
         """``track``, ``value`` and ``weight`` over (system, rank); overall ``track``, ``value`` over rank.
 
         Overall ``score`` and ``weight`` are over (system, rank). Where a system has fewer tracks, ``track`` is empty.
-        ``n`` is the number of tracks that take part, ``tied`` how many have the value of the last one. Where annotators
-        are asked for, ``annotator`` lies along with ``track``.
+        ``n`` is the number of tracks that take part, ``tied`` how many have the value of the last one. The tracks'
+        coordinates, and ``annotator`` where annotators are asked for, lie along with ``track``.
         """
         import xarray as xr
 
@@ -79,13 +82,18 @@ class Extremes:
             return whole
 
         dims, shown = (("rank",), 0) if self.overall else (("system", "rank"), slice(None))
-        along = {"track": [np.array(names, dtype=str) for names in self.track]}
-        if "annotator" in self.attrs:
-            along["annotator"] = [np.array(names, dtype=str) for names in self.coords["annotator"]]
-        coords: dict[str, Any] = {name: (dims, padded(columns, "")[shown]) for name, columns in along.items()}
+        along: dict[str, list[Array]] = {"track": [np.array(names, dtype=str) for names in self.track]}
+        for name, columns in name_dims(self.coords, _TAKEN).items():
+            numbers = all(column.dtype.kind in "if" for column in columns)
+            along[name] = columns if numbers else [np.array(column.tolist(), dtype=str) for column in columns]
+        coords: dict[str, Any] = {
+            name: (dims, padded(columns, np.nan if columns and columns[0].dtype.kind in "if" else "")[shown])
+            for name, columns in along.items()
+        }
         coords |= {"rank": np.arange(1, longest + 1), "system": np.array(self.systems, dtype=str)}
         value = padded(self.value, np.nan)
         attrs = {**self.attrs, "metric": self.metric, "unit": self.unit, "left_out": str(self.left_out)}
+        attrs["orientation"] = self.orientation
         if self.overall:
             both = ("system", "rank")
             scores = {"score": (both, self.score[0]), "weight": (both, self.weight[0])}

@@ -130,9 +130,9 @@ def _tables(
     if question.across and rated_kind(board, question) is None:
         raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     if by_ranks:
-        ranks = friedman(board, question, **how)
+        ranks = friedman(board, question, **how).to_dataset()
         return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
-    pairs = compare(board, question, **how)
+    pairs = compare(board, question, **how).to_dataset()
     return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
 
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from ..analysis.aggregation import Answer
-    from ..analysis.per_class import ExtraAnswer
+    import xarray as xr
+
     from ..report.tables import Table
 
 OK = 0
@@ -122,23 +122,18 @@ def terminal_width() -> int:
 
 
 def tables_of(
-    answer: Answer | ExtraAnswer,
+    ds: xr.Dataset,
     style: str,
     percent: bool = False,
     notes: Sequence[str] = (),
     across: str | None = None,
 ) -> list[Table]:
-    """An answer as the tables that a format wants; notes, and what runs across, are for people only."""
-    from ..analysis.aggregation import Answer
-    from ..report.layout import entries_table, long_table, matrix_tables, readable_table
+    """The result of a query as the tables that a format wants; notes, and what runs across, are for people only."""
+    from ..report.layout import long_table, readable_tables
 
-    if isinstance(answer, Answer):
-        if for_people(style):
-            return [readable_table(answer, percent=percent, width=terminal_width(), notes=notes, across=across)]
-        return [long_table(answer)]
     if for_people(style):
-        return matrix_tables(answer, width=terminal_width(), percent=percent, across=across)
-    return [entries_table(answer)]
+        return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
+    return [long_table(ds)]
 
 
 def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:

@@ -117,7 +117,7 @@ def query_command(
             tables += _extremes(board, question, name, style, options)
             continue
         for answer in _answers(board, question, name, options):
-            tables += tables_of(answer, style, options["percent"], across=options["pivot"])
+            tables += tables_of(answer.to_dataset(), style, options["percent"], across=options["pivot"])
     latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
     emit(tables, style, output, latex)
 
@@ -241,10 +241,10 @@ def _primary(
 
     found, bare = primary_answers(boards, question, lambda board, asked, name: _numbers(board, asked, name, options))
     if for_people(style):
-        return [primary_table(found, percent=options["percent"], left_out=bare)]
+        return [primary_table([one.to_dataset() for one in found], percent=options["percent"], left_out=bare)]
     for name, lacking in bare.items():
         click.echo(f"{name}: left out, without {lacking}", err=True)
-    return [table for answer in found for table in tables_of(answer, style)]
+    return [table for answer in found for table in tables_of(answer.to_dataset(), style)]
 
 
 def _agreement(board: Scoreboard, question: Question, name: str, style: str, between: str) -> Table:
@@ -257,7 +257,7 @@ def _agreement(board: Scoreboard, question: Question, name: str, style: str, bet
         ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
         question = replace(question, metric=ranking if between == "metric" else headline_metric(board), exact=True)
     found = agreement(board, question, between=between, group=name)
-    return agreement_table(found) if for_people(style) else agreement_long_table(found)
+    return agreement_table(found.to_dataset()) if for_people(style) else agreement_long_table(found.to_dataset())
 
 
 def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
@@ -267,7 +267,7 @@ def _extremes(board: Scoreboard, question: Question, name: str, style: str, opti
 
     best = options["best"] is not None
     count = options["best"] or options["worst"]
-    found = extremes(board, question, count, best=best, overall=options["overall"], group=name)
+    found = extremes(board, question, count, best=best, overall=options["overall"], group=name).to_dataset()
     if for_people(style):
         return [extremes_table(found, percent=options["percent"])]
     return [extremes_long_table(found)]

@@ -171,7 +171,7 @@ def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) 
 
     if primary:
         found, bare = primary_answers(boards, Question(sort=BEST))
-        emit([primary_table(found, left_out=bare)], "table")
+        emit([primary_table([one.to_dataset() for one in found], left_out=bare)], "table")
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}
     for name, board in boards.items():
@@ -179,7 +179,7 @@ def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) 
         notes = _other_results(f"mirflow query {store} --group {name}", board, headline)
         if board.metrics:
             shown[name] = ask(board, Question(headline, exact=True, sort=BEST), name)
-            tables += tables_of(shown[name], "table", notes=notes)
+            tables += tables_of(shown[name].to_dataset(), "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
@@ -311,14 +311,14 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     board, question = from_dataset(ds), Question(sort=BEST if for_people(style) else None)
     if not pair:
         found = answers(board, question) if board.metrics else []
-        tables = [table for answer in found for table in tables_of(answer, style, percent)]
+        tables = [table for answer in found for table in tables_of(answer.to_dataset(), style, percent)]
     else:
         tables = [pair_table(ds, percent=percent and for_people(style))] if board.metrics else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(board).items() if pair or not one.metric.nominal]
         extra = (ask_extra(board, variable, question) for variable in named)
-        tables += [table for answer in extra for table in tables_of(answer, style)]
+        tables += [table for answer in extra for table in tables_of(answer.to_dataset(), style)]
     return tables
 
 

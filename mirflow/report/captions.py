@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.aggregation import show_span
 from ..analysis.combine import REFERENCES_DIFFER
+from ..analysis.inference.paired import alpha_of
+from ..analysis.policies import say_test
 from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
@@ -17,9 +19,9 @@ from ..ragged import Float, Int
 from ..store.format import WARNINGS
 
 if TYPE_CHECKING:
-    from ..analysis.aggregation import Answer
-    from ..analysis.inference import Comparison, Friedman
-    from ..analysis.per_class import ExtraAnswer
+    import xarray as xr
+
+    from .results import Result
 
 
 def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
@@ -83,7 +85,7 @@ def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
     return (f"inf: some scores are infinite, and so is their mean; {hint}",)
 
 
-def reference_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
+def reference_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """That stores which are asked as one do not have the same references."""
     said = attrs.get(REFERENCES_DIFFER, "")
     return (f"references: {said}",) if said else ()
@@ -93,7 +95,7 @@ NO_INTERVAL = "[-]"
 """Stands where so few units have no interval."""
 
 
-def few_notes(value: Float, low: Float, attrs: Mapping[str, str]) -> tuple[str, ...]:
+def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """Why some figures have no interval.
 
     Parameters
@@ -116,15 +118,34 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, str]) -> tuple[str, 
     return (f"{NO_INTERVAL}: no interval: at {100 * level:g} % it takes {attrs['least_units']} {units} or more",)
 
 
-def letters_note(found: Comparison | Friedman, metric: int) -> str:
-    """What the letters of systems mean, as the end of a sentence; or why there are none."""
-    alpha, tested = 1 - float(found.attrs["level"]), found.tested(metric)
-    if not found.can_tell(metric):
+def letters_note(ds: xr.Dataset, metric: int) -> str:
+    """What the letters of systems mean, as the end of a sentence; or why there are none.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison, or ranks of Friedman's test.
+    metric : int
+    """
+    alpha = 1 - float(ds.attrs["level"])
+    if "mean_rank" in ds:
+        tested = f"Friedman, Tukey-Kramer, n = {ds['n'].values[metric]}"
+        separable = bool(ds["critical_difference"].values[metric] <= ds.sizes["system"] - 1)
+    else:
+        test = say_test(str(ds["test"].values[metric]), ds.attrs["correction"])
+        tested = f"{test}, n = {pairs_span(ds, metric)}"
+        separable = bool(ds["least_p_adjusted"].values[metric] < alpha_of(ds.attrs))
+    if not separable:
         return f"no letters: so few units cannot give a corrected p-value below {alpha:.3g} ({tested})"
     return f"systems that share a letter are not told apart at {alpha:.3g} ({tested})"
 
 
-def caution_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
+def pairs_span(ds: xr.Dataset, metric: int) -> str:
+    """How many units two systems have in common: a number, or the fewest and the most of all pairs."""
+    return show_span(ds["n"].values[..., metric][np.triu_indices(ds.sizes["system"], 1)])
+
+
+def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
     """What was warned of when the systems that are shown were scored; and that references differ.
 
     Examples
@@ -135,7 +156,7 @@ def caution_notes(attrs: Mapping[str, str]) -> tuple[str, ...]:
     return (*reference_notes(attrs), *(f"warning: {said}" for said in attrs.get(WARNINGS, "").splitlines()))
 
 
-def nothing_notes(attrs: Mapping[str, str], tracks: int) -> tuple[str, ...]:
+def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
     """Why there is no figure at all."""
     if tracks:
         return ()
@@ -147,30 +168,36 @@ _NAMED = 5
 """So many metrics are not named in a caption."""
 
 
-def caption_of(one: Answer, percent: bool) -> str:
-    """What stands above figures of metrics that are one number a track."""
-    metrics = [name.replace("_", " ") for name in one.metrics]
-    named = _listed(metrics) if 0 < len(metrics) < _NAMED else ""
-    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
-    over = f"{_of(one)}{_where(one.attrs)}{by}{_way(one.attrs, percent, one.low is not None)}"
-    about = f": {named} of" if named else ", of"
-    return f"{_task(one.attrs)}{about} {over}.{_rules(one.attrs)}{_bold(one.systems)}"
-
-
-def figures_caption(one: ExtraAnswer, percent: bool) -> str:
-    """What stands above figures along extra dims: those of each class, tag, source or frame."""
-    by = f" by {' and '.join(one.groupings)}" if one.groupings else ""
-    over = f"{_of(one)}{_where(one.attrs)}{by}{_way(one.attrs, percent, one.low is not None)}"
-    bold = _bold(one.systems) if one.orientation != "none" else ""
-    return f"{_task(one.attrs)}: {what_of(one)} of {over}.{_rules(one.attrs)}{bold}"
-
-
-def matrix_caption(one: ExtraAnswer, system: int, group: int, made: str, percent: bool) -> str:
-    """What stands above the counts of one system, of which the last dim runs across.
+def caption_of(result: Result, percent: bool) -> str:
+    """The caption of a table of values.
 
     Parameters
     ----------
-    one : ExtraAnswer
+    result : Result
+    percent : bool
+        Whether ratios are percentages.
+    """
+    attrs = result.attrs
+    names = [name.replace("_", " ") for name in result.metrics]
+    what = _name_dims(result) if result.has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
+    counts = result.n_counted.sum(axis=1) // repeats(attrs)
+    on = counted(result.tracks, "track")
+    on = on if (counts == result.tracks).all() else f"{show_span(counts)} of {on}"
+    by = f" by {' and '.join(result.groupings)}" if result.groupings else ""
+    way = " in percent" if percent else ""
+    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if result.ends else ""
+    over = f"{counted(len(result.systems), 'system')} on {on}{_where(attrs)}{by}{f',{way}' if way else ''}"
+    is_better = not result.has_dims or result.orientations != ["none"]
+    bold = " The best values are bold." if is_better and len(result.systems) > 1 else ""
+    return f"{_task(attrs)}{f': {what}' if what else ','} of {over}.{_rules(attrs)}{bold}"
+
+
+def matrix_caption(result: Result, system: int, group: int, made: str, percent: bool) -> str:
+    """The caption of the counts of one system, of which the last dim runs across.
+
+    Parameters
+    ----------
+    result : Result
     system, group : int
         Which of them.
     made : str
@@ -178,73 +205,67 @@ def matrix_caption(one: ExtraAnswer, system: int, group: int, made: str, percent
     percent : bool
         Whether shares of the rows are shown.
     """
-    dims = [dim.replace("_", " ") for dim in one.labels]
-    tracks = counted(int(one.n[system, group]), "track")
-    of = f"{one.metric.replace('_', ' ')} of {one.systems[system]} on {tracks}{_where(one.attrs)}"
-    way = ", in percent of each row" if percent else f" [{one.unit}]" if one.unit else ""
+    dims = [dim.replace("_", " ") for dim in result.dims]
+    tracks = counted(int(result.n_counted[system, group, 0]), "track")
+    name, unit = result.metrics[0].replace("_", " "), result.units[0]
+    of = f"{name} of {result.systems[system]} on {tracks}{_where(result.attrs)}"
+    way = ", in percent of each row" if percent else f" [{unit}]" if unit else ""
     laid = f"{' and '.join(dims[:-1])} down, {dims[-1]} across."
-    return f"{_task(one.attrs)}: {of}{f', {made}' if made else ''}{way}; {laid}{_rules(one.attrs)}"
+    return f"{_task(result.attrs)}: {of}{f', {made}' if made else ''}{way}; {laid}{_rules(result.attrs)}"
 
 
-def what_of(one: ExtraAnswer) -> str:
-    """What the figures of an answer are, with what they are one for each of: ``recall of each class``."""
-    across = across_of(one.attrs)
-    left = [dim for dim in one.labels if dim not in across]
-    rated = one.aggregate in CLASS_AGGREGATES
-    what = DECLARED[one.aggregate].written if rated else one.metric.replace("_", " ")
-    if rated and not one.metric.isidentifier():
-        what += f" by {one.metric}"  # of several confusions, that of one comparison of chords
-    said = [f", {_listed(across[dim])} over {plural(dim)}," for dim in one.labels if dim in across]
-    told = f" (in each track {one.attrs['over'].replace('=', ': ')})" if "over" in one.attrs else ""
-    return f"{what}{f' of each {_listed(left)}' if left else ''}{''.join(said)}{told}"
+def _name_dims(result: Result) -> str:
+    """The values of a metric, with the dims that they lie along: ``recall of each class``."""
+    across, metric, kind = across_of(result.attrs), result.metrics[0], result.aggregates[0]
+    left = [dim for dim in result.dims if dim not in across]
+    what = DECLARED[kind].written if kind in CLASS_AGGREGATES else metric.replace("_", " ")
+    if kind in CLASS_AGGREGATES and not metric.isidentifier():
+        what += f" by {metric}"  # of several confusions, that of one comparison of chords
+    what += f" of each {_listed(left)}" if left else ""
+    what += "".join(f", {_listed(across[dim])} over {plural(dim)}," for dim in result.dims if dim in across)
+    reduced = result.attrs.get("over", "").replace("=", ": ")
+    return f"{what} (in each track {reduced})" if reduced else what
 
 
-def comparison_captions(found: Comparison, metric: int) -> tuple[str, str]:
-    """What stands above the systems from the best to the worst, and above every two of them."""
-    kind = found.aggregates[metric]
-    what = found.metrics[metric].replace("_", " ")
-    if kind in CLASS_AGGREGATES:
-        what = _of_label(found, metric)
-    over = f"{counted(len(found.systems), 'system')}{_where(found.attrs)}"
-    task, rules = _task(found.attrs), _rules(found.attrs)
-    level = f"{100 * float(found.attrs['level']):g} % confidence intervals"
+def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
+    """The captions of systems from the best to the worst, and of every two of them.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A comparison, or ranks of Friedman's test.
+    metric : int
+    """
+    attrs, kind = ds.attrs, str(ds["aggregate"].values[metric])
+    name = str(ds["metric"].values[metric])
+    what, across = name.replace("_", " "), across_of(attrs)
+    over = f"{counted(ds.sizes['system'], 'system')}"
+    task, rules, letters = _task(attrs), _rules(attrs), letters_note(ds, metric)
+    letters = f"{letters[:1].upper()}{letters[1:]}."
+    if "mean_rank" in ds:
+        what = DECLARED[kind].written if kind in CLASS_AGGREGATES else what
+        what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
+        number, unit = int(ds["n"].values[metric]), attrs["unit_of_comparison"]
+        over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}{_where(attrs)}"
+        return (
+            f"{task}: mean ranks of {over}. {letters}{rules}",
+            f"{task}: differences in mean rank between every two of {over}, "
+            f"with simultaneous confidence intervals.{rules}",
+        )
+    if kind in CLASS_AGGREGATES:  # of which the metric's name holds the label behind a comma
+        what, label = DECLARED[kind].written, name.partition(", ")[2]
+        every = _listed([*map(plural, across)]) if across else ""
+        what += f", {label} over {every}," if label and every else f" of {label}" if label else ""
+    over += _where(attrs)
+    level = f"{100 * float(attrs['level']):g} % confidence intervals"
     return (
-        f"{task}: {what} of {over}. {_sentence(letters_note(found, metric))}{rules}",
+        f"{task}: {what} of {over}. {letters}{rules}",
         f"{task}: differences in {what} between every two of {over}, with {level}.{rules}",
     )
 
 
-def _of_label(found: Comparison, metric: int) -> str:
-    """A figure of a class or tag, or of several, of which the metric's name holds the label behind a comma."""
-    what, label = DECLARED[found.aggregates[metric]].written, found.metrics[metric].partition(", ")[2]
-    across = across_of(found.attrs)
-    if not label:
-        return what
-    return f"{what}, {label} over {_listed([*map(plural, across)])}," if across else f"{what} of {label}"
-
-
-def ranks_captions(found: Friedman, metric: int) -> tuple[str, str]:
-    """What stands above mean ranks, and above every two systems."""
-    unit, number = found.attrs["unit_of_comparison"], int(found.ranks.n[metric])
-    kind, name = found.aggregates[metric], found.metrics[metric].replace("_", " ")
-    what = DECLARED[kind].written if kind in CLASS_AGGREGATES else name
-    across = across_of(found.attrs)
-    what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
-    units = counted(number, unit) if number == 1 else f"{number} {plural(unit)}"
-    over = f"{counted(len(found.systems), 'system')} by {what} on {units}{_where(found.attrs)}"
-    task, rules = _task(found.attrs), _rules(found.attrs)
-    return (
-        f"{task}: mean ranks of {over}. {_sentence(letters_note(found, metric))}{rules}",
-        f"{task}: differences in mean rank between every two of {over}, with simultaneous confidence intervals.{rules}",
-    )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."
-
-
 def plural(dim: str) -> str:
-    """Several of what lies along a dim.
+    """The plural of what lies along a dim.
 
     Examples
     --------
@@ -259,34 +280,15 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _task(attrs: Mapping[str, str]) -> str:
+def _task(attrs: Mapping[str, Any]) -> str:
     task = attrs.get("task", "")
     return get_task(task).title if task in tasks() else task
 
 
-def _of(one: Answer | ExtraAnswer) -> str:
-    """Systems, and the tracks that count: not those that a policy leaves out."""
-    tracks = int(one.n_tracks.sum()) // repeats(one.attrs)
-    n = one.n_counted // repeats(one.attrs)
-    on = counted(tracks, "track") if (n == tracks).all() else f"{show_span(n)} of {counted(tracks, 'track')}"
-    return f"{counted(len(one.systems), 'system')} on {on}"
-
-
-def _where(attrs: Mapping[str, str]) -> str:
+def _where(attrs: Mapping[str, Any]) -> str:
     return f", where {attrs['where']}" if "where" in attrs else ""
 
 
-def _way(attrs: Mapping[str, str], percent: bool, intervals: bool) -> str:
-    """How the figures are written."""
-    way = " in percent" if percent else ""
-    way += f" with {100 * float(attrs['level']):g} % confidence intervals" if intervals else ""
-    return f",{way}" if way else ""
-
-
-def _rules(attrs: Mapping[str, str]) -> str:
+def _rules(attrs: Mapping[str, Any]) -> str:
     convention = attrs.get("convention", "")
     return f" The rules are those of {convention}." if convention else ""
-
-
-def _bold(systems: Sequence[str]) -> str:
-    return " The best values are bold." if len(systems) > 1 else ""

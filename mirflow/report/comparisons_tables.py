@@ -2,287 +2,269 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..analysis.aggregation import VALUELESS
 from ..analysis.differences import Difference
-from ..analysis.inference import CORRECTIONS, TESTS, Comparison, Friedman
-from ..analysis.inference.metric_agreement import BETWEEN, MetricAgreement
+from ..analysis.inference import CORRECTIONS, TESTS
+from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.policies import MISSING, say_undefined
-from ..metrics.aggregates import DECLARED
-from ..ragged import Int
-from .captions import caution_notes, comparison_captions, few_notes, letters_note, ranks_captions
-from .layout import NARROWED, ORIGIN, resampled, show_figure, show_interval, title_of, together
-from .tables import Entry, Table
+from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
+from .captions import caution_notes, comparison_captions, few_notes, letters_note, pairs_span
+from .layout import origin_names, resampled, show_interval, show_value, title_of, together
+from .tables import Entry, Table, table_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import xarray as xr
 
 _PAIR = ("difference", "low", "high", "p", "p_adjusted")
 _SIZES = ("superiority", "dz", "rank_biserial", "cliffs_delta")
+_LETTERS = "group"
 
 
 def show_p(p: float) -> str:
-    """A p-value for people: four decimals, or its power of ten where these would be zeros."""
+    """Format a p-value for people: four decimals, or its power of ten where these would be zeros."""
     if np.isnan(p):
         return "-"
     return f"{p:.4f}" if p >= 0.0001 or p == 0 else f"{p:.0e}"
 
 
-def comparison_tables(found: Comparison, *, percent: bool = False) -> list[Table]:
+def comparison_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
     """For people: for each metric the systems from the best to the worst, and every two of them.
 
     Parameters
     ----------
-    found : Comparison
+    ds : xr.Dataset
+        A comparison.
     percent : bool
         Ratios as percentages.
     """
-    return [
-        table
-        for metric in range(len(found.metrics))
-        for table in (_ranking(found, metric, percent), _pairs(found, metric, percent))
-    ]
+    tables = []
+    for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
+        order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable")
+        for make in (_ranking, _pairs):
+            tables.append(make(ds, metric, order.tolist(), percent and not unit))
+    return tables
 
 
-def _comparison_title(found: Comparison | Friedman, metric: int) -> str:
-    what, unit = f"{found.metrics[metric]}, {found.aggregates[metric]}", found.attrs["unit_of_comparison"]
-    if isinstance(found, Friedman):
-        # Ranks of single tracks know nothing of the aggregate, and of weights.
-        what = f"{found.metrics[metric]}, ranks on each track" if unit == "track" else f"{what} of each {unit}, ranked"
-    return f"{title_of(found.attrs)}; {what}"
-
-
-def _unit(found: Comparison, metric: int) -> str:
-    return str(found.metric_coords["unit"][metric])
-
-
-def _ranking(found: Comparison, metric: int, percent: bool) -> Table:
-    names, shown = found.letters[:, metric], percent and not _unit(found, metric)
-    rows = tuple(
-        (found.systems[place], show_figure(float(found.value[place, metric]), shown), str(names[place]) or "-")
-        for place in found.ranked(metric)
+def _title(ds: xr.Dataset, metric: int) -> str:
+    name, kind, unit = (
+        *(str(ds[one].values[metric]) for one in ("metric", "aggregate")),
+        ds.attrs["unit_of_comparison"],
     )
-    kind = found.aggregates[metric]
+    what = f"{name}, {kind}"
+    if "mean_rank" in ds:  # ranks of single tracks know nothing of the aggregate, and of weights
+        what = f"{name}, ranks on each track" if unit == "track" else f"{what} of each {unit}, ranked"
+    return f"{title_of(ds.attrs)}; {what}"
+
+
+def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
+    names, letters, value = (ds[one].values for one in ("system", "letters", "value"))
+    rows = tuple(
+        (str(names[at]), show_value(float(value[at, metric]), percent), str(letters[at, metric]) or "-") for at in order
+    )
+    kind, name = (str(ds[one].values[metric]) for one in ("aggregate", "metric"))
     notes = (
         f"{kind}: {DECLARED[kind].words}",
-        *(("ratios in percent",) if shown else ()),
-        f"group: {letters_note(found, metric)}",
+        *(("ratios in percent",) if percent else ()),
+        f"group: {letters_note(ds, metric)}",
     )
-    caption = comparison_captions(found, metric)[0]
-    return Table(
-        ("system", found.metrics[metric], "group"), rows, _comparison_title(found, metric), notes, caption=caption
-    )
+    caption = comparison_captions(ds, metric)[0]
+    return Table(("system", name, _LETTERS), rows, _title(ds, metric), notes, caption=caption)
 
 
-def _pairs(found: Comparison, metric: int, percent: bool) -> Table:
+def _has_wins(ds: xr.Dataset) -> bool:
+    """Whether systems were compared unit by unit: values that are read off sums over tracks have no score on any."""
+    return CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
+
+
+def _pairs(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -> Table:
     rows: list[tuple[Entry, ...]] = []
-    order, arrays, shown = found.ranked(metric), found.arrays, percent and not _unit(found, metric)
+    names, unitwise = ds["system"].values.tolist(), _has_wins(ds)
+    floats = [ds[name].values[..., metric] for name in _PAIR]
+    counts = [ds[name].values[..., metric] for name in ("wins", "ties", "n")]
     for place, first in enumerate(order):
         for second in order[place + 1 :]:
-            cell = (first, second, metric)
-            gap = float(arrays["difference"][cell])
-            ends = show_interval([float(arrays[end][cell]) for end in ("low", "high")], shown, gap)
-            difference = f"{show_figure(gap, shown)} {ends}".strip()
-            wins, ties, n = (int(arrays[name][cell]) for name in ("wins", "ties", "n"))
-            p = (show_p(float(arrays[name][cell])) for name in ("p", "p_adjusted"))
-            counts = (wins, ties, n - wins - ties) if found.unitwise else ()
-            rows.append((found.systems[first], found.systems[second], difference, *p, *counts))
-    more = ("wins", "ties", "losses") if found.unitwise else ()
+            gap, *ends, p, corrected = (float(array[first, second]) for array in floats)
+            difference = f"{show_value(gap, percent)} {show_interval(ends, percent, gap)}".strip()
+            wins, ties, n = (int(array[first, second]) for array in counts)
+            won = (wins, ties, n - wins - ties) if unitwise else ()
+            rows.append((names[first], names[second], difference, show_p(p), show_p(corrected), *won))
+    more = ("wins", "ties", "losses") if unitwise else ()
     columns = ("system", "other", "difference", "p", "p_corrected", *more)
-    caption = comparison_captions(found, metric)[1]
-    return Table(columns, tuple(rows), notes=_pair_notes(found, metric), caption=caption)
+    caption = comparison_captions(ds, metric)[1]
+    return Table(columns, tuple(rows), notes=_pair_notes(ds, metric), caption=caption)
 
 
-def _pair_notes(found: Comparison, metric: int) -> tuple[str, ...]:
-    attrs, test = found.attrs, found.tests[metric]
-    upper = np.triu_indices(len(found.systems), 1)
-    counts = found.arrays["n"][..., metric][upper]
-    span = found.n_units(metric)
-    unit, neither = attrs["unit_of_comparison"], found.orientations[metric] == "none"
+def _pair_notes(ds: xr.Dataset, metric: int) -> tuple[str, ...]:
+    attrs, test, unitwise = ds.attrs, str(ds["test"].values[metric]), _has_wins(ds)
+    upper = np.triu_indices(ds.sizes["system"], 1)
+    difference, low, counts = (ds[name].values[..., metric][upper] for name in ("difference", "low", "n"))
+    unit, neither = attrs["unit_of_comparison"], ds["orientation"].values[metric] == "none"
     clustered = f", {together(attrs['cluster'])}" if attrs["cluster"] else ""
     level = f"{100 * float(attrs['level']):g} %"
-    few = few_notes(found.arrays["difference"][..., metric][upper], found.arrays["low"][..., metric][upper], attrs)
     drawn = f"bootstrap, {attrs['method']}, {attrs['replicates']} replicates"
-    undefined = attrs["undefined"]
     policies = f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}"
-    if found.unitwise:
-        policies += f"; undefined ({undefined}): {say_undefined(undefined, attrs.get(VALUELESS, ''))}"
+    policies += f"; {_undefined(attrs)}" if unitwise else ""
     better = "has the larger value, equal, the smaller one" if neither else "is better than other, equal, worse"
+    nothing = "no track has a score of two systems, so that nothing can be compared; are the tracks called alike?"
     return (
-        *_nothing(counts),
-        f"n: {span} units ({unit}{clustered}); {policies}",
+        *(() if counts.any() else (nothing,)),
+        f"n: {pairs_span(ds, metric)} units ({unit}{clustered}); {policies}",
         f"difference: system minus other, with its {level} confidence interval ({drawn})",
-        *few,
+        *few_notes(difference, low, attrs),
         f"p: {test}: {TESTS[test]}; corrected: {attrs['correction']}: {CORRECTIONS[attrs['correction']]}",
-        *((f"wins, ties, losses: units on which system {better}",) if found.unitwise else ()),
+        *((f"wins, ties, losses: units on which system {better}",) if unitwise else ()),
         *caution_notes(attrs),
     )
 
 
-def _nothing(counts: Int) -> tuple[str, ...]:
-    """Why there are dashes only."""
-    if counts.any():
-        return ()
-    return ("no track has a score of two systems, so that nothing can be compared; are the tracks called alike?",)
+def _undefined(attrs: Mapping[str, Any]) -> str:
+    return f"undefined ({attrs['undefined']}): {say_undefined(attrs['undefined'], attrs.get(VALUELESS, ''))}"
 
 
-def comparison_long_table(found: Comparison) -> Table:
+def comparison_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two systems and each metric.
 
     Parameters
     ----------
-    found : Comparison
+    ds : xr.Dataset
+        A comparison.
     """
-    told = [name for name in (*ORIGIN, *NARROWED) if name in found.attrs]
-    origin = tuple(found.attrs[name] for name in told)
-    how = ("method", "correction", "missing", "undefined")
-    said: list[Entry] = [float(found.attrs["level"]), *(found.attrs[name] for name in how), resampled(found.attrs)]
-    significant = found.significant
-    rows: list[tuple[Entry, ...]] = []
-    for metric, name in enumerate(found.metrics):
-        for first, second in zip(*np.triu_indices(len(found.systems), 1), strict=True):
-            cell = (first, second, metric)
-            named = (name, found.aggregates[metric], found.systems[first], found.systems[second])
-            values = (float(found.value[place, metric]) for place in (first, second))
-            floats = {one: float(found.arrays[one][cell]) for one in (*_PAIR, *_SIZES)}
-            n, wins, ties = (int(found.arrays[one][cell]) for one in ("n", "wins", "ties"))
-            counts: list[Entry] = [n, wins, ties, n - wins - ties] if found.unitwise else [n, None, None, None]
-            pair: list[Entry] = [*(floats[one] for one in _PAIR), int(significant[cell]), found.tests[metric]]
-            rows.append((*origin, *named, *values, *pair, *counts, *(floats[one] for one in _SIZES), *said))
+    ds = ds.assign(other_value=ds["value"].rename(system="other"), losses=ds["n"] - ds["wins"] - ds["ties"])
+    won = ("wins", "ties", "losses")
+    fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
+    if not _has_wins(ds):
+        ds, fixed = ds.drop_vars(won), {**fixed, **dict.fromkeys(won)}
+    origin, how = origin_names(ds.attrs), ("method", "correction", "missing", "undefined")
     columns = (
-        *(*told, "metric", "aggregate", "system", "other", "value", "other_value"),
-        *(*_PAIR, "significant", "test", "n", "wins", "ties", "losses", *_SIZES, "level", *how, "resampled"),
+        *(*origin, "metric", "aggregate", "system", "other", "value", "other_value"),
+        *(*_PAIR, "significant", "test", "n", *won, *_SIZES, "level", *how, "resampled"),
     )
-    return Table(columns, tuple(rows))
+    return table_of(_each_pair(ds, columns), columns, fixed)
 
 
-def friedman_tables(found: Friedman) -> list[Table]:
+def _each_pair(ds: xr.Dataset, columns: Sequence[str]) -> pd.DataFrame:
+    """The columns that a dataset of pairs has: a row for every two systems and each metric."""
+    alike = [dim for dim in ("metric", "annotator", "system", "other") if dim in ds.dims]
+    about = [name for name in ("aggregate", "test") if name in ds.coords]  # parameters may have the names of others
+    frame = ds.reset_coords(about).reset_coords(drop=True)
+    frame = frame[[name for name in columns if name in frame.data_vars]]
+    places = [np.arange(ds.sizes[dim]) for dim in alike]
+    grid = np.meshgrid(*places, indexing="ij")
+    return frame.to_dataframe(alike)[(grid[-2] < grid[-1]).ravel()].reset_index()
+
+
+def friedman_tables(ds: xr.Dataset) -> list[Table]:
     """For people: for each metric the mean ranks, and every two systems as MIREX shows them.
 
     Parameters
     ----------
-    found : Friedman
+    ds : xr.Dataset
+        Friedman's test.
     """
     tables = []
-    for metric in range(len(found.metrics)):
-        tables += [_mean_ranks(found, metric), _rank_pairs(found, metric)]
+    for metric in range(ds.sizes["metric"]):
+        order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
+        tables += [_mean_ranks(ds, metric, order), _rank_pairs(ds, metric, order)]
     return tables
 
 
-def _mean_ranks(found: Friedman, metric: int) -> Table:
-    ranks, names = found.ranks, found.letters[:, metric]
-    half = float(ranks.critical_difference[metric]) / 2
-    rows: list[tuple[Entry, ...]] = []
-    for place in found.ranked(metric):
-        rank = float(ranks.mean_rank[place, metric])
-        rows.append((found.systems[place], rank - half, rank, rank + half, str(names[place]) or "-"))
-    n, unit = int(ranks.n[metric]), found.attrs["unit_of_comparison"]
-    test = f"chi-square({ranks.dof[metric]}) = {ranks.statistic[metric]:.4f}, p = {show_p(float(ranks.p[metric]))}"
+def _mean_ranks(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
+    names, *values, letters = (ds[name].values for name in ("system", "low", "mean_rank", "high", "letters"))
+    rows: list[tuple[Entry, ...]] = [
+        (str(names[at]), *(float(one[at, metric]) for one in values), str(letters[at, metric]) or "-") for at in order
+    ]
+    columns = ("system", "low", "mean_rank", "high", _LETTERS)
+    n, unit = int(ds["n"].values[metric]), ds.attrs["unit_of_comparison"]
     if not n:
-        told = f"no {unit} has a score of every system, so that nothing can be ranked; name fewer systems"
-        return Table(
-            ("system", "low", "mean_rank", "high", "group"), tuple(rows), _comparison_title(found, metric), (told,)
-        )
+        nothing = f"no {unit} has a score of every system, so that nothing can be ranked; name fewer systems"
+        return Table(columns, tuple(rows), _title(ds, metric), (nothing,))
+    statistic, p, critical = (float(ds[name].values[metric]) for name in ("statistic", "p", "critical_difference"))
+    test = f"chi-square({ds['dof'].values[metric]}) = {statistic:.4f}, p = {show_p(p)}"
     notes = (
         f"Friedman: {test}, over {n} units ({unit}) that every system has",
-        f"critical difference: {ranks.critical_difference[metric]:.4f} (Tukey-Kramer); systems whose intervals "
+        f"critical difference: {critical:.4f} (Tukey-Kramer); systems whose intervals "
         "overlap are not told apart; rank 1 is the best",
-        f"group: {letters_note(found, metric)}",
-        *caution_notes(found.attrs),
+        f"group: {letters_note(ds, metric)}",
+        *caution_notes(ds.attrs),
     )
-    columns, caption = ("system", "low", "mean_rank", "high", "group"), ranks_captions(found, metric)[0]
-    return Table(columns, tuple(rows), _comparison_title(found, metric), notes, caption=caption)
+    caption = comparison_captions(ds, metric)[0]
+    return Table(columns, tuple(rows), _title(ds, metric), notes, caption=caption)
 
 
-def _rank_pairs(found: Friedman, metric: int) -> Table:
-    order, difference = found.ranked(metric), found.rank_difference
-    critical, significant = float(found.ranks.critical_difference[metric]), found.significant
-    rows: list[tuple[Entry, ...]] = []
+def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
+    names, rows = ds["system"].values.tolist(), []
+    floats = [ds[name].values[..., metric] for name in ("rank_low", "rank_difference", "rank_high", "p_pair")]
     for place, first in enumerate(order):
         for second in order[place + 1 :]:
-            gap = float(difference[second, first, metric])
-            p = show_p(float(found.ranks.p_pair[first, second, metric]))
-            differs = "yes" if significant[first, second, metric] else "no"
-            rows.append((found.systems[first], found.systems[second], gap - critical, gap, gap + critical, p, differs))
+            low, gap, high, p = (float(one[second, first]) for one in floats)
+            differs = "yes" if ds["significant"].values[first, second, metric] else "no"
+            rows.append((names[first], names[second], low, gap, high, show_p(p), differs))
     columns = ("system", "other", "low", "mean", "high", "p", "differ")
-    return Table(columns, tuple(rows), caption=ranks_captions(found, metric)[1])
+    return Table(columns, tuple(rows), caption=comparison_captions(ds, metric)[1])
 
 
-def friedman_long_table(found: Friedman) -> Table:
+def friedman_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two systems and each metric.
 
     Parameters
     ----------
-    found : Friedman
+    ds : xr.Dataset
+        Friedman's test.
     """
-    told = [name for name in (*ORIGIN, *NARROWED) if name in found.attrs]
-    origin, ranks = tuple(found.attrs[name] for name in told), found.ranks
-    difference, significant = found.rank_difference, found.significant
     alone = ("statistic", "p", "f_statistic", "f_p", "concordance", "critical_difference")
-    how = ("missing", "undefined", "unit_of_comparison")
-    said: list[Entry] = [float(found.attrs["level"]), *(found.attrs[one] for one in how)]
-    rows: list[tuple[Entry, ...]] = []
-    for metric, name in enumerate(found.metrics):
-        whole = (*(float(getattr(ranks, one)[metric]) for one in alone), int(ranks.dof[metric]), int(ranks.n[metric]))
-        critical = float(ranks.critical_difference[metric])
-        for first, second in zip(*np.triu_indices(len(found.systems), 1), strict=True):
-            gap = float(difference[first, second, metric])
-            means = (float(ranks.mean_rank[place, metric]) for place in (first, second))
-            named = (name, found.aggregates[metric], found.systems[first], found.systems[second])
-            pair = (gap, gap - critical, gap + critical, float(ranks.p_pair[first, second, metric]))
-            rows.append((*origin, *named, *means, *pair, int(significant[first, second, metric]), *whole, *said))
-    pair_columns = ("rank_difference", "rank_low", "rank_high", "p_pair", "significant")
     columns = (
-        *(*told, "metric", "aggregate", "system", "other", "mean_rank", "other_mean_rank"),
-        *(*pair_columns, *alone, "dof", "n", "level", *how),
+        *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "mean_rank", "other_mean_rank"),
+        *("rank_difference", "rank_low", "rank_high", "p_pair", "significant", *alone, "dof", "n", "level"),
+        *("missing", "undefined", "unit_of_comparison"),
     )
-    return Table(columns, tuple(rows))
+    ds = ds.assign(other_mean_rank=ds["mean_rank"].rename(system="other"))
+    return table_of(_each_pair(ds, columns), columns, {**ds.attrs, "level": float(ds.attrs["level"])})
 
 
-def agreement_table(found: MetricAgreement) -> Table:
+def agreement_table(ds: xr.Dataset) -> Table:
     """For people: tau of every two metrics, annotators or systems.
 
     Parameters
     ----------
-    found : MetricAgreement
+    ds : xr.Dataset
+        An agreement of rankings.
     """
-    rows: tuple[tuple[Entry, ...], ...] = tuple(
-        (name, *(show_figure(value, False) for value in row))
-        for name, row in zip(found.names, found.tau.tolist(), strict=True)
-    )
-    ranked, between = BETWEEN[found.between], found.between
-    pairs = found.n[np.triu_indices(len(found.names), 1)]
+    between, attrs = str(ds["tau"].dims[0]), ds.attrs
+    names, ranked = ds[between].values.tolist(), BETWEEN[between]
+    tau = ds["tau"].values.tolist()
+    rows = tuple((name, *(show_value(value, False) for value in row)) for name, row in zip(names, tau, strict=True))
+    pairs = ds["n"].values[np.triu_indices(len(names), 1)]
     counts = sorted({int(pairs.min()), int(pairs.max())}) if pairs.size else []
-    of = "" if between == "metric" else f" by {found.metrics[0]}"
-    of += f", {found.aggregates[0]}" if between == "annotator" else ""
-    undefined = found.attrs["undefined"]
+    of = "" if between == "metric" else f" by {attrs['metric']}"
+    of += f", {attrs['aggregate']}" if between == "annotator" else ""
     notes = (
         f"Kendall's tau-b of the rankings of the {ranked}: 1 the same order, -1 the reverse one",
         *((f"n: {'-'.join(map(str, counts))} {ranked}",) if counts else ()),
-        f"missing ({found.attrs['missing']}): {MISSING[found.attrs['missing']]}; "
-        f"undefined ({undefined}): {say_undefined(undefined, found.attrs.get(VALUELESS, ''))}",
-        *caution_notes(found.attrs),
+        f"missing ({attrs['missing']}): {MISSING[attrs['missing']]}; {_undefined(attrs)}",
+        *caution_notes(attrs),
     )
-    title = f"{title_of(found.attrs)}; agreement of {between}s{of}"
-    return Table((between, *found.names), rows, title, notes, keys=1)
+    title = f"{title_of(attrs)}; agreement of {between}s{of}"
+    return Table((between, *names), rows, title, notes, keys=1)
 
 
-def agreement_long_table(found: MetricAgreement) -> Table:
+def agreement_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for every two metrics, annotators or systems.
 
     Parameters
     ----------
-    found : MetricAgreement
+    ds : xr.Dataset
+        An agreement of rankings.
     """
-    told = [name for name in (*ORIGIN, *NARROWED) if name in found.attrs]
-    about = () if found.between == "metric" else ("metric", "aggregate")
-    of = (*(found.attrs[name] for name in told), *((found.metrics[0], found.aggregates[0]) if about else ()))
-    how = ("missing", "undefined")
-    rows: list[tuple[Entry, ...]] = []
-    for one, other in zip(*np.triu_indices(len(found.names), 1), strict=True):
-        values = (float(found.tau[one, other]), float(found.p[one, other]), int(found.n[one, other]))
-        rows.append((*of, found.names[one], found.names[other], *values, *(found.attrs[name] for name in how)))
-    return Table((*told, *about, found.between, "other", "tau", "p", "n", *how), tuple(rows))
+    between = str(ds["tau"].dims[0])
+    about = () if between == "metric" else ("metric", "aggregate")
+    columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", "n", "missing", "undefined")
+    return table_of(_each_pair(ds, columns), columns, ds.attrs)
 
 
 _NAMED = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..metrics.aggregates import AGGREGATES
-from .tables import Entry, Figure, Table, clean_text, is_numeric, show_entry
+from .tables import Entry, ShownValue, Table, clean_text, is_numeric, show_entry
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -106,14 +106,14 @@ def _head(text: str) -> str:
 
 
 def _entry(entry: Entry, stacked: bool) -> str:
-    if not isinstance(entry, Figure):
+    if not isinstance(entry, ShownValue):
         return _number(show_entry(entry)) if isinstance(entry, float | None) else _head(show_entry(entry))
-    shown = _number(entry.figure)
+    shown = _number(entry.value)
     shown = rf"\textbf{{{shown}}}" if entry.best else shown
     shown += r"\textsuperscript{*}" if entry.marked else ""
-    if not entry.ends:
+    if not entry.interval:
         return shown
-    ends = re.sub(_NUMBER, lambda found: _number(found[0]), entry.ends)
+    ends = re.sub(_NUMBER, lambda found: _number(found[0]), entry.interval)
     if stacked:
         return rf"\begin{{tabular}}{{@{{}}r@{{}}}}{shown}\\{{\scriptsize {ends}}}\end{{tabular}}"
     return rf"{shown}\,{{\scriptsize {ends}}}"

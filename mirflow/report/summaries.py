@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..analysis.aggregation import Answer, show_span
+from ..analysis.aggregation import show_span
 from ..analysis.combine import told_cautions
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import count_statuses
 from ..analysis.scoreboard import Scoreboard
-from ..analysis.worst import Extremes
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -23,17 +22,17 @@ from ..metrics.base import Convention, Metric, Parameter
 from ..ragged import Float
 from .captions import caution_notes, nothing_notes
 from .layout import (
-    ShownValues,
+    coordinate_columns,
     group_labels,
     interval_notes,
     mark_note,
-    plain_entry,
-    show_figure,
+    origin_names,
+    show_value,
+    show_values,
     title_of,
-    told_of,
-    track_columns,
 )
-from .tables import Entry, Table, shorten
+from .results import Result
+from .tables import Entry, Table, shorten, table_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -166,39 +165,47 @@ _TITLE = "the headline metric of each evaluation"
 
 
 def primary_table(
-    answers: Sequence[Answer], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
+    found: Sequence[xr.Dataset], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
     Parameters
     ----------
-    answers : sequence of Answer
-        Of one metric each; grouped by the same coordinates.
+    found : sequence of xr.Dataset
+        Results of queries about one metric each; grouped by the same coordinates.
     percent : bool
         Ratios as percentages.
     left_out : mapping of str to str
-        Evaluations that have no figure, and what they are without.
+        Evaluations that have no value, and what they are without.
     """
-    systems = list(dict.fromkeys(name for one in answers for name in one.systems))
-    groupings = tuple(answers[0].groupings) if answers else ()
-    lost = any(one.counts["n_missing"].any() for one in answers)
-    rows = [row for one in answers for row in _rows(one, systems, percent, lost)]
+    results = [Result.of(ds) for ds in found]
+    systems = list(dict.fromkeys(name for one in results for name in one.systems))
+    groupings = results[0].groupings if results else []
+    lost = any(one.n_missing.any() for one in results)
+    rows: list[tuple[Entry, ...]] = []
+    for one in results:
+        place, cells = {name: at for at, name in enumerate(one.systems)}, show_values(one, percent)
+        unit = f" [{one.units[0]}]" if one.units[0] else ""
+        for at, group in enumerate(one.groups):
+            shown = (cells[place[name], at, 0] if name in place else None for name in systems)
+            counts = (one.counts["n"], *([one.n_missing] if lost else []))
+            named = (one.attrs.get("group", ""), one.metrics[0] + unit, one.aggregates[0])
+            rows.append((*named, *group_labels(group), *shown, *(show_span(count[:, at, 0]) for count in counts)))
     columns = ("evaluation", "metric", "aggregate", *groupings, *systems, "n", *(["missing"] if lost else []))
-    notes = [
-        f"{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(kind for one in answers for kind in one.aggregates)
-    ]
-    for policy in dict.fromkeys(one.attrs["missing"] for one in answers):
+    kinds = dict.fromkeys(kind for one in results for kind in one.aggregates)
+    notes = [f"{kind}: {DECLARED[kind].words}" for kind in kinds]
+    for policy in dict.fromkeys(one.attrs["missing"] for one in results):
         notes += [f"missing ({policy}): {MISSING[policy]}"] if lost else []
-    first = answers[0] if answers else None
-    if first is not None and first.ends:
-        value, low = (np.concatenate([end.ravel() for end in ends]) for ends in zip(*map(_ends, answers), strict=True))
-        notes += interval_notes(value, low, first.attrs)
-    if first is not None and first.like_best is not None:
-        notes.append(mark_note([one.attrs for one in answers]))
+    if results and results[0].ends:
+        value = np.concatenate([one.value.ravel() for one in results])
+        low = np.concatenate([one.ends[0].ravel() for one in results])
+        notes += interval_notes(value, low, results[0].attrs)
+    if results and results[0].like_best is not None:
+        notes.append(mark_note([one.attrs for one in results]))
     if percent:
         notes.append("ratios in percent")
-    for one in answers:
-        notes += [f"{one.attrs.get('group', '')}: {said}" for said in caution_notes(one.attrs)]
+    for one in results:
+        notes += [f"{one.attrs.get('group', '')}: {note}" for note in caution_notes(one.attrs)]
     for lacking in dict.fromkeys(left_out.values()):
         names = ", ".join(name for name, one in left_out.items() if one == lacking)
         notes.append(f"left out, without {lacking}: {names}")
@@ -206,86 +213,73 @@ def primary_table(
     return Table(columns, tuple(rows), _TITLE, tuple(notes), ("metric",), caption, keys=3 + len(groupings))
 
 
-def _ends(one: Answer) -> tuple[Float, Float]:
-    """The figures of an answer and the lower ends of their intervals."""
-    return one.value[..., one.filled], one.ends["low"][..., one.filled]
-
-
-def _rows(one: Answer, systems: Sequence[str], percent: bool, lost: bool) -> list[tuple[Entry, ...]]:
-    figures, place = ShownValues(one, percent), {name: place for place, name in enumerate(one.systems)}
-    unit = f" [{one.units[0]}]" if one.units[0] else ""
-    rows: list[tuple[Entry, ...]] = []
-    for group in one.filled:
-        shown = (figures[place[name], 0, group] if name in place else None for name in systems)
-        counted = (show_span(one.counts[name][:, 0, group]) for name in ("n", *(["n_missing"] if lost else [])))
-        named = (one.attrs.get("group", ""), one.metrics[0] + unit, one.aggregates[0])
-        rows.append((*named, *group_labels(one, group), *shown, *counted))
-    return rows
-
-
 _SCORE = ("score", "unit", "weight", "mean")
-_TOLD = 5
+_TIES = 5
+"""Systems whose ties are listed."""
 
 
-def extremes_table(found: Extremes, *, percent: bool = False) -> Table:
+def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     """For people: a row for each system and rank, or, over all systems, for each rank with every system's score.
 
     Parameters
     ----------
-    found : Extremes
+    ds : xr.Dataset
+        The worst or the best tracks.
     percent : bool
         Ratios as percentages.
     """
-    percent = percent and not found.unit
-    annotator = ("annotator",) if "annotator" in found.attrs else ()
+    metric, unit, systems = ds.attrs["metric"], ds.attrs["unit"], ds["system"].values.tolist()
+    percent = percent and not unit
+    overall = "score" in ds
+    whose = ("annotator",) if "annotator" in ds.attrs else ()
+    columns = ("rank", "track", *whose, "mean", *systems) if overall else ("system", "rank", "track", *whose, metric)
+    track, value = np.atleast_2d(ds["track"].values), np.atleast_2d(ds["value"].values)
+    named = [np.atleast_2d(ds[name].values) for name in whose]
     rows: list[tuple[Entry, ...]] = []
-    if found.overall:
-        columns = ("rank", "track", *annotator, "mean", *found.systems)
-        ranks = _ranks(found.value[0])
-        for place, track in enumerate(found.track[0]):
-            scores = (show_figure(float(score), percent) for score in found.score[0][:, place])
-            whose = (str(found.coords[name][0][place]) for name in annotator)
-            rows.append((ranks[place], track, *whose, show_figure(float(found.value[0][place]), percent), *scores))
-    else:
-        columns = ("system", "rank", "track", *annotator, found.metric, "weight")
-        for number, system in enumerate(found.systems):
-            value, weight, ranks = found.value[number], found.weight[number], _ranks(found.value[number])
-            for place, track in enumerate(found.track[number]):
-                whose = (str(found.coords[name][number][place]) for name in annotator)
-                figures = show_figure(float(value[place]), percent), f"{float(weight[0, place]):g}"
-                rows.append((system, ranks[place], track, *whose, *figures))
-    unit = f" [{found.unit}]" if found.unit else ""
-    return Table(columns, tuple(rows), f"{title_of(found.attrs)}; {found.metric}{unit}", _notes(found, percent))
+    for number in range(len(track)):
+        for place, rank in enumerate(_ranks(value[number])):
+            if not track[number, place]:
+                break
+            head: tuple[Entry, ...] = (rank, str(track[number, place]), *(str(one[number, place]) for one in named))
+            shown = show_value(float(value[number, place]), percent)
+            if overall:
+                rows.append((*head, shown, *(show_value(float(one), percent) for one in ds["score"].values[:, place])))
+            else:
+                rows.append((systems[number], *head, shown, f"{float(ds['weight'].values[number, place]):g}"))
+    title = f"{title_of(ds.attrs)}; {metric}{f' [{unit}]' if unit else ''}"
+    return Table((*columns, *(() if overall else ("weight",))), tuple(rows), title, _extremes_notes(ds, percent))
 
 
-def _notes(found: Extremes, percent: bool) -> tuple[str, ...]:
-    missing, undefined = found.attrs["missing"], found.attrs["undefined"]
-    which = "best" if found.best else "worst"
-    order = f"{which} tracks first, by the mean over the systems" if found.overall else f"{which} tracks of each system"
+def _extremes_notes(ds: xr.Dataset, percent: bool) -> tuple[str, ...]:
+    attrs, overall, n = ds.attrs, "score" in ds, np.atleast_1d(ds["n"].values)
+    missing, undefined = attrs["missing"], attrs["undefined"]
+    tracks = f"{attrs['order']} tracks"
+    order = f"{tracks} first, by the mean over the systems" if overall else f"{tracks} of each system"
+    ties = []  # as many tracks have the value of the last one that is listed, where some of them are not listed
+    names = ["the mean over the systems"] if overall else ds["system"].values.tolist()
+    for name, value, tied in zip(
+        names, np.atleast_2d(ds["value"].values), np.atleast_1d(ds["tied"].values), strict=True
+    ):
+        last = value[~np.isnan(value)][-1:]
+        listed = int((value == last).sum()) if len(last) else 0
+        if tied > listed:
+            ties.append(f"{name}: {tied} tracks at {show_value(float(last[0]), percent)}, of which {listed} are listed")
+    more = f"; and {len(ties) - _TIES} more systems" if ties[_TIES:] else ""
+    nothing: tuple[str, ...] = ()
+    if not n.any():
+        common = missing == "common" and int(attrs["left_out"])
+        nothing = ("no track has a score",) if int(attrs["left_out"]) else nothing_notes(attrs, 0)
+        nothing = ("no track has a score of every system; name fewer systems",) if common else nothing
     return (
-        f"{order}; {found.orientation} is better",
+        f"{order}; {attrs['orientation']} is better",
         *(("ratios in percent",) if percent else ()),
         f"missing ({missing}): {MISSING[missing]}",
         f"undefined ({undefined}): {UNDEFINED[undefined]}",
-        f"n: {show_span(np.array(found.n, dtype=np.int64))} tracks; left out: {found.left_out} scores",
-        *_ties(found, percent),
-        *_nothing(found),
-        *caution_notes(found.attrs),
+        f"n: {show_span(n)} tracks; left out: {attrs['left_out']} scores",
+        *((f"ties, in the order of the tracks: {'; '.join(ties[:_TIES])}{more}",) if ties else ()),
+        *nothing,
+        *caution_notes(attrs),
     )
-
-
-def _ties(found: Extremes, percent: bool) -> tuple[str, ...]:
-    """How many tracks are as good as the last one that is listed, where some of them are not."""
-    names = ["the mean over the systems"] if found.overall else found.systems
-    told = []
-    for name, value, tied in zip(names, found.value, found.tied, strict=True):
-        listed = int((value == value[-1]).sum()) if len(value) else 0
-        if tied > listed:
-            told.append(
-                f"{name}: {tied} tracks at {show_figure(float(value[-1]), percent)}, of which {listed} are listed"
-            )
-    said = f"ties, in the order of the tracks: {'; '.join(told[:_TOLD])}"
-    return (said + (f"; and {len(told) - _TOLD} more systems" if told[_TOLD:] else ""),) if told else ()
 
 
 def _ranks(value: Float) -> list[int]:
@@ -295,49 +289,27 @@ def _ranks(value: Float) -> list[int]:
     return [int(one) for one in np.maximum.accumulate(places)]
 
 
-def _nothing(found: Extremes) -> tuple[str, ...]:
-    """Why no track is listed."""
-    if any(found.n):
-        return ()
-    if found.attrs["missing"] == "common" and found.left_out:
-        return ("no track has a score of every system; name fewer systems",)
-    return ("no track has a score",) if found.left_out else nothing_notes(found.attrs, 0)
-
-
-def extremes_long_table(found: Extremes) -> Table:
+def extremes_long_table(ds: xr.Dataset) -> Table:
     """For programs: a row for each score, with the tracks' coordinates.
 
     Parameters
     ----------
-    found : Extremes
+    ds : xr.Dataset
+        The worst or the best tracks.
     """
-    told = told_of(found.attrs)
+    overall, origin = "score" in ds, origin_names(ds.attrs)
     fixed = ("metric", "order", "system", "rank", "track", *_SCORE, "n", "tied", "left_out", "missing", "undefined")
-    named = track_columns(found.coords, (*told, *fixed))
-    origin = tuple(found.attrs.get(name, "") for name in told)
-    rows: list[tuple[Entry, ...]] = []
-    for number, system in enumerate(found.systems):
-        own, row = (0, number) if found.overall else (number, 0)
-        counted = (found.n[own], found.tied[own], found.left_out)
-        ranks = _ranks(found.value[own])
-        for place, track in enumerate(found.track[own]):
-            about = (plain_entry(values[own].tolist()[place]) for values in found.coords.values())
-            score, weight = (float(each[own][row, place]) for each in (found.score, found.weight))
-            mean = float(found.value[own][place]) if found.overall else None
-            head = (
-                *origin,
-                found.metric,
-                found.attrs["order"],
-                system,
-                ranks[place],
-                track,
-                score,
-                found.unit,
-                weight,
-                mean,
-            )
-            rows.append((*head, *counted, found.attrs["missing"], found.attrs["undefined"], *about))
-    return Table((*told, *fixed, *named), tuple(rows))
+    coords = [str(name) for name in ds.coords if name not in ("system", "rank", "track")]
+    named = coordinate_columns(coords, (*origin, *fixed))
+    value = ds["value"]
+    shared = np.array([_ranks(own) for own in np.atleast_2d(value.values)], dtype=np.int64).reshape(value.shape)
+    ds = ds.rename({"value": "mean" if overall else "score", **dict(zip(coords, named, strict=True))})
+    order = [name for name in ("system", "rank") if name in ds.dims]
+    frame = ds.assign(shared=(value.dims, shared)).to_dataframe(order).reset_index()
+    frame["rank"] = frame.pop("shared")
+    about = {**{name: ds.attrs.get(name, "") for name in (*origin, *fixed)}, "mean": None}
+    about["left_out"] = int(ds.attrs["left_out"])
+    return table_of(frame[frame["track"] != ""], (*origin, *fixed, *named), about, named)
 
 
 def pair_table(ds: xr.Dataset, *, percent: bool = False) -> Table:

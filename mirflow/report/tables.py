@@ -8,13 +8,17 @@ import json
 import math
 import re
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 from ..errors import QueryError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _LONGEST = 80
 # A quote opens after a blank or a bracket and closes before one or before punctuation, so that apostrophes do neither.
@@ -44,38 +48,37 @@ def _cut(found: re.Match[str]) -> str:
 
 
 MARK = "*"
-"""Stands behind figures that do not differ significantly from the best."""
+"""Stands behind values that do not differ significantly from the best."""
 
 
-class Figure(str):
-    """A figure for people as text, with what LaTeX shows in its own way.
+class ShownValue(str):
+    """A value as people read it, with the parts that LaTeX shows in its own way.
 
     Parameters
     ----------
-    figure : str
-        The number.
-    ends : str
+    value : str
+    interval : str
         Its confidence interval; empty where there is none.
     best : bool
         Whether it is the best of those that it is compared with.
     marked : bool
-        Whether it is not told apart from the best one.
+        Whether it does not differ significantly from the best one.
 
     Examples
     --------
-    >>> Figure("0.7926", "[0.7703, 0.8195]", marked=True)
+    >>> ShownValue("0.7926", "[0.7703, 0.8195]", marked=True)
     '0.7926* [0.7703, 0.8195]'
     """
 
-    figure: str
-    ends: str
+    value: str
+    interval: str
     best: bool
     marked: bool
 
-    def __new__(cls, figure: str, ends: str = "", best: bool = False, marked: bool = False) -> Figure:
+    def __new__(cls, value: str, interval: str = "", best: bool = False, marked: bool = False) -> ShownValue:
         """The text that terminals and markdown show."""
-        made = super().__new__(cls, " ".join(filter(None, (f"{figure}{MARK if marked else ''}", ends))))
-        made.figure, made.ends, made.best, made.marked = figure, ends, best, marked
+        made = super().__new__(cls, " ".join(filter(None, (f"{value}{MARK if marked else ''}", interval))))
+        made.value, made.interval, made.best, made.marked = value, interval, best, marked
         return made
 
 
@@ -125,6 +128,41 @@ class Table:
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise ValueError(f"a row of {len(row)} entries under {len(self.columns)} columns: {row}")
+
+
+def table_of(
+    frame: pd.DataFrame,
+    columns: Sequence[str],
+    fixed: Mapping[str, Entry] = MappingProxyType({}),
+    plain: Container[str] = (),
+) -> Table:
+    """Make a table of columns of a frame.
+
+    Parameters
+    ----------
+    frame : pd.DataFrame
+    columns : sequence of str
+    fixed : mapping of str to entry
+        Of the columns that the frame does not have, the value of all rows.
+    plain : container of str
+        Columns with values of coordinates, in which whole numbers lose their point.
+    """
+    found: list[list[Entry]] = []
+    for name in columns:
+        values: list[Any] = frame[name].tolist() if name in frame else [fixed[name]] * len(frame)
+        if name in plain:
+            values = list(map(plain_entry, values))
+        elif values and isinstance(values[0], bool):
+            values = list(map(int, values))
+        found.append(values)
+    return Table(tuple(columns), tuple(zip(*found, strict=True)))
+
+
+def plain_entry(value: object) -> Entry:
+    """A coordinate's value for a table; years that are floats only because one is missing become integers again."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, str | int | float) else str(value)
 
 
 def merge(tables: Sequence[Table]) -> Table:
@@ -228,7 +266,7 @@ def _grid(table: Table, width: int | None, bold: bool) -> str:
 
 
 def _is_best(entry: Entry) -> bool:
-    return isinstance(entry, Figure) and entry.best
+    return isinstance(entry, ShownValue) and entry.best
 
 
 def _fold(note: str, width: int) -> str:

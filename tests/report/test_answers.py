@@ -10,7 +10,7 @@ from mirflow.analysis.queries import aggregate
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.analysis.selection import Question
 from mirflow.cells import Status
-from mirflow.report.layout import long_table, readable_table
+from mirflow.report.layout import long_table, readable_tables
 from mirflow.report.summaries import contents_table, coverage_table, failed_cells, pair_table, store_overview_table
 from mirflow.report.tables import text_width, to_text
 
@@ -27,7 +27,12 @@ def dirty_group(**keywords):
 
 
 def answer_to(ds, *question, group="", **more):
-    return ask(from_dataset(ds), Question(*question, **more), group)
+    return ask(from_dataset(ds), Question(*question, **more), group).to_dataset()
+
+
+def readable_table(ds, **options):
+    (table,) = readable_tables(ds, **options)
+    return table
 
 
 class TestLong:
@@ -104,7 +109,7 @@ class TestReadable:
         answer = answer_to(ds)
         lines = to_text(readable_table(answer, width=80), 80).splitlines()
         shown = [entry for line in lines for entry in line.split() if re.fullmatch(r"0\.\d{4}", entry)]
-        assert sorted(shown) == sorted(f"{value:.4f}" for value in answer.value.ravel())
+        assert sorted(shown) == sorted(f"{value:.4f}" for value in answer["value"].values.ravel())
 
     def test_one_value_a_row_where_a_block_has_room_for_one_only(self):
         names = [f"a rather long name of a system, the one of {i}" for i in range(4)]
@@ -148,7 +153,7 @@ class TestReadable:
     def test_a_cell_that_lacks_one_metric_or_another_counts_once(self):
         weight = [[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0], [9.0, 9.0]]]
         answer = answer_to(make_group(np.full((1, 4, 2), 0.5), weight))
-        assert answer.counts["n_undefined"].ravel().tolist() == [2, 2]
+        assert answer["n_undefined"].values.ravel().tolist() == [2, 2]
         said = "undefined (keep): 3 of 4 cells (system and track), for one or more of 2 metrics; scores with nothing"
         assert any(note.startswith(said) for note in readable_table(answer).notes)
 

@@ -93,7 +93,7 @@ class TestIntervals:
 class TestCompare:
     def test_policies_and_what_counts_as_better_are_said(self):
         ds = make_group(np.random.default_rng(0).random((2, 9, 1)), orientation=["none"])
-        notes = " ".join(comparison_tables(compare(from_dataset(ds), replicates=50))[1].notes)
+        notes = " ".join(comparison_tables(compare(from_dataset(ds), replicates=50).to_dataset())[1].notes)
         assert "undefined (keep): scores with nothing to measure count as they are" in notes
         assert "units on which system has the larger value, equal, the smaller one" in notes
         assert "is better" not in notes
@@ -108,7 +108,7 @@ class TestCompare:
         assert "p: permutation: the two systems' results swapped unit by unit" in output
 
     def test_the_better_system_of_a_pair_stands_first(self, groups):
-        found = compare(from_dataset(groups["chord"]), replicates=100)
+        found = compare(from_dataset(groups["chord"]), replicates=100).to_dataset()
         for table in comparison_tables(found)[1::2]:
             assert all(not row[2].startswith("-") for row in table.rows)
             assert all(sum(row[5:]) == 10 for row in table.rows)
@@ -134,7 +134,7 @@ class TestCompare:
 
     def test_ratios_in_percent_and_nothing_else(self):
         ds = random_group(2, 6, 2, unit=["", "dB"])
-        first, _, second, _ = comparison_tables(compare(from_dataset(ds), replicates=50), percent=True)
+        first, _, second, _ = comparison_tables(compare(from_dataset(ds), replicates=50).to_dataset(), percent=True)
         assert "ratios in percent" in first.notes
         assert "ratios in percent" not in second.notes
 
@@ -142,7 +142,7 @@ class TestCompare:
         score = np.random.default_rng(0).random((2, 3, 1))
         score[1] = np.nan
         status = [[1, 1, 1], [2, 2, 2]]
-        ranking, pairs = comparison_tables(compare(from_dataset(make_group(score, status=status))))
+        ranking, pairs = comparison_tables(compare(from_dataset(make_group(score, status=status))).to_dataset())
         assert [row[1] for row in ranking.rows] == ["-", "-"]
         assert pairs.rows[0][2:5] == ("-", "-", "-")
 
@@ -158,7 +158,7 @@ class TestFriedman:
         found = friedman(from_dataset(groups["chord"]), Question("majmin"))
         assert f"Friedman: chi-square(2) = {found.ranks.statistic[0]:.4f}" in output
         assert "grid union; majmin, ranks on each track\n" in output
-        _, pairs = friedman_tables(found)
+        _, pairs = friedman_tables(found.to_dataset())
         assert pairs.columns == ("system", "other", "low", "mean", "high", "p", "differ")
         for row in pairs.rows:
             assert row[3] >= 0

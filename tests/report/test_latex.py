@@ -14,8 +14,8 @@ from mirflow.analysis.inference import intervals
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.analysis.selection import Question
 from mirflow.report.latex import escape, to_latex
-from mirflow.report.layout import readable_table
-from mirflow.report.tables import Figure, Table
+from mirflow.report.layout import readable_tables
+from mirflow.report.tables import ShownValue, Table
 
 from ..groups import make_group, random_group
 
@@ -53,7 +53,7 @@ def body(latex: str) -> list[str]:
 
 
 def latex_of(ds, question=None, **how) -> str:
-    return to_latex(readable_table(ask(from_dataset(ds), question or Question(), "x")), **how)
+    return to_latex(*readable_tables(ask(from_dataset(ds), question or Question(), "x").to_dataset()), **how)
 
 
 class TestNames:
@@ -94,7 +94,7 @@ class TestStructure:
 
     def test_braces_and_environments_balance(self):
         board = from_dataset(random_group(3, 8, 2, standard=["mean", "mean"]))
-        table = readable_table(intervals(board, Question(), replicates=50))
+        (table,) = readable_tables(intervals(board, Question(), replicates=50).to_dataset())
         for stacked in (False, True):
             latex = to_latex(table, stacked=stacked)
             plain = re.sub(r"\\[{}]", "", latex.replace(r"\\", ""))
@@ -141,20 +141,20 @@ class TestFigures:
     @pytest.mark.parametrize(
         ("entry", "expected"),
         [
-            (Figure("0.5"), "0.5"),
-            (Figure("-1.25"), "$-$1.25"),
-            (Figure("inf"), r"$\infty$"),
-            (Figure("-inf"), r"$-$$\infty$"),
-            (Figure("-"), "--"),
+            (ShownValue("0.5"), "0.5"),
+            (ShownValue("-1.25"), "$-$1.25"),
+            (ShownValue("inf"), r"$\infty$"),
+            (ShownValue("-inf"), r"$-$$\infty$"),
+            (ShownValue("-"), "--"),
             (math.nan, "--"),
             (None, "--"),
-            (Figure("0.5", "[-0.1, 0.6]"), r"0.5\,{\scriptsize [$-$0.1, 0.6]}"),
-            (Figure("0.5", best=True, marked=True), r"\textbf{0.5}\textsuperscript{*}"),
+            (ShownValue("0.5", "[-0.1, 0.6]"), r"0.5\,{\scriptsize [$-$0.1, 0.6]}"),
+            (ShownValue("0.5", best=True, marked=True), r"\textbf{0.5}\textsuperscript{*}"),
         ],
     )
     def test_shown(self, entry, expected):
         assert body(to_latex(Table(("a",), ((entry,),)))) == [rf"{expected} \\"]
 
     def test_intervals_below_their_figures(self):
-        row = body(to_latex(Table(("a",), ((Figure("0.5", "[0.1, 0.6]"),),)), stacked=True))[0]
+        row = body(to_latex(Table(("a",), ((ShownValue("0.5", "[0.1, 0.6]"),),)), stacked=True))[0]
         assert row == r"\begin{tabular}{@{}r@{}}0.5\\{\scriptsize [0.1, 0.6]}\end{tabular} \\"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.report.layout import show_figure
+from mirflow.report.layout import show_value
 from mirflow.report.tables import Table, merge, show_entry, text_width, to_csv, to_json, to_markdown, to_text
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
@@ -37,8 +37,8 @@ class TestText:
 
     @pytest.mark.parametrize("value", [-0.0, -1e-9, -0.00004])
     def test_what_rounds_to_zero_has_no_sign(self, value):
-        assert show_entry(value) == show_figure(value, False) == "0.0000"
-        assert show_figure(value / 100, True) == "0.00"
+        assert show_entry(value) == show_value(value, False) == "0.0000"
+        assert show_value(value / 100, True) == "0.00"
 
     def test_prose_folds(self):
         table = Table(("metric", "what"), (("majmin", "word " * 40),), folds=("what",))

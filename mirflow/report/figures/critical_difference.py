@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.inference import Comparison, Friedman, compare, friedman
+from ...analysis.inference import compare, friedman
 from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import Question
 from ...errors import FigureError, UnknownNameError
@@ -18,6 +19,7 @@ from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, plural, question_of
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _LONG = 10
@@ -99,12 +101,12 @@ class _Shown:
     ----------
     systems : list of str
     place : float64 (systems,)
-        The best on the left: 1 and more are ranks, and figures of which large ones are better run the other way.
+        The best on the left: 1 and more are ranks, and values of which large ones are better run the other way.
     order : list of int
-        The systems from the best to the worst; those without a figure are not among them.
+        The systems from the best to the worst; those without a value are not among them.
     groups : list of list of int
     difference : float
-        From which on mean ranks are told apart; NaN for figures.
+        From which on mean ranks are told apart; NaN for values.
     reverse : bool
         Whether the axis runs from large to small.
     decimals : int
@@ -124,29 +126,37 @@ class _Shown:
 
 def _ranked(board: Scoreboard, question: Question, unit: str, level: float, group: str) -> _Shown:
     """Mean ranks."""
-    found = friedman(board, question, unit=unit, level=level, group=group)
-    mean = found.ranks.mean_rank[:, 0]
+    ds = friedman(board, question, unit=unit, level=level, group=group).to_dataset()
+    mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
         raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
-    critical = float(found.ranks.critical_difference[0])
-    named = f"Mean ranks by {label(found.metrics[0], 60)}", _describe_ranks(found, unit)
-    return _Shown(found.systems, mean, found.ranked(0), found.groups(0), critical, False, 2, *named)
+    order = np.argsort(mean, kind="stable").tolist()
+    title = f"Mean ranks by {label(ds['metric'].item(), 60)}"
+    critical = ds["critical_difference"].item()
+    systems = ds["system"].values.tolist()
+    return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, _describe_ranks(ds, unit))
 
 
 def _compared(board: Scoreboard, question: Question, unit: str, level: float, group: str) -> _Shown:
-    """The figures themselves."""
-    found = compare(board, question, unit=unit, level=level, group=group, sizes=False)
-    value = found.value[:, 0]
-    order = [place for place in found.ranked(0) if np.isfinite(value[place])]
+    """The values themselves."""
+    ds = compare(board, question, unit=unit, level=level, group=group, sizes=False).to_dataset()
+    value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
+    ranked = np.argsort(-value if higher else value, kind="stable").tolist()
+    order = [place for place in ranked if np.isfinite(value[place])]
     if not order:
-        said = f"there is no {unit} of which every system has a score" if np.isnan(value).all() else "all are infinite"
-        raise FigureError(f"nothing to compare: {said}")
-    higher = found.orientations[0] != "lower"
-    groups = [[place for place in members if place in order] for members in found.groups(0)]
+        why = f"there is no {unit} of which every system has a score" if np.isnan(value).all() else "all are infinite"
+        raise FigureError(f"nothing to compare: {why}")
     decimals = int(np.clip(3 - np.floor(np.log10(max(np.ptp(value[order]), 1e-9))), 2, 4)) - 1
-    kind = found.aggregates[0]
-    said = f"{kind} of {label(found.metrics[0], 60)}"
-    return _Shown(found.systems, value, order, groups, np.nan, higher, decimals, said, _describe(found, unit))
+    title = f"{ds['aggregate'].item()} of {label(ds['metric'].item(), 60)}"
+    systems = ds["system"].values.tolist()
+    return _Shown(systems, value, order, _groups(ds, order), np.nan, higher, decimals, title, _describe(ds, unit))
+
+
+def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
+    """The systems of each letter, in order."""
+    letters = [re.findall(r"\(\d+\)|.", text) for text in ds["letters"].values[:, 0].tolist()]
+    every = dict.fromkeys(letter for place in order for letter in letters[place])
+    return [[place for place in order if letter in letters[place]] for letter in every]
 
 
 def _levels(shown: _Shown) -> list[tuple[list[int], int]]:
@@ -238,27 +248,25 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
         ax.text((low + end) / 2, -0.38, said, ha="center", va="bottom", fontsize=6.5)
 
 
-def _describe(found: Comparison, unit: str) -> str:
-    """What has to be known of figures and bars."""
-    share = f"{found.aggregates[0]} over tracks" if unit == "track" else f"{found.aggregates[0]} within each {unit}"
-    notes = [share, f"missing: {found.attrs['missing']}", *infinite(found.value[:, 0], "infinite value")]
-    return f"{title_of(found.attrs)}; {'; '.join(notes)}. {_bars(letters_note(found, 0))}"
+def _describe(ds: xr.Dataset, unit: str) -> str:
+    """What has to be known of values and bars."""
+    kind = ds["aggregate"].item()
+    share = f"{kind} over tracks" if unit == "track" else f"{kind} within each {unit}"
+    notes = [share, f"missing: {ds.attrs['missing']}", *infinite(ds["value"].values[:, 0], "infinite value")]
+    return f"{title_of(ds.attrs)}; {'; '.join(notes)}. {_bars(ds)}"
 
 
-def _bars(said: str) -> str:
-    """What bars mean: the same as letters."""
-    return said.replace("systems that share a letter", "bars join systems that").replace("no letters", "no bars")
-
-
-def _describe_ranks(found: Friedman, unit: str) -> str:
-    ranks, n = found.ranks, int(found.ranks.n[0])
+def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
+    n, p = ds["n"].item(), ds["p"].item()
     units = plural(n, "track") if unit == "track" else f"{n} values of {unit}"
-    p = float(ranks.p[0])
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
-    test = f"Friedman: chi-square({int(ranks.dof[0])}) = {ranks.statistic[0]:.2f}, {chance}"
-    kind = "" if unit == "track" else f"{found.aggregates[0]} within them, "
-    missing = found.attrs.get("missing", "common")
-    return (
-        f"{title_of(found.attrs)}; ranks within {units}, {kind}missing: {missing}. {test}; "
-        f"{_bars(letters_note(found, 0))}"
-    )
+    test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
+    kind = "" if unit == "track" else f"{ds['aggregate'].item()} within them, "
+    missing = ds.attrs.get("missing", "common")
+    return f"{title_of(ds.attrs)}; ranks within {units}, {kind}missing: {missing}. {test}; {_bars(ds)}"
+
+
+def _bars(ds: xr.Dataset) -> str:
+    """What bars mean: the same as letters."""
+    note = letters_note(ds, 0)
+    return note.replace("systems that share a letter", "bars join systems that").replace("no letters", "no bars")

@@ -123,7 +123,7 @@ def _spread(score: Float) -> Float:
 
 
 def _finish(page: Sheet, shown: Shown, order: list[int], style: str, cut: list[str]) -> None:
-    ax, n = page.ax, shown.answer.counts["n"][:, 0, 0]
+    ax, n = page.ax, shown.result.n_counted[:, 0, 0]
     told = len(set(n.tolist())) > 1
     names = [label(shown.systems[place]) + (f" ({n[place]})" if told else "") for place in order]
     ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
@@ -135,6 +135,6 @@ def _finish(page: Sheet, shown: Shown, order: list[int], style: str, cut: list[s
     shape = _SHAPES[style]
     page.head(
         f"{label(shown.name, 60)} of each track",
-        f"{describe(shown.answer, notes=[*cut, *infinite(shown.score)])}. "
-        f"Points: tracks; {shape}; diamond: {shown.answer.aggregates[0]}",
+        f"{describe(shown.result, notes=[*cut, *infinite(shown.score)])}. "
+        f"Points: tracks; {shape}; diamond: {shown.result.aggregates[0]}",
     )

@@ -76,7 +76,7 @@ def heatmap(
             ax.set_xlabel(f"{plural(len(columns), 'track')}, {first}")
         ax.tick_params(length=0)
         title = f"{label(shown.name, 60)} of every track and system"
-        page.head(title, describe(shown.answer) + "; hatched: no score")
+        page.head(title, describe(shown.result) + "; hatched: no score")
     return page.ax
 
 
@@ -96,7 +96,7 @@ def _draw(page: Sheet, shown: Shown, score: Float) -> None:
     ax = page.ax
     finite = score[np.isfinite(score)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if not shown.answer.units[0] and low >= 0 and high <= 1:
+    if not shown.result.units[0] and low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
     frame.set_linewidth(0)

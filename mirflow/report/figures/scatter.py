@@ -11,6 +11,7 @@ from ...analysis.inference.sample import settle
 from ...analysis.selection import Names, as_names
 from ...errors import FigureError
 from ...ragged import Bool, Float
+from ..results import Result
 from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
@@ -95,7 +96,7 @@ def scatter(
         notes = [f"points: {plural(int(both.sum()), 'track')} of both", *infinite(shown.score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
         here, there = (label(name, 24) for name in shown.systems)
-        page.head(f"{label(shown.name, 60)}: {there} against {here}", describe(shown.answer, notes=notes))
+        page.head(f"{label(shown.name, 60)}: {there} against {here}", describe(shown.result, notes=notes))
     return page.ax
 
 
@@ -111,31 +112,31 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
     question = question_of(options, chosen, aggregate)
     score, included = select(board, question).scores()
-    answer = ask(board, question, group)
+    result = Result.of(ask(board, question, group).to_dataset())
     shown = np.where(included, score, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
-    best = best_first(answer.value[:, 0, 0], lower_is_better(answer))[:most]
+    best = best_first(result.value[:, 0, 0], lower_is_better(result))[:most]
     if not finite[best].any():
         raise FigureError(f"no track has a finite score of both {chosen[0]!r} and {chosen[1]!r}")
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.95) as page:
         for place, look in zip(best, looks(len(best)), strict=True):
             x, y = shown[place][finite[place]].T
-            _points(page, x, y, label(answer.systems[place], 24), look.color, look.marker, int(finite.sum()))
+            _points(page, x, y, label(result.systems[place], 24), look.color, look.marker, int(finite.sum()))
         for axis, values in ((0, page.ax.set_xlim), (1, page.ax.set_ylim)):
             own = shown[best][finite[best]][:, axis]
-            values(_limits(answer.units[axis], own, own))
+            values(_limits(result.units[axis], own, own))
         page.ax.grid()
         _opaque_legend(page, "best" if finite.sum() < _MANY else "upper left")
-        page.ax.set_xlabel(label(axis_name(answer, 0), 60))
-        page.ax.set_ylabel(label(axis_name(answer, 1), 60))
-        count = len(answer.systems)
+        page.ax.set_xlabel(label(axis_name(result, 0), 60))
+        page.ax.set_ylabel(label(axis_name(result, 1), 60))
+        count = len(result.systems)
         notes = [f"points: {plural(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
         notes += [f"the best {most} of {count} systems by {chosen[0]}"] if count > most else []
         notes += infinite(shown)
         title = f"{label(chosen[0], 40)} against {label(chosen[1], 40)}"
-        page.head(title, describe(answer, notes=notes, aggregated=False))
+        page.head(title, describe(result, notes=notes, aggregated=False))
     return page.ax
 
 
@@ -158,15 +159,15 @@ def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
     )
     for name, chosen, colour, marker in groups:
         _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
-    low, high = _limits(shown.answer.units[0], x, y)
+    low, high = _limits(shown.result.units[0], x, y)
     ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.grid()
     above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
     below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
     _opaque_legend(page, "upper left" if above <= below else "lower right")
-    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.answer.aggregates[0]} {shown.value[1]:.4f}")
+    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.result.aggregates[0]} {shown.value[0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.result.aggregates[0]} {shown.value[1]:.4f}")
 
 
 def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:

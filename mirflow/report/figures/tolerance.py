@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import Answer, ask
+from ...analysis.aggregation import ask
 from ...analysis.scoreboard import Scoreboard
 from ...errors import FigureError, MirflowError
 from ...metrics.base import Measure, get_task, parse
 from ...ragged import Float
+from ..results import Result
 from .canvas import CYCLE, PALE, Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
@@ -79,14 +80,14 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    answer = ask(board, question_of(options, ordered, aggregate), group)
+    result = Result.of(ask(board, question_of(options, ordered, aggregate), group).to_dataset())
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
-        _draw(page, answer, np.array([values[identity] for identity in ordered]))
+        _draw(page, result, np.array([values[identity] for identity in ordered]))
         page.ax.set_xlabel(f"{swept} [{unit}]" if unit else swept)
         page.ax.set_ylabel(label((name.title or name.name) + (f" [{name.unit}]" if name.unit else ""), 40))
-        grey = [f"grey: the other {len(answer.systems) - len(CYCLE)} systems"] if len(answer.systems) > _ALL else []
-        page.head(f"{name.name} by {swept}", describe(answer, notes=grey))
+        grey = [f"grey: the other {len(result.systems) - len(CYCLE)} systems"] if len(result.systems) > _ALL else []
+        page.head(f"{name.name} by {swept}", describe(result, notes=grey))
     return page.ax
 
 
@@ -133,9 +134,9 @@ def _same(board: Scoreboard, families: list[Family], metric: str, parameter: str
     return (exact or bare)[0] if len(exact) == 1 or len(bare) == 1 else _largest(bare)
 
 
-def _draw(page: Sheet, answer: Answer, at: Float) -> None:
-    ax, value = page.ax, answer.value[..., 0]
-    order = best_first(overall(value), lower_is_better(answer))
+def _draw(page: Sheet, result: Result, at: Float) -> None:
+    ax, value = page.ax, result.value[:, 0]
+    order = best_first(overall(value), lower_is_better(result))
     shown = len(order) if len(order) <= _ALL else len(CYCLE)
     grey = Look(PALE, "", "-")
     marks = at.size <= 15
@@ -148,7 +149,7 @@ def _draw(page: Sheet, answer: Answer, at: Float) -> None:
             linestyle=look.line,
             marker=look.marker if marks else "",
             linewidth=1.2 if place < shown else 0.7,
-            label=label(answer.systems[system], 24),
+            label=label(result.systems[system], 24),
             zorder=2 if place < shown else 1,
         )
     ax.grid()

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ...analysis.aggregation import VALUELESS, Answer, ask, select
+from ...analysis.aggregation import VALUELESS, ask, select, show_span
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import boards_of, choose_one
 from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
@@ -27,6 +27,7 @@ from ...errors import FigureError, QueryError
 from ...ragged import Float, Int
 from ..captions import reference_notes
 from ..layout import title_of
+from ..results import Result
 from .canvas import Frame, Width
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ class Shown:
 
     Parameters
     ----------
-    answer : Answer
+    result : Result
         Its aggregates, with one metric and one group of tracks.
     tracks : list of str
     score : float64 (systems, tracks)
@@ -147,7 +148,7 @@ class Shown:
         1 where there is no score at all.
     """
 
-    answer: Answer
+    result: Result
     tracks: list[str]
     score: Float
     missing: Int
@@ -155,32 +156,27 @@ class Shown:
     @property
     def systems(self) -> list[str]:
         """The systems."""
-        return self.answer.systems
-
-    @property
-    def metric(self) -> str:
-        """The metric's identity."""
-        return self.answer.metrics[0]
+        return self.result.systems
 
     @property
     def value(self) -> Float:
         """The aggregate of each system: float64 (systems,)."""
-        return np.asarray(self.answer.value[:, 0, 0])
+        return np.asarray(self.result.value[:, 0, 0])
 
     @property
     def lower_is_better(self) -> bool:
         """Whether small scores are good."""
-        return lower_is_better(self.answer)
+        return lower_is_better(self.result)
 
     @property
     def name(self) -> str:
         """The metric's identity with its unit."""
-        return named(self.answer)
+        return named(self.result)
 
     @property
     def axis(self) -> str:
         """The metric as the literature calls it, for an axis."""
-        return axis_name(self.answer)
+        return axis_name(self.result)
 
     def best_first(self) -> list[int]:
         """The systems by their aggregates; those without one last."""
@@ -204,26 +200,26 @@ def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options
     if not score.size:
         raise FigureError("there are no systems or no tracks to show")
     shown = np.where(included, score, np.nan)[..., 0]
-    return Shown(ask(board, question, group), part.track_names, shown, part.gaps.missing[..., 0].astype(np.int64))
+    result = Result.of(ask(board, question, group).to_dataset())
+    return Shown(result, part.track_names, shown, part.gaps.missing[..., 0].astype(np.int64))
 
 
-def named(answer: Answer, metric: int = 0) -> str:
+def named(result: Result, metric: int = 0) -> str:
     """A metric's identity with its unit, by which it can be asked for."""
-    unit = answer.units[metric]
-    return f"{answer.metrics[metric]} [{unit}]" if unit else answer.metrics[metric]
+    unit = result.units[metric]
+    return f"{result.metrics[metric]} [{unit}]" if unit else result.metrics[metric]
 
 
-def axis_name(answer: Answer, metric: int = 0) -> str:
+def axis_name(result: Result, metric: int = 0) -> str:
     """A metric as the literature calls it, with its parameters and its unit."""
-    unit, name = answer.units[metric], answer.metrics[metric]
-    title = str(answer.metric_coords["title"][metric]) if "title" in answer.metric_coords else ""
+    unit, name, title = (own[metric] for own in (result.units, result.metrics, result.titles))
     called = title + name.removeprefix(bare_name(name)) if title else name
     return f"{called} [{unit}]" if unit else called
 
 
-def lower_is_better(answer: Answer, metric: int = 0) -> bool:
+def lower_is_better(result: Result, metric: int = 0) -> bool:
     """Whether small scores of a metric are good."""
-    return str(answer.metric_coords["orientation"][metric]) == "lower"
+    return result.orientations[metric] == "lower"
 
 
 def best_first(value: Float, lower: bool) -> list[int]:
@@ -241,40 +237,29 @@ def overall(value: Float) -> Float:
     return np.asarray(np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0))
 
 
-def keep_best(answer: Answer, most: int) -> tuple[Answer, str]:
-    """The best systems of an answer about one metric, where there are too many, and a note that says so."""
-    count = len(answer.systems)
+def keep_best(result: Result, most: int) -> tuple[Result, str]:
+    """The best systems of a result about one metric, where there are too many, and a note that says so."""
+    count = len(result.systems)
     if count <= most:
-        return answer, ""
-    chosen = sorted(best_first(overall(answer.value[:, 0]), lower_is_better(answer))[:most])
-    part = replace(
-        answer,
-        systems=[answer.systems[place] for place in chosen],
-        system_coords={name: values[chosen] for name, values in answer.system_coords.items()},
-        value=answer.value[chosen],
-        counts={name: counts[chosen] for name, counts in answer.counts.items()},
-        low=None if answer.low is None else answer.low[chosen],
-        high=None if answer.high is None else answer.high[chosen],
-    )
-    return part, f"the best {most} of {count} systems"
+        return result, ""
+    chosen = sorted(best_first(overall(result.value[..., 0]), lower_is_better(result))[:most])
+    return result.take(chosen), f"the best {most} of {count} systems"
 
 
-def describe(answer: Answer, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
+def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
     """What has to be known to read a figure: where from, which aggregate, over how many tracks, which policies."""
-    parts = [title_of(answer.attrs)]
-    n = answer.counts["n"].sum(axis=-1)
-    whole = int(answer.n_tracks.sum())
-    over = plural(whole, "track") if (n == whole).all() else f"{_span(n)} of {plural(whole, 'track')}"
-    parts.append(f"{', '.join(dict.fromkeys(answer.aggregates))} over {over}" if aggregated else over)
-    cells = int(answer.n_tracks.sum()) * len(answer.systems)
-    nothing = say_undefined(answer.attrs["undefined"], answer.attrs.get(VALUELESS, ""))
-    meant = {"missing": MISSING[answer.attrs["missing"]], "undefined": nothing}
-    for policy in ("missing", "undefined"):
-        count = answer.cells_with(policy)
-        kind = answer.attrs[policy]
+    attrs, whole = result.attrs, int(result.n_tracks.sum())
+    n = result.n_counted.sum(axis=1)
+    over = plural(whole, "track")
+    over = over if (n == whole).all() else f"{show_span(n).replace('-', ' to ')} of {over}"
+    parts = [title_of(attrs), f"{', '.join(dict.fromkeys(result.aggregates))} over {over}" if aggregated else over]
+    cells = whole * len(result.systems)
+    nothing = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
+    for policy, meant in (("missing", MISSING[attrs["missing"]]), ("undefined", nothing)):
+        count = int(attrs[f"{policy}_cells"])
         if count or policy == "missing":
-            parts.append(f"{policy} ({kind}): " + (f"{count} of {cells} cells, {meant[policy]}" if count else "none"))
-    return "; ".join([part for part in (*parts, *notes, *reference_notes(answer.attrs)) if part])
+            parts.append(f"{policy} ({attrs[policy]}): " + (f"{count} of {cells} cells, {meant}" if count else "none"))
+    return "; ".join([part for part in (*parts, *notes, *reference_notes(attrs)) if part])
 
 
 def infinite(values: Float, name: str = "infinite score") -> list[str]:
@@ -292,8 +277,3 @@ def plural(count: int, name: str) -> str:
     ('1 track', '2 tracks')
     """
     return f"{count} {name}" + ("s" if count != 1 else "")
-
-
-def _span(counts: Int) -> str:
-    low, high = int(counts.min(initial=counts.max(initial=0))), int(counts.max(initial=0))
-    return str(low) if low == high else f"{low} to {high}"

@@ -179,13 +179,13 @@ def _letters(board: Scoreboard, names: Sequence[str]) -> dict[str, tuple[tuple[s
     if len(board.systems) < 2:
         return {}
     try:
-        found = compare(board, Question(list(names), exact=True), replicates=REPLICATES, sizes=False)
+        found = compare(board, Question(list(names), exact=True), replicates=REPLICATES, sizes=False).to_dataset()
     except QueryError:
         return {}
     said = (letters_note(found, metric) for metric in range(len(names)))
-    columns = [tuple(column) if any(column) else () for column in found.letters.T.tolist()]
+    columns = [tuple(column) if any(column) else () for column in found["letters"].values.T.tolist()]
     sentences = [f"{one[0].upper()}{one[1:]}." for one in said]
-    return dict(zip(found.metrics, zip(columns, sentences, strict=True), strict=True))
+    return dict(zip(found["metric"].values.tolist(), zip(columns, sentences, strict=True), strict=True))
 
 
 def order_tracks(board: Scoreboard, metric: int) -> list[int]:

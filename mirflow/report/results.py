@@ -1,0 +1,184 @@
+"""Results of queries as arrays, for tables, captions and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis.aggregation import COUNTS
+from ..analysis.queries import across_of, repeats
+from ..metrics.aggregates import CLASS_AGGREGATES
+from ..ragged import Bool, Float, Int
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+@dataclass(frozen=True)
+class Result:
+    """The arrays of a dataset of a query.
+
+    The metrics that are one number a track lie along the last axis, as do the labels of the last dim of another metric.
+
+    Parameters
+    ----------
+    attrs : mapping
+        Those of the dataset.
+    systems : list of str
+    groupings : list of str
+        The coordinates that group the tracks.
+    groups : list of tuples
+        The values of these coordinates, for each group that has tracks; one empty tuple where nothing is grouped.
+    labels : mapping of str to list of str
+        The labels along each axis behind the groups: ``metric``, or the dims of one metric. A metric without any dim
+        left has an axis without a name.
+    aggregates, units, orientations : list of str
+        One of each metric; of a metric with dims one for all entries.
+    titles : list of str
+        What the literature calls the metrics; empty where that is not known.
+    value : float64 (systems, groups, ...)
+    counts : mapping of str to int64 (systems, groups, ...)
+        ``n``, scores that count; of metrics that are one number also ``n_missing`` and ``n_undefined``.
+    n_tracks : int64 (groups,)
+    n_counted, n_missing : int64 (systems, groups, metrics or 1)
+        Tracks that count, and tracks without a score.
+    ends : tuple of float64 (systems, groups, ...)
+        The lower and the upper ends of intervals, if any.
+    like_best : bool (systems, groups, ...) or None
+        Whether a system does not differ significantly from the best one.
+    """
+
+    attrs: Mapping[str, Any]
+    systems: list[str]
+    groupings: list[str]
+    groups: list[tuple[object, ...]]
+    labels: dict[str, list[str]]
+    aggregates: list[str]
+    units: list[str]
+    orientations: list[str]
+    titles: list[str]
+    value: Float
+    counts: dict[str, Int]
+    n_tracks: Int
+    n_counted: Int
+    n_missing: Int
+    ends: tuple[Float, ...]
+    like_best: Bool | None
+
+    @classmethod
+    def of(cls, ds: xr.Dataset) -> Result:
+        """Take the arrays out of a dataset."""
+        groupings = [str(dim) for dim in ds["n_tracks"].dims]
+        numbers = "metric" not in ds.attrs
+        inner = [str(dim) for dim in ds["value"].dims if dim != "system" and dim not in groupings]
+        values = [ds[name].values.tolist() for name in groupings]
+        n_tracks = ds["n_tracks"].values.ravel()
+        filled = np.flatnonzero(n_tracks) if groupings else np.zeros(1, dtype=np.int64)
+        groups = list(product(*values))
+
+        def array(name: str) -> npt.NDArray[Any]:
+            """Systems, groups that have tracks, and what else there is."""
+            order = [dim for dim in ("system", *groupings, *inner) if dim in ds[name].dims]
+            own = ds[name].transpose(*order).values
+            sizes = own.shape[1 + len(groupings) :]
+            own = own.reshape(len(own), len(groups), *(sizes or (1,)))[:, filled]
+            return np.ascontiguousarray(own)
+
+        def texts(name: str) -> list[str]:
+            return [str(one) for one in ds[name].values.tolist()]
+
+        counts = {name: array(name) for name in COUNTS} if numbers else {"n": array("n_values")}
+        # The attribute of the name says what intervals were drawn from.
+        about = {**ds.attrs, "unit": ds["value"].attrs.get("units", "")}
+        each = [texts(name) if numbers else [str(about[name])] for name in ("aggregate", "unit", "orientation")]
+        labels = {name: texts(name) for name in inner}
+        if not inner:
+            labels[""] = [each[0][0] if each[0][0] in CLASS_AGGREGATES else str(ds.attrs["metric"])]
+        return cls(
+            {str(name): value for name, value in ds.attrs.items()},
+            texts("system"),
+            groupings,
+            [groups[place] for place in filled.tolist()],
+            labels,
+            each[0],
+            each[1],
+            each[2],
+            texts("title") if "title" in ds.coords and numbers else [""] * len(each[0]),
+            array("value"),
+            counts,
+            n_tracks[filled],
+            array("n"),
+            array("n_missing"),
+            tuple(array(name) for name in ("low", "high") if name in ds),
+            array("like_best") if "like_best" in ds else None,
+        )
+
+    def take(self, systems: Sequence[int]) -> Result:
+        """The result of some of the systems, by their positions."""
+        return replace(
+            self,
+            systems=[self.systems[place] for place in systems],
+            value=self.value[systems],
+            counts={name: counts[systems] for name, counts in self.counts.items()},
+            n_counted=self.n_counted[systems],
+            n_missing=self.n_missing[systems],
+            ends=tuple(end[systems] for end in self.ends),
+            like_best=None if self.like_best is None else self.like_best[systems],
+        )
+
+    @property
+    def metrics(self) -> list[str]:
+        """The metrics, or the one that has dims."""
+        return self.labels.get("metric") or [str(self.attrs.get("metric", ""))]
+
+    @property
+    def has_dims(self) -> bool:
+        """Whether the result is that of one metric with extra dims."""
+        return "metric" in self.attrs
+
+    @property
+    def adds_up(self) -> bool:
+        """Whether entries are counts or seconds, of which those that are 0 do not occur."""
+        return self.has_dims and self.orientations == ["none"] and "nominal" not in self.attrs
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether entries are counts of things, or numbers that are names."""
+        known = self.value[np.isfinite(self.value)]
+        plain = self.has_dims and self.orientations == ["none"] and not self.units[0]
+        return plain and bool((known == np.round(known)).all())
+
+    @property
+    def tracks(self) -> int:
+        """How many tracks the query is about; each counts once, in however many groups it is."""
+        return int(self.n_tracks.sum()) // repeats(self.attrs)
+
+    @property
+    def dims(self) -> list[str]:
+        """The extra dims of the metric."""
+        return [dim for dim in self.labels if self.has_dims and dim]
+
+    def best(self) -> Float:
+        """The best value of all systems, NaN where there are not two or none is better: float64 (groups, ...)."""
+        known = ~np.isnan(self.value)
+        lowest = np.where(known, self.value, np.inf).min(axis=0, initial=np.inf)
+        largest = np.where(known, self.value, -np.inf).max(axis=0, initial=-np.inf)
+        ways = np.array(self.orientations)
+        best = np.where(ways == "lower", lowest, largest)
+        return np.where((known.sum(axis=0) > 1) & (ways != "none") & ~self._deviations(), best, np.nan)
+
+    def _deviations(self) -> Bool:
+        """Where values are deviations across others, of which neither high nor low ones are better."""
+        found = np.zeros(self.value.shape[1:], dtype=np.bool_)
+        for dim, names in across_of(self.attrs).items():
+            if "std" in names and dim in self.groupings:
+                found[[group[self.groupings.index(dim)] == "std" for group in self.groups]] = True
+            elif "std" in names:
+                axis = 1 + list(self.labels).index(dim)
+                np.moveaxis(found, axis, 0)[[label == "std" for label in self.labels[dim]]] = True
+        return found
