@@ -1,3 +1,5 @@
+"""Differences between two evaluations, from Python and from the command line."""
+
 from __future__ import annotations
 
 from pathlib import Path
@@ -5,27 +7,29 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
 import mirflow
-from mirflow.analysis.differences import compare_sides, differences, sides_of, split_group
-from mirflow.cells import Status
-from mirflow.cli import cli
 from mirflow.errors import QueryError, StoreError, UnknownNameError
-from mirflow.report.comparisons_tables import difference_table
 
-from ..groups import make_group, random_group, write_store
+from ..commands import invoke, printed, rows
+from ..groups import make_group, random_group, write_store, write_stores
 
 SCORES = st.one_of(st.sampled_from([0.0, np.nan, np.inf, -np.inf]), st.floats(-5, 5, allow_subnormal=False))
 
 
-def only(a: xr.Dataset, b: xr.Dataset, **keywords):
-    """The difference of two datasets."""
-    (found,), _ = differences(a, b, **keywords)
-    return found
+def settings_of(ds: xr.Dataset) -> list[tuple[str, str, str]]:
+    """The settings that differ, and what they are on each side."""
+    columns = (ds[name].values.tolist() for name in ("setting", "setting_a", "setting_b"))
+    return list(zip(*columns, strict=True))
+
+
+@pytest.fixture
+def stored(tmp_path: Path):
+    """A function that keeps two groups as stores, and returns their paths."""
+    return lambda a, b, group="chord": write_stores(tmp_path, {"a": a, "b": b}, group)
 
 
 def relative(m: float, c: float) -> float:
@@ -53,7 +57,7 @@ def by_hand(a: list[float], b: list[float], tolerance: float) -> dict[str, float
 
 @settings(max_examples=60)
 @given(st.data())
-def test_figures_are_those_of_the_paper(data: st.DataObject) -> None:
+def test_values_are_those_of_the_paper(data: st.DataObject) -> None:
     shape = data.draw(st.tuples(st.integers(1, 3), st.integers(1, 4), st.integers(1, 2)))
     a, b = (data.draw(arrays.arrays(np.float64, shape, elements=SCORES)) for _ in "ab")
     tolerance = data.draw(st.sampled_from([0.0, 0.5, 2.0]))
@@ -75,23 +79,25 @@ def test_systems_tracks_and_metrics_are_matched_by_name() -> None:
 def test_what_only_one_side_has_is_named() -> None:
     a = make_group([[[1.0], [0.5]]], systems=["X"], tracks=["p", "q"], metrics=["m"])
     b = make_group([[[1.0, 1.0]], [[0.5, 1.0]]], systems=["X", "Y"], tracks=["p"], metrics=["m", "n"])
-    found = only(a, b)
-    assert found.only == {"systems": ([], ["Y"]), "tracks": (["q"], []), "metrics": ([], ["n"])}
-    assert found.to_dataset().attrs["systems_only_in_b"] == ["Y"]
-    assert found.n.tolist() == [1]
+    found = mirflow.diff(a, b)
+    assert [found.attrs[f"{what}_only_in_a"] for what in ("systems", "tracks", "metrics")] == [[], ["q"], []]
+    assert [found.attrs[f"{what}_only_in_b"] for what in ("systems", "tracks", "metrics")] == [["Y"], [], ["n"]]
+    assert found["n"].values.tolist() == [1]
 
 
-def test_a_cell_that_was_not_scored_is_missing_whatever_its_number() -> None:
-    a = make_group([[[1.0], [1.0]]], status=[[Status.ok, Status.failed]])
+def test_a_cell_that_was_not_scored_is_missing_whatever_its_number(stored) -> None:
+    a = make_group([[[1.0], [1.0]]], status=[["ok", "failed"]])
     b = make_group([[[1.0], [1.0]]])
-    assert [one.tolist() for one in only(a, b).missing] == [[1], [0]]
-    assert only(a, b).exceeds(1.0) == ["majmin"]
-    assert only(b, b).exceeds(0.0) == []
+    found = mirflow.diff(a, b)
+    assert (found["missing_a"].values.tolist(), found["missing_b"].values.tolist()) == ([1], [0])
+    one, other = stored(a, b)
+    invoke("diff", one, other, "--fail-above", 1.0, code=3)
+    invoke("diff", other, other, "--fail-above", 0.0, code=0)
 
 
 def test_an_undefined_score_is_a_score() -> None:
     a, b = make_group([[[0.0]]], weight=0.0), make_group([[[0.0]]], weight=0.0)
-    assert only(a, b).n.tolist() == [1]
+    assert mirflow.diff(a, b)["n"].values.tolist() == [1]
 
 
 def test_parts_may_be_compared() -> None:
@@ -106,27 +112,31 @@ def test_parts_may_be_compared() -> None:
         mirflow.diff(a, b, metric="rot")
 
 
-def test_the_cells_that_differ_most() -> None:
+def test_the_cells_that_differ_most(stored) -> None:
     a = make_group([[[0.0], [0.5], [0.9]], [[0.1], [0.2], [np.nan]]])
     b = make_group([[[0.0], [0.9], [0.5]], [[0.0], [0.2], [0.9]]])
-    found = only(a, b)
-    assert found.worst(10) == [(0, 1, 0), (0, 2, 0), (1, 0, 0)]
-    assert found.worst(1) == [(0, 1, 0)]
-    assert only(a, b, tolerance=0.2).worst(10) == [(0, 1, 0), (0, 2, 0)]
+    stores = stored(a, b)
+
+    def worst(*words: object) -> list[tuple[str, str]]:
+        return [(row["system"], row["track"]) for row in rows("diff", *stores, "--worst", *words)]
+
+    assert worst(10) == [("S0", "t1"), ("S0", "t2"), ("S1", "t0")]
+    assert worst(1) == [("S0", "t1")]
+    assert worst(10, "--tolerance", 0.2) == [("S0", "t1"), ("S0", "t2")]
 
 
 def test_rounding_of_sums_is_no_difference() -> None:
     a = make_group([[[0.3]]])
-    assert only(a, make_group([[[0.1 + 0.2]]])).n_agreeing.tolist() == [1]
-    assert only(a, make_group([[[0.3 + 2e-9]]])).n_agreeing.tolist() == [0]
+    for other, agreeing in ((0.1 + 0.2, 1), (0.3 + 2e-9, 0)):
+        assert mirflow.diff(a, make_group([[[other]]]))["n_agreeing"].item() == agreeing
 
 
 def test_a_table_agrees_to_its_last_printed_digit() -> None:
     a = make_group([[[0.12345], [0.1235]]])
     b = make_group([[[0.123], [0.123]]], imported="x", printed_step={"majmin": 1e-3})
-    found = only(a, b)
-    np.testing.assert_allclose(found.tolerance, 5e-4, rtol=1e-5)
-    assert found.n_agreeing.tolist() == [2]
+    found = mirflow.diff(a, b)
+    np.testing.assert_allclose(found["tolerance"], 5e-4, rtol=1e-5)
+    assert found["n_agreeing"].values.tolist() == [2]
 
 
 def test_settings_that_differ() -> None:
@@ -139,8 +149,7 @@ def test_settings_that_differ() -> None:
         pipeline="name: x\nroot: b\n",
         parameters={"majmin": {"w": 0.25}},
     ).assign_coords(version=("metric", [2]))
-    found = [(one.name, one.a, one.b) for one in only(a, b).settings]
-    assert found == [
+    assert settings_of(mirflow.diff(a, b)) == [
         ("convention", "mir_eval", "mirex2013"),
         ("versions.numpy", "2.4", "2.5"),
         ("pipeline, line 2", "root: a", "root: b"),
@@ -149,23 +158,27 @@ def test_settings_that_differ() -> None:
     ]
 
 
-def test_a_table_differs_only_in_what_it_says() -> None:
+def test_only_settings_that_a_table_names_can_differ() -> None:
     a = make_group([[[0.5]]], combine="mean")
     b = make_group([[[0.5]]], convention="mirex2013", imported="x")
     del b.attrs["grid"]
-    assert [one.name for one in only(a, b).settings] == ["convention"]
+    assert mirflow.diff(a, b)["setting"].values.tolist() == ["convention"]
 
 
-def test_files_with_other_contents_are_counted() -> None:
+def test_files_with_other_contents_are_counted(tmp_path: Path) -> None:
     a, b = make_group([[[0.5], [0.5], [0.5]]]), make_group([[[0.5], [0.5], [0.5]]])
-    assert only(a, b).inputs is None
+
+    def note(name: str) -> str:
+        (tmp_path / name).mkdir()
+        lines = printed("diff", *write_stores(tmp_path / name, {"a": a, "b": b})).splitlines()
+        return next((line for line in lines if line.startswith("files with other contents")), "")
+
+    assert note("unknown") == ""
     a["digest"] = (("system", "track"), [["r1:e1", "r2:e2", ""]])
     b["digest"] = (("system", "track"), [["r1:e9", "r9:e9", "r3:e3"]])
-    inputs = only(a, b).inputs
-    assert inputs is not None
-    assert (inputs.reference, inputs.estimate, inputs.cells) == (1, 2, 2)
-    b.attrs["imported"] = "a table's digest is none of an estimate"
-    assert only(a, b).inputs is None
+    assert note("known") == "files with other contents: references of 1, estimates of 2 of 2 cells"
+    b.attrs["imported"] = "a table's digest is not that of an estimate"
+    assert note("of a table") == ""
 
 
 def test_nothing_in_common() -> None:
@@ -178,21 +191,20 @@ def test_evaluations_belong_together_by_name_or_because_there_are_no_others(tmp_
     group = make_group([[[0.5]]])
     a = write_store(tmp_path / "a.zarr", {"chord": group, "other": group})
     b = write_store(tmp_path / "b.zarr", {"chord": group, "more": group})
-    found, left = differences(a, b)
-    assert [one.sides[0].group for one in found] == ["chord"]
-    assert left == (["other"], ["more"])
-    assert differences(f"{a}:other", f"{b}:more")[1] == ([], [])
-    found, _ = differences(f"{a}:other", group)
-    assert found[0].sides[0].label == f"{a}:other"
+    found = mirflow.diff(a, b)
+    assert (found.attrs["a"], found.attrs["b"]) == (f"{a}:chord", f"{b}:chord")
+    assert "other" in invoke("diff", a, b).output
+    assert mirflow.diff(f"{a}:other", f"{b}:more")["n"].item() == 1
+    assert mirflow.diff(f"{a}:other", group).attrs["a"] == f"{a}:other"
     with pytest.raises(QueryError, match="no evaluation is on both sides: other; chord, more; name those"):
-        differences(f"{a}:other", b)
+        mirflow.diff(f"{a}:other", b)
     with pytest.raises(QueryError, match="several evaluations are on both sides: chord, other"):
         mirflow.diff(a, a)
     with pytest.raises(UnknownNameError, match=r"unknown group of .*a\.zarr 'chrod'; did you mean 'chord'"):
         mirflow.diff(f"{a}:chrod", b)
     tree = mirflow.open_store(a)
     assert mirflow.diff(tree["other"].to_dataset(), f"{a}:other")["n"].item() == 1
-    assert sorted(sides_of(tree)) == ["chord", "other"]
+    assert mirflow.diff(tree, f"{b}:chord").attrs["b"] == f"{b}:chord"
 
 
 def test_a_store_that_is_not_there(tmp_path: Path) -> None:
@@ -201,101 +213,96 @@ def test_a_store_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_a_colon_may_be_part_of_a_path(tmp_path: Path) -> None:
-    (tmp_path / "a:b").mkdir()
-    assert split_group(tmp_path / "a:b") == (tmp_path / "a:b", None)
-    assert split_group(f"{tmp_path}/a:b:chord") == (tmp_path / "a:b", "chord")
-    assert split_group("x.zarr") == (Path("x.zarr"), None)
+    path = write_store(tmp_path / "a:b.zarr", {"chord": make_group([[[0.5]]])})
+    assert mirflow.diff(path, f"{path}:chord")["n"].item() == 1
+    with pytest.raises(StoreError, match=r"x\.zarr"):
+        mirflow.diff("x.zarr", path)
 
 
 def test_one_side_against_itself_is_no_difference() -> None:
     group = random_group(3, 5, 2)
-    side = sides_of(group)[""]
-    found = compare_sides(side, side)
-    assert (found.change == 0).all()
-    assert found.n_agreeing.tolist() == found.n.tolist() == [15, 15]
-    assert found.settings == []
+    found = mirflow.diff(group, group)
+    assert (found["difference"] == 0).all()
+    assert found["n_agreeing"].values.tolist() == found["n"].values.tolist() == [15, 15]
+    assert found.sizes["setting"] == 0
 
 
 def greedy(**more) -> tuple[xr.Dataset, xr.Dataset]:
     """The same metric with another parameter in two evaluations; b is worse on one track and better on another."""
-    told = {"f_measure": {"matching": "optimal", "window": 0.05}}
-    a = make_group([[[0.5], [0.5]]], metrics=["f_measure"], parameters=told, **more)
+    parameters = {"f_measure": {"matching": "optimal", "window": 0.05}}
+    a = make_group([[[0.5], [0.5]]], metrics=["f_measure"], parameters=parameters, **more)
     other = "f_measure(matching=greedy)"
-    told = {other: {"matching": "greedy", "window": 0.05}}
-    return a, make_group([[[0.4], [0.7]]], metrics=[other], parameters=told, **more)
+    parameters = {other: {"matching": "greedy", "window": 0.05}}
+    return a, make_group([[[0.4], [0.7]]], metrics=[other], parameters=parameters, **more)
+
+
+PAIR = {"f_measure": "f_measure(matching=greedy)"}
+PAIRED = ("--pair", "f_measure=f_measure(matching=greedy)")
 
 
 class TestPairs:
-    def test_metrics_that_differ_in_parameters_are_not_compared_without_a_word(self):
-        a, b = greedy()
-        said = (
+    def test_metrics_that_differ_in_parameters_are_not_compared_silently(self):
+        message = (
             r"no metric in common: .*f_measure\(matching=greedy\) differ in matching \(optimal, greedy\): .*--pair 'f_m"
         )
-        with pytest.raises(QueryError, match=said):
-            mirflow.diff(a, b)
+        with pytest.raises(QueryError, match=message):
+            mirflow.diff(*greedy())
 
-    def test_beside_others_it_is_told_what_is_not_compared(self):
+    def test_beside_others_a_note_names_what_is_not_compared(self, stored):
         a, b = (
             make_group([[[0.5, 1.0]]], metrics=[name, "cemgil"], parameters={name: {"matching": way}})
             for name, way in (("f_measure", "optimal"), ("f_measure(matching=greedy)", "greedy"))
         )
-        notes = difference_table(only(a, b)).notes
-        told = "not compared: f_measure in a and f_measure(matching=greedy) in b differ in matching (optimal, greedy); "
-        assert any(note.startswith(f"{told}--pair 'f_measure=f_measure(matching=greedy)'") for note in notes)
+        note = (
+            "not compared: f_measure in a and f_measure(matching=greedy) in b differ in matching (optimal, greedy); "
+            "--pair 'f_measure=f_measure(matching=greedy)'"
+        )
+        assert note in " ".join(printed("diff", *stored(a, b)).split())
 
-    def test_metrics_are_paired_by_hand_and_what_differs_is_said(self):
+    def test_metrics_are_paired_by_hand_and_their_parameters_listed(self):
         a, b = greedy()
-        found = only(a, b, pair={"f_measure": "f_measure(matching=greedy)"})
-        assert found.metrics == ["f_measure=f_measure(matching=greedy)"]
-        np.testing.assert_allclose(found.change[..., 0], [[0.1, -0.2]])
-        assert [(one.name, one.a, one.b) for one in found.settings] == [
-            ("matching of f_measure=f_measure(matching=greedy)", "optimal", "greedy")
-        ]
-        assert found.only["metrics"] == ([], [])
+        found = mirflow.diff(a, b, pair=PAIR)
+        assert found["metric"].values.tolist() == ["f_measure=f_measure(matching=greedy)"]
+        np.testing.assert_allclose(found["difference"].values[..., 0], [[0.1, -0.2]])
+        assert settings_of(found) == [("matching of f_measure=f_measure(matching=greedy)", "optimal", "greedy")]
+        assert found.attrs["metrics_only_in_a"] == found.attrs["metrics_only_in_b"] == []
         with pytest.raises(UnknownNameError, match="f_measur"):
-            only(a, b, pair={"f_measur": "f_measure"})
+            mirflow.diff(a, b, pair={"f_measur": "f_measure"})
 
     def test_metrics_of_other_names_and_units(self):
         both = make_group([[[0.5, 3.0]]], metrics=["p_score", "deviation"], unit=["", "s"])
-        found = only(both, both, pair={"p_score": "deviation"}, metric="deviation")
-        assert found.metrics == ["p_score=deviation", "deviation"]
-        assert [(one.name, one.a, one.b) for one in found.settings] == [("unit of p_score=deviation", "none", "s")]
-        assert found.largest.tolist() == [2.5, 0.0]
-
-
-PAIR = {"f_measure": "f_measure(matching=greedy)"}
+        found = mirflow.diff(both, both, pair={"p_score": "deviation"}, metric="deviation")
+        assert found["metric"].values.tolist() == ["p_score=deviation", "deviation"]
+        assert settings_of(found) == [("unit of p_score=deviation", "none", "s")]
+        assert found["max_difference"].values.tolist() == [2.5, 0.0]
 
 
 class TestWorse:
+    """Exit codes of ``--fail-above`` with and without ``--worse``."""
+
     @pytest.mark.parametrize(
-        ("way", "limit", "fails"), [("higher", 0.05, True), ("higher", 0.15, False), ("lower", 0.15, True)]
+        ("way", "limit", "code"), [("higher", 0.05, 3), ("higher", 0.15, 0), ("lower", 0.15, 3), ("none", 0.0, 0)]
     )
-    def test_only_changes_in_the_worse_direction_fail(self, way, limit, fails):
-        found = only(*greedy(orientation=[way]), pair=PAIR)
-        assert found.exceeds(limit) == found.metrics
-        assert found.exceeds(limit, worse=True) == (found.metrics if fails else [])
+    def test_only_changes_in_the_worse_direction_fail(self, stored, way, limit, code):
+        stores = stored(*greedy(orientation=[way]))
+        invoke("diff", *stores, *PAIRED, "--fail-above", limit, code=3)
+        failed = invoke("diff", *stores, *PAIRED, "--fail-above", limit, "--worse", code=code)
+        if code:
+            assert f"are worse in b by more than {limit:g}, or have a score in a only: " in failed.stderr
 
-    def test_what_is_neither_better_nor_worse_never_fails(self):
-        assert only(*greedy(orientation=["none"]), pair=PAIR).exceeds(0.0, worse=True) == []
+    def test_a_score_that_got_lost_fails_and_one_that_came_does_not(self, stored):
+        whole, less = stored(make_group([[[0.5], [0.5]]]), make_group([[[0.5], [np.nan]]]))
+        invoke("diff", whole, less, "--fail-above", 1.0, "--worse", code=3)
+        invoke("diff", less, whole, "--fail-above", 1.0, "--worse", code=0)
+        invoke("diff", less, whole, "--fail-above", 1.0, code=3)
 
-    def test_a_score_that_got_lost_fails_and_one_that_came_does_not(self):
-        whole, less = make_group([[[0.5], [0.5]]]), make_group([[[0.5], [np.nan]]])
-        assert only(whole, less).exceeds(1.0, worse=True) == ["majmin"]
-        assert only(less, whole).exceeds(1.0, worse=True) == []
-        assert only(less, whole).exceeds(1.0) == ["majmin"]
-
-    def test_on_the_command_line(self, tmp_path):
-        a, b = (write_store(tmp_path / f"{name}.zarr", {"beat": one}) for name, one in zip("ab", greedy(), strict=True))
-        pair = ("--pair", "f_measure=f_measure(matching=greedy)")
-
-        def diff(*arguments: object):
-            return CliRunner().invoke(cli, ["diff", str(a), str(b), *map(str, arguments)])
-
-        assert diff(*pair, "--fail-above", 0.15).exit_code == 3
-        assert diff(*pair, "--fail-above", 0.15, "--worse").exit_code == 0
-        failed = diff(*pair, "--fail-above", 0.05, "--worse")
-        assert failed.exit_code == 3
-        assert "are worse in b by more than 0.05, or have a score in a only: " in failed.stderr
-        assert diff(*pair, "--worse").exit_code == 2
-        assert "write it as A=B, not 'f(x=1)'" in diff("--pair", "f(x=1)").stderr
-        assert diff("--pair", "f_measure=").exit_code == 2
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ((*PAIRED, "--worse"), "--fail-above"),
+            (("--pair", "f(x=1)"), "write it as A=B, not 'f(x=1)'"),
+            (("--pair", "f_measure="), "write it as A=B"),
+        ],
+    )
+    def test_usage(self, stored, words, message):
+        assert message in invoke("diff", *stored(*greedy()), *words, code=2).stderr
