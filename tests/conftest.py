@@ -8,6 +8,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
+import mirflow
+
 from .browser import browser as browser
 from .browser import visit as visit
 
@@ -20,6 +22,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "searching")
 # Tables are as wide as the terminal, which is another one in every worker.
 os.environ["COLUMNS"] = "120"
 
+PIPELINES = Path(__file__).parents[1] / "pipelines"
 _BESIDE = Path(__file__).parents[2] / "shared" / "data"
 
 
@@ -30,3 +33,19 @@ def shared_data() -> Path:
     if not folder.is_dir():
         pytest.skip(f"no real data: set MIRFLOW_DATA to the folder ({folder} is not there)")
     return folder
+
+
+@pytest.fixture(scope="session")
+def demo_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of the shipped demonstration, which no test may change."""
+    path = tmp_path_factory.mktemp("demonstration") / "demo.zarr"
+    mirflow.run(PIPELINES / "demo.yaml", store=path, scheduler="serial")
+    return path
+
+
+@pytest.fixture(scope="session")
+def mirex2013_store(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The store of MIREX 2013's chord results, which no test may change."""
+    path = tmp_path_factory.mktemp("mirex2013") / "mirex2013-ace.zarr"
+    mirflow.run(PIPELINES / "mirex2013-ace.yaml", root=shared_data / "mirex2013-ace", store=path)
+    return path

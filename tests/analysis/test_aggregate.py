@@ -1,4 +1,9 @@
+"""Aggregates over tracks, policies for missing and undefined scores, and groups of tracks."""
+
 from __future__ import annotations
+
+import csv
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -341,3 +346,24 @@ def test_a_lazy_group_is_computed_once():
     computed.clear()
     xr.testing.assert_allclose(lazy.mirflow.query(), ds.mirflow.query())
     assert len(computed) == 1
+
+
+def official_group(folder: Path, system: str):
+    """The official scores of one system by the rule MirexMajMin, and the durations of the references."""
+    with (folder / "official" / "resultsMirexMajMin" / f"{system}.csv").open() as lines:
+        next(lines)
+        rows = list(csv.DictReader(lines, skipinitialspace=True))
+    tracks = [row["File"] for row in rows]
+    score = np.array([float(row["Pairwise score (%)"]) / 100 for row in rows])
+    weight = np.array([float(row["Duration (s)"]) for row in rows])
+    ends = [(folder / "reference" / f"{track}.lab").read_text().split("\n") for track in tracks]
+    duration = [float([line for line in lines if line.strip()][-1].split()[1]) for lines in ends]
+    return make_group(score[None, :, None], weight[None, :, None], duration=duration, systems=[system], tracks=tracks)
+
+
+@pytest.mark.parametrize(("kind", "percent"), [("wcsr", 79.26), ("wcsr_tn", 79.09), ("wcsr_total", 76.53)])
+def test_official_scores_of_mirex_2013_give_the_published_recalls(shared_data, kind, percent):
+    ds = official_group(shared_data / "mirex2013-ace", "KO2")
+    answer = ds.mirflow.query("majmin", kind)
+    assert answer["n"].item() == 217
+    assert f"{100 * answer['value'].item():.2f}" == f"{percent:.2f}"

@@ -7,19 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import mirflow
-from mirflow.analysis.inference import compare, intervals
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
-from mirflow.cli import cli
 from mirflow.errors import MetricError, QueryError
 from mirflow.metrics.aggregates import DECLARED, Aggregate, declare
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Float, Int
 from mirflow.report.page import write_page
 
+from ..commands import printed
 from ..groups import make_group, write_store
 from ..report.page.reading import choose, figures
 
@@ -69,9 +65,7 @@ class TestADeclaredAggregateIsAvailable:
         declare(Aggregate("trimmed_mean", "mean without the tails", statistic=trimmed))
         found = mirflow.open_store(path).mirflow.query(aggregate="trimmed_mean")
         np.testing.assert_allclose(found["value"].values.ravel(), expected(group), rtol=1e-13)
-        said = CliRunner().invoke(cli, ["query", str(path), "-a", "trimmed_mean", "--by", "genre"])
-        assert said.exit_code == 0, said.output
-        assert "trimmed_mean: mean without the tails" in said.output
+        assert "trimmed_mean: mean without the tails" in printed("query", path, "-a", "trimmed_mean", "--by", "genre")
 
     def test_as_a_ratio_of_sums(self, group):
         ds = group
@@ -83,19 +77,18 @@ class TestADeclaredAggregateIsAvailable:
             ds.mirflow.query(aggregate="late")
 
     def test_in_an_interval(self, group):
-        board, question = from_dataset(group), Question(aggregate="trimmed_mean")
-        found = intervals(board, question, method="percentile", replicates=1000)
+        found = group.mirflow.intervals(aggregate="trimmed_mean", method="percentile", replicates=1000)
         rng, scores = np.random.default_rng(1), group["score"].values[..., 0]
         again = [np.array([trimmed_list(one[rng.integers(0, 40, 40)]) for _ in range(1000)]) for one in scores]
-        np.testing.assert_allclose(found.value[:, 0, 0], expected(group), rtol=1e-13)
-        np.testing.assert_allclose(found.low[:, 0, 0], [np.quantile(one, 0.025) for one in again], atol=0.02)
-        np.testing.assert_allclose(found.high[:, 0, 0], [np.quantile(one, 0.975) for one in again], atol=0.02)
-        drawn = intervals(board, question, cluster="album")
-        assert (drawn.low < drawn.value).all()
-        assert (drawn.high > drawn.value).all()
+        np.testing.assert_allclose(found["value"][:, 0], expected(group), rtol=1e-13)
+        np.testing.assert_allclose(found["low"][:, 0], [np.quantile(one, 0.025) for one in again], atol=0.02)
+        np.testing.assert_allclose(found["high"][:, 0], [np.quantile(one, 0.975) for one in again], atol=0.02)
+        drawn = group.mirflow.intervals(aggregate="trimmed_mean", cluster="album")
+        assert (drawn["low"] < drawn["value"]).all()
+        assert (drawn["high"] > drawn["value"]).all()
 
     def test_in_a_paired_test(self, group):
-        found = compare(from_dataset(group), Question(aggregate="trimmed_mean"), replicates=2000).to_dataset()
+        found = group.mirflow.compare(aggregate="trimmed_mean", replicates=2000)
         first, second, third = expected(group)
         difference = found["difference"].values.squeeze()
         assert difference[0, 1:] == pytest.approx([first - second, first - third])
@@ -103,13 +96,13 @@ class TestADeclaredAggregateIsAvailable:
         assert found["p"].values.squeeze()[0, 1] < 0.01
         assert "trimmed_mean" in found["aggregate"].values
         with pytest.raises(QueryError, match="and not the trimmed_mean of 'majmin'; choose test permutation"):
-            compare(from_dataset(group), Question(aggregate="trimmed_mean"), test="t")
+            group.mirflow.compare(aggregate="trimmed_mean", test="t")
 
     def test_in_a_table_for_a_paper(self, group, tmp_path):
         path = write_store(tmp_path / "s.zarr", {"chord": group})
-        said = CliRunner().invoke(cli, ["query", str(path), "-a", "trimmed_mean", "--ci", "--format", "latex"])
-        assert said.exit_code == 0, said.output
-        assert "without the lowest and the highest tenth" in said.output
+        assert "without the lowest and the highest tenth" in printed(
+            "query", path, "-a", "trimmed_mean", "--ci", "--format", "latex"
+        )
 
     def test_among_what_is_known_of_a_metric(self):
         metric = get_task("chord").convention(None).metrics[0]
@@ -130,8 +123,7 @@ class TestADeclaredAggregateIsAvailable:
         assert found == pytest.approx(expected(group, rock), abs=1e-12)
         choose(page, "by", "")
         choose(page, "aggregate", "late")
-        value = from_dataset(group)
-        own = intervals(value, Question(aggregate="late"), replicates=10).value.ravel()
+        own = group.mirflow.query(aggregate="late")["value"].values.ravel()
         assert [figures(page)[name][0] for name in group["system"].values] == pytest.approx(own.tolist(), abs=1e-12)
 
 

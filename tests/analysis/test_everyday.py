@@ -22,16 +22,9 @@ PER_SYSTEM = {"format", "style"}
 PER_METRIC = {"title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit"}
 
 
-@pytest.fixture(scope="module")
-def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("everyday") / "demo.zarr"
-    mirflow.run(PIPELINE, store=path, scheduler="serial")
-    return path
-
-
 @pytest.fixture
-def stored(store: Path) -> xr.Dataset:
-    return mirflow.open_store(store).chord.to_dataset()
+def stored(demo_store: Path) -> xr.Dataset:
+    return mirflow.open_store(demo_store).chord.to_dataset()
 
 
 @pytest.fixture(scope="module")

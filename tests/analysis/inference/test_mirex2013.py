@@ -12,16 +12,10 @@ from scipy import stats
 
 import mirflow
 
-from ...commands import invoke
-
-PIPELINE = Path(__file__).parents[3] / "pipelines" / "mirex2013-ace.yaml"
-
 
 @pytest.fixture(scope="module")
-def board(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.Dataset:
-    store = tmp_path_factory.mktemp("stores") / "mirex2013-ace.zarr"
-    invoke("run", PIPELINE, "--root", shared_data / "mirex2013-ace", "--store", store)
-    return mirflow.open_store(store)["chord_mirex2013"].to_dataset()
+def board(mirex2013_store: Path) -> xr.Dataset:
+    return mirflow.open_store(mirex2013_store)["chord_mirex2013"].to_dataset()
 
 
 @pytest.fixture(scope="module")
