@@ -80,7 +80,7 @@ def run_mir_eval(pairs: Pairs) -> np.ndarray:
 
 
 def compare_arrays(pairs: Pairs) -> None:
-    """Arrays in memory to scores: the ratio, and what each metric takes on its own."""
+    """Arrays in memory to scores: the ratio, and the time of each metric on its own."""
     references, estimates = to_ragged(pairs[0]), to_ragged(pairs[1])
     convention = get_task("beat").convention()
     measures = convention.select()

@@ -106,7 +106,7 @@ def run_mir_eval(pairs: Pairs) -> np.ndarray:
 
 
 def compare_arrays(pairs: Pairs) -> None:
-    """Arrays in memory to scores: the ratio, and where the time goes."""
+    """Arrays in memory to scores: the ratio, and the time of each step."""
     references, estimates = to_ragged(pairs[0]), to_ragged(pairs[1])
     convention = get_task("chord").convention("mir_eval")
     measures = convention.select()

@@ -47,7 +47,7 @@ def timed(title: str, call: Callable[[], object]) -> float:
 
 
 def race_scipy(board: Scoreboard) -> None:
-    """The ends of our intervals lie where scipy's do, which are made of other replicates; then both times."""
+    """Compare our intervals with scipy's, which are made of other replicates; then time both."""
     score, weight, _, _ = board.load(range(len(board.systems)))
 
     def recall(score: np.ndarray, weight: np.ndarray, axis: int) -> np.ndarray:
@@ -71,7 +71,7 @@ def race_scipy(board: Scoreboard) -> None:
     width = (expected[..., 1] - expected[..., 0]).mean()
     print(f"  ends differ from scipy's by at most {np.abs(ours - expected).max() / width:.3f} of an interval's width")
     fast = timed("WCSR, BCa, 10,000 replicates", lambda: intervals(board))
-    print(f"  scipy.stats.bootstrap, one figure at a time: {slow:.1f} s (from two systems): {slow / fast:.0f} times")
+    print(f"  scipy.stats.bootstrap, one statistic at a time: {slow:.1f} s (from two systems): {slow / fast:.0f} times")
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""A large synthetic collection: peak memory and rate over the course of a run, and what a killed run costs.
+"""A large synthetic collection: peak memory and rate over the course of a run, and the cost of a killed run.
 
     python benchmarks/large.py [--tracks 20000] [--systems 10] [--tasks chord] [--scheduler processes] [--kill]
                                [--folder FOLDER]

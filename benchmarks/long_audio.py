@@ -58,7 +58,7 @@ def sources(seed: int, count: int, start: int, size: int) -> np.ndarray:
 
 
 def estimated(clean: np.ndarray, seed: int, start: int) -> np.ndarray:
-    """What a system might make of them."""
+    """Simulate the output of a system."""
     rng = np.random.default_rng([seed, 99, start])
     echo = clean + 0.3 * np.roll(clean, 40, axis=1)
     leak = (clean.sum(axis=0) - clean) * rng.uniform(0.05, 0.1)

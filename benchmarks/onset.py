@@ -1,6 +1,6 @@
 """Onset scores beside mir_eval's: the same pairs, the numbers compared first, both sides in one process.
 
-There is no large collection of onsets at hand, so beats and downbeats of the Harmonix set stand in for them, beside
+There is no large collection of onsets at hand, so beats and downbeats of the Harmonix set are used instead, beside
 mir_eval's own examples. Run it with the folder of real annotations: ``python benchmarks/onset.py DATA`` (or set
 MIRFLOW_DATA).
 """

@@ -1,4 +1,4 @@
-"""How far segmentation scores are from those that MIREX published, and what each of its choices has to do with it.
+"""Differences of segmentation scores from those that MIREX published, and the effect of each of its choices.
 
     python benchmarks/parity_segment.py DATA
 
@@ -94,7 +94,7 @@ def intervals(annotation: Annotation) -> np.ndarray:
 
 
 def with_choice(name: str, choice: str) -> str:
-    """The identity of a metric with one parameter set otherwise, where it is concerned."""
+    """The identity of a metric with another value of one parameter, if it has the parameter."""
     setting, concerned = CHOICES[choice]
     metric, _, primary = name.partition("@")
     if "" not in concerned and metric not in concerned:

@@ -1,4 +1,4 @@
-"""How far note transcription scores are from those that MIREX published in 2015 for the Su set.
+"""Differences of note transcription scores from those that MIREX published in 2015 for the Su set.
 
     python benchmarks/parity_transcription.py DATA
 

@@ -1,4 +1,4 @@
-"""What one would write without mirflow: mir_eval over all files of all systems, into a csv file.
+"""A plain script without mirflow: mir_eval over all files of all systems, into a csv file.
 
 python benchmarks/plain_mir_eval.py DATA OUT.csv
 """

@@ -26,7 +26,7 @@ Row = tuple[float, float, str]
 
 
 def bare_loop(path: Path) -> tuple[list[float], list[float], list[str]]:
-    """The least that anyone can do."""
+    """The smallest possible reader: split and convert."""
     starts, ends, labels = [], [], []
     with path.open() as file:
         for line in file:
@@ -215,7 +215,7 @@ def _reading(task: str) -> Reading:
 
 
 def uncached(read: Callable[[Path], Any]) -> Callable[[Path], Any]:
-    """Without what stays decoded from the round before."""
+    """Clear the cache of decoded files."""
     from mirflow.readers.jams import _open
 
     def cold(path: Path) -> Any:

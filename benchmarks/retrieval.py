@@ -124,7 +124,7 @@ def run(folder: Path, items: int, systems: int, scheduler: str) -> None:
 
 
 def rankings(items: int, groups: int, most: int) -> tuple[Ragged, Ragged, np.ndarray]:
-    """What is relevant, and the first ranks of every query by one system; its codes too."""
+    """Relevant items, and the first ranks of every query by one system; its codes too."""
     square = distances(items, groups, 3)
     np.fill_diagonal(square, np.inf)
     codes = np.stack([ascending(row.astype(np.float64))[:most] for row in square])
@@ -190,7 +190,7 @@ def beside_trec_eval(references: Ragged, estimates: Ragged) -> None:
 
 
 def as_dicts(references: Ragged, estimates: Ragged) -> tuple[dict[str, dict[str, int]], dict[str, dict[str, float]]]:
-    """The same as the other packages take it: scores that fall with the rank."""
+    """Convert to the input of the other packages: scores that fall with the rank."""
     sides: list[dict[str, dict]] = []
     for rows in (references, estimates):
         offsets, label = rows.offsets, rows.columns["label"]

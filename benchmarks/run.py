@@ -103,7 +103,7 @@ def main(data: Path) -> None:
 
 
 def show_start() -> None:
-    """What the run's fixed costs are."""
+    """Print the fixed costs of a run."""
     lines = {
         "python": "pass",
         "the command's help": "from mirflow.cli import cli",

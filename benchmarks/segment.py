@@ -128,7 +128,7 @@ def best_of(repeats: int, call: Callable[[], object]) -> float:
 
 
 def show_difference(found: np.ndarray, expected: np.ndarray) -> None:
-    """How far the numbers lie apart; what mir_eval makes of a mutual information of 0 is shown by itself."""
+    """Print the largest differences; those of a mutual information of 0 separately."""
     column = [measure.metric.key for measure in get_task("segment").convention().select()].index(NORMALIZED)
     noise = (found[:, column] == 0) & (np.abs(expected[:, column]) < SINGLE_LABEL)
     others = expected.copy()
@@ -140,7 +140,7 @@ def show_difference(found: np.ndarray, expected: np.ndarray) -> None:
 
 
 def compare_arrays(pairs: list[Pair]) -> None:
-    """Arrays in memory to scores: the ratio, and where the time goes."""
+    """Arrays in memory to scores: the ratio, and the time of each step."""
     convention = get_task("segment").convention("mir_eval")
     measures = convention.select()
     references, estimates = (to_ragged(list(side)) for side in zip(*pairs, strict=True))
@@ -161,7 +161,7 @@ def compare_arrays(pairs: list[Pair]) -> None:
 
 
 def show_parts(references: Ragged, estimates: Ragged, row: np.ndarray, whole: float) -> None:
-    """What the parts of the kernel take, each on its own and on all pairs at once."""
+    """Time the parts of the kernel, each on its own and on all pairs at once."""
     codes = encode(references.labels), encode(estimates.labels)
     given = take(references, row, codes[0].of_label), take(estimates, row, codes[1].of_label)
     end = given[0].latest()

@@ -43,7 +43,7 @@ def make(count: int, seconds: float, channels: int = 0) -> Sides:
 
 
 def clock(call: Callable[[], object], repeats: int) -> tuple[object, float]:
-    """What a call returns, and the seconds of the fastest of several."""
+    """The result of a call, and the seconds of the fastest of several."""
     best = np.inf
     for _ in range(repeats):
         start = time.perf_counter()
@@ -53,7 +53,7 @@ def clock(call: Callable[[], object], repeats: int) -> tuple[object, float]:
 
 
 def race(title: str, peers: dict[str, Callable[[], object]], ours: Callable[[], object], limit: float = 1e-6) -> None:
-    """Print how far each peer's numbers lie from ours and how long each takes; the first peer's must be ours."""
+    """Print each peer's largest difference from our numbers and its time; the first peer's must equal ours."""
     found, fast = clock(ours, 3)
     own = np.array(found, dtype=np.float64)
     print(f"{title}\n  mirflow {fast:.3f} s")

@@ -1,4 +1,4 @@
-"""Writes the bundled demonstration data: chord annotations of traditional tunes and three made-up systems' output.
+"""Write the bundled demonstration data: chords of traditional tunes and the output of three synthetic systems.
 
 The harmonies are simple settings of public-domain tunes, written for this purpose. References are JAMS files; the
 systems `oak` (careful), `elm` (major and minor only) and `ash` (hasty and untidy) are derived from them with a seeded
@@ -192,7 +192,7 @@ def write_csv(path: Path, segments: list[Segment]) -> None:
 
 
 def write_metadata(path: Path) -> None:
-    """What is known of the tracks."""
+    """Write the metadata of the tracks."""
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(["track", "title", "origin", "meter", "tempo"])
@@ -223,7 +223,7 @@ def main(folder: Path) -> None:
 
 
 def spoil(estimates: Path) -> None:
-    """The things that go wrong in practice."""
+    """Add the defects of files that occur in practice."""
     oak = estimates / "oak" / "greensleeves.lab"
     lines = oak.read_text(encoding="utf-8").splitlines()
     end = lines[-1].split("\t")[1]

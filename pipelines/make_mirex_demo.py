@@ -1,4 +1,4 @@
-"""Writes the bundled miniature of a MIREX campaign: four made-up systems in every task of the years 2005-2008.
+"""Write the bundled miniature of a MIREX campaign: four synthetic systems in every task of the years 2005-2008.
 
 All of it comes from a seeded generator: six short pieces (key, tempo, chords, melody, bass, drums), what annotators
 would have written about them, and what systems that are a little, more or much too hasty would have returned. What is
@@ -36,7 +36,7 @@ Note = tuple[float, float, int]
 
 @dataclass(frozen=True)
 class System:
-    """How far its times are off (seconds), and which shares of things it misses and gets wrong."""
+    """Deviation of its times (seconds), and the shares of items that it misses and confuses."""
 
     name: str
     jitter: float
@@ -78,7 +78,7 @@ class Piece:
 
 
 def compose(number: int, rng: np.random.Generator) -> Piece:
-    """A piece that obeys the simplest rules: a chord a bar, its root in the bass, steps and leaps above it."""
+    """Compose a piece by simple rules: a chord a bar, its root in the bass, steps and leaps above it."""
     mode = ("major", "minor")[number % 2]
     tonic, tempo = int(rng.integers(12)), float(rng.integers(90, 170))
     beat = 60 / tempo
@@ -113,8 +113,8 @@ def hertz(midi: float) -> float:
     return 440.0 * 2 ** ((midi - 69) / 12)
 
 
-def heard(times: Iterable[float], system: System, rng: np.random.Generator) -> list[float]:
-    """Times as a system finds them: some moved, some missed, some made up."""
+def detect(times: Iterable[float], system: System, rng: np.random.Generator) -> list[float]:
+    """Move some times, drop some and add some."""
     times = list(times)
     found = [time + rng.normal(0, system.jitter) for time in times if rng.random() > system.miss]
     found += rng.uniform(0, times[-1], int(system.wrong * len(times))).tolist()
@@ -122,7 +122,7 @@ def heard(times: Iterable[float], system: System, rng: np.random.Generator) -> l
 
 
 def played(notes: Iterable[Note], system: System, rng: np.random.Generator) -> list[Note]:
-    """Notes as a system finds them."""
+    """Move some notes, drop some and add some."""
     found = []
     for start, end, midi in notes:
         if rng.random() < system.miss:
@@ -141,7 +141,9 @@ def write_beats(folder: Path, piece: Piece, rng: np.random.Generator) -> None:
         write(folder / "beat" / "reference" / f"tapper{tapper + 1}" / f"{piece.name}.txt", lines)
     for system in SYSTEMS:
         taps = piece.beats[::2] if rng.random() < system.wrong else piece.beats
-        write(folder / "beat" / system.name / f"{piece.name}.txt", (f"{time:.3f}" for time in heard(taps, system, rng)))
+        write(
+            folder / "beat" / system.name / f"{piece.name}.txt", (f"{time:.3f}" for time in detect(taps, system, rng))
+        )
 
 
 def write_tempo(folder: Path, piece: Piece, rng: np.random.Generator) -> None:
@@ -155,7 +157,7 @@ def write_tempo(folder: Path, piece: Piece, rng: np.random.Generator) -> None:
 
 
 def write_keys(folder: Path, piece: Piece, rng: np.random.Generator) -> None:
-    """Keys that are heard, and keys that are read from scores, which is easier."""
+    """Keys estimated from audio, and keys estimated from scores, which is easier."""
     write(folder / "key" / "reference" / f"{piece.name}.txt", [f"{TONICS[piece.tonic]} {piece.mode}"])
     for kind, share in (("audio", 1.5), ("symbolic", 0.75)):
         for system in SYSTEMS:
@@ -197,12 +199,12 @@ def write_onsets(folder: Path, piece: Piece, rng: np.random.Generator) -> None:
     for system in SYSTEMS:
         write(
             folder / "onset" / system.name / f"{piece.name}.txt",
-            (f"{time:.3f}" for time in heard(everything, system, rng)),
+            (f"{time:.3f}" for time in detect(everything, system, rng)),
         )
         struck = [
             (time, drum)
             for drum in DRUMS
-            for time in heard(sorted(t for t, d in piece.drums if d == drum), system, rng)
+            for time in detect(sorted(t for t, d in piece.drums if d == drum), system, rng)
         ]
         write(
             folder / "drum" / system.name / f"{piece.name}.txt",

@@ -1,4 +1,4 @@
-"""Made-up collections for the tasks of MIREX that ask about lists: classes, tags, rankings, judgements, alignments.
+"""Synthetic collections for the tasks of MIREX on lists: classes, tags, rankings, judgements, alignments.
 
 `make_mirex_demo.py` calls it with the systems: a name, the share of things that they miss, the share they get wrong.
 """
@@ -38,8 +38,8 @@ def write_classes(folder: Path, systems: Sequence[System], rng: Rng) -> None:
     """One class for each track, in three folds, for each of the five classification tasks."""
     for family, classes in CLASSES.items():
         names = [f"{family}{number:03d}" for number in range(TRACKS)]
-        told = [classes[number % len(classes)] for number in range(TRACKS)]
-        write(folder / family / "reference.tsv", map("\t".join, zip(names, told, strict=True)))
+        references = [classes[number % len(classes)] for number in range(TRACKS)]
+        write(folder / family / "reference.tsv", map("\t".join, zip(names, references, strict=True)))
         folds = (f"{name},{number % FOLDS + 1}" for number, name in enumerate(names))
         write(folder / family / "tracks.csv", ["track,fold", *folds])
         for system, _, wrong in systems:
@@ -48,13 +48,14 @@ def write_classes(folder: Path, systems: Sequence[System], rng: Rng) -> None:
             far = rng.choice(classes, TRACKS).tolist()
             mistaken, which = rng.random(TRACKS) < 1.5 * wrong, rng.random(TRACKS) < 0.6
             found = [
-                (n if w else f) if m else t for t, n, f, m, w in zip(told, near, far, mistaken, which, strict=True)
+                (n if w else f) if m else t
+                for t, n, f, m, w in zip(references, near, far, mistaken, which, strict=True)
             ]
             write(folder / family / f"{system}.tsv", map("\t".join, zip(names, found, strict=True)))
 
 
 def write_tags(folder: Path, systems: Sequence[System], rng: Rng) -> None:
-    """The tags of each clip, and how sure the systems are of every tag."""
+    """The tags of each clip, and the systems' affinities of every tag."""
     has = rng.random((TRACKS // 2, len(TAGS))) < np.linspace(0.2, 0.6, len(TAGS))
     has[:, 0] |= ~has.any(axis=1)
     own = (f"clip{clip:02d}\t{TAGS[tag]}" for clip, tag in np.argwhere(has).tolist())
@@ -132,7 +133,7 @@ def write_judgements(folder: Path, systems: Sequence[System], rng: Rng) -> None:
 
 
 def write_alignments(folder: Path, systems: Sequence[System], rng: Rng) -> None:
-    """Performances with a rubato of their own, and what followers report of them, in milliseconds."""
+    """Performances with a rubato of their own, and reports of followers, in milliseconds."""
     for number in range(1, 6):
         score = np.arange(80) * 400
         played = np.round(score * rng.uniform(0.9, 1.15) + np.cumsum(rng.normal(0, 8, len(score)))).astype(int)

@@ -9,12 +9,12 @@ import mirflow
 
 
 def public_text() -> str:
-    """The verbs of the package."""
+    """The functions of the package."""
     return _listed("mirflow", mirflow.__all__)
 
 
 def introduction_text(module: str) -> str:
-    """The docstring of a module: what ``help`` shows first."""
+    """The docstring of a module, which ``help`` shows first."""
     return f"```{{eval-rst}}\n.. automodule:: {module}\n   :no-index:\n```\n"
 
 

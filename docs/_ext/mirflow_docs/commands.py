@@ -43,11 +43,11 @@ def _options(context: click.Context, parameters: Iterable[click.Parameter]) -> s
 
 
 def _names(option: click.Option, context: click.Context) -> str:
-    """The names and what follows them; choices stand in the meaning."""
+    """The names with their metavars; choices are part of the meaning."""
     names = option.get_help_record(context)
     assert names is not None  # it has a help text
-    said = names[0].replace(" RANGE", "")
-    return code(re.sub(r" \[[^\]]*\|.*\]$", "", said) if isinstance(option.type, click.Choice) else said)
+    text = names[0].replace(" RANGE", "")
+    return code(re.sub(r" \[[^\]]*\|.*\]$", "", text) if isinstance(option.type, click.Choice) else text)
 
 
 def _meaning(option: click.Option, context: click.Context) -> str:
@@ -65,9 +65,9 @@ def _choices(kind: click.Choice[object]) -> str:
     return ", ".join(map(code, kind.choices))
 
 
-def _limits(said: str) -> str:
+def _limits(text: str) -> str:
     """Click's ``x>=1``, ``x>0`` and ``0<x<1`` in words."""
-    between = re.fullmatch(r"([\d.]+)<x<([\d.]+)", said)
+    between = re.fullmatch(r"([\d.]+)<x<([\d.]+)", text)
     if between:
         return f"Between {between[1]} and {between[2]}."
-    return f"{said.replace('x>=', 'At least ').replace('x>', 'More than ')}."
+    return f"{text.replace('x>=', 'At least ').replace('x>', 'More than ')}."

@@ -1,4 +1,4 @@
-"""How pages look, where neither Markdown nor the theme says it."""
+"""Appearance of pages beyond Markdown and the theme."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def tidy(_: Sphinx, page: nodes.document) -> None:
-    """Commands are coloured as such; what a parameter means stands behind a dash, not behind two hyphens."""
+    """Colour commands; separate parameters from their descriptions by a dash instead of two hyphens."""
     from docutils import nodes  # comes with sphinx, without which the other modules are of use to the tests
 
     for block in page.findall(nodes.literal_block):

@@ -21,7 +21,7 @@ from mirflow.cli import cli
 _FOLDER = "_made"
 _BLOCK = re.compile(
     r"^(?:<!-- file: (?P<file>\S+) -->\n+)?^```[^\n`]*\n(?P<body>.*?)^```$"
-    r"(?:\n+<!-- made: (?P<made>\S+)(?: (?P<said>[^\n]*?))? -->$)?",
+    r"(?:\n+<!-- made: (?P<made>\S+)(?: (?P<caption>[^\n]*?))? -->$)?",
     re.MULTILINE | re.DOTALL,
 )
 
@@ -47,11 +47,11 @@ def _shown(block: re.Match[str], up: str, output: Path) -> str:
     if made.suffix not in (".svg", ".png", ".html"):
         return block[0]
     shutil.copy(made, output / _FOLDER / made.name)
-    target, said = f"{up}{_FOLDER}/{made.name}", html.escape(block["said"])
+    target, caption = f"{up}{_FOLDER}/{made.name}", html.escape(block["caption"])
     tag = (
-        f'<p><a href="{target}">{said}</a></p>'
+        f'<p><a href="{target}">{caption}</a></p>'
         if made.suffix == ".html"
-        else f'<p><img class="made" src="{target}" alt="{said}"></p>'
+        else f'<p><img class="made" src="{target}" alt="{caption}"></p>'
     )
     return f"{block[0]}\n\n{tag}"
 

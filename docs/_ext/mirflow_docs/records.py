@@ -73,7 +73,7 @@ def _record(task: str, rules: Convention, metric: Metric) -> str:
 
 
 def _facts(metric: Metric, rules: Convention) -> Iterator[tuple[str, str]]:
-    """Name and text of everything that a record says; empty where it says nothing."""
+    """Names and texts of the fields of a record; empty where it has none."""
     standard, *others = _aggregates(metric)
     yield "range", f"{_range(metric)}; {_ORIENTATION[metric.orientation]}"
     yield "weight", f"{plain(metric.weight)}{f' ({plain(metric.weight_unit)})' if metric.weight_unit else ''}"
