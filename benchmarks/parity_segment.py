@@ -19,6 +19,7 @@ import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.metrics.base import Convention, get_task
+from mirflow.readers import Reading
 from mirflow.readers.delimited import parse_delimited
 
 SCORES = {
@@ -58,7 +59,7 @@ def read(folder: Path) -> tuple[list[Annotation], list[Annotation], np.ndarray]:
     """References, estimates and official scores, tracks x scores."""
     sides = [
         [
-            parse_delimited(path.read_bytes(), "intervals", "lab", name=path)
+            parse_delimited(path.read_bytes(), Reading.of("segment"), "lab", path)
             for path in sorted(folder.glob(f"{side}*.lab"))
         ]
         for side in ("ref", "est")

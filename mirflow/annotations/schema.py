@@ -1,11 +1,17 @@
-"""The kinds of annotation, each declared once: dims, variables, units, rules, and the tasks that use it."""
+"""The kinds of annotation, each declared once: dims, variables, units, rules, layouts of text, and tasks."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 from ..errors import UnknownNameError
+
+LATEST = 1e9
+"""Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
+nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,28 +54,61 @@ class Kind:
         The tasks whose references and estimates are of this kind.
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
+    drawn_as : str
+        Form in timelines; ``text`` for what has no times, ``list`` for what is not drawn at all.
+    level : str
+        Kind of each level of a hierarchy.
+    listed : bool
+        Whether an annotation is a list of names without times, of which one file usually holds many.
     columns : tuple of str
-        What columns of delimited text can hold; empty: such files have one layout only, or there are none.
-    headings : tuple of tuple of str
+        Columns that delimited text can have; empty: such files have one layout only, or there are none.
+    needed : tuple of tuple of str
         Columns that a header has to name, in one of these ways.
     usual_order : tuple of str
         Columns of a file without header, from the first.
     narrow_order : tuple of str
         Columns of rows that have no more than these; empty: as usual.
-    listed : bool
-        Whether an annotation is a list of names without times, of which one file usually holds many.
+    headings : mapping of str to tuple of str
+        Names of columns in headers, in the order of preference, where they are others than `HEADINGS`.
+    recognised : bool
+        Whether a header alone shows that a file is of this kind.
+    unclear : str
+        Meanings that one more column than usual may have, so that columns have to be declared.
+    values : str
+        Meaning of the numbers beside names, for kinds whose scores depend on them.
+    ordered_by : tuple of str
+        Columns of which any says how the names are meant, so that other numbers may be left out.
+    numbers : int
+        Numbers at the beginning of each row.
+    followed_by : str
+        What stands behind these numbers.
+    alike : tuple of str
+        Tasks of other kinds whose rows may look the same.
+    rows : mapping of str to tuple of str
+        Task -> columns of its rows as messages show them, where they are not those of `usual_order`.
     """
 
     name: str
     dims: tuple[str, ...]
     variables: tuple[Variable, ...]
     tasks: tuple[str, ...]
-    rules: tuple[str, ...] = field(default=())
+    rules: tuple[str, ...] = ()
+    drawn_as: str = "list"
+    level: str = ""
+    listed: bool = False
     columns: tuple[str, ...] = ()
-    headings: tuple[tuple[str, ...], ...] = ()
+    needed: tuple[tuple[str, ...], ...] = ()
     usual_order: tuple[str, ...] = ()
     narrow_order: tuple[str, ...] = ()
-    listed: bool = False
+    headings: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    recognised: bool = False
+    unclear: str = ""
+    values: str = ""
+    ordered_by: tuple[str, ...] = ()
+    numbers: int = 0
+    followed_by: Literal["", "label", "position", "velocity", "pitches"] = ""
+    alike: tuple[str, ...] = ()
+    rows: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
 
     def variable(self, name: str) -> Variable:
         """The variable of that name."""
@@ -93,12 +132,42 @@ class Kind:
         """Depths of the variables that do not lie along the innermost dim."""
         return {v.name: v.depth for v in self.variables if v.depth is not None}
 
+    @property
+    def adjacent(self) -> bool:
+        """Whether each item may last until the next one starts, so that rows can do without ends."""
+        return "no_gap" in self.rules
 
+    def row(self, task: str | None) -> tuple[str, ...]:
+        """Columns of a row of a task, None: of its first one, as messages show them."""
+        return self.rows.get(task or self.tasks[0], self.usual_order)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "time": _words("time t seconds onset start beat timestamp time_s onset_time"),
+        "start": _words("start begin onset from start_time onset_time start_s time t t_start"),
+        "end": _words("end stop offset to end_time offset_time end_s t_end"),
+        "duration": _words("duration dur length duration_s"),
+        "label": _words("label labels value chord segment section function key text name position instrument"),
+        "bar": _words("bar bar_number measure"),
+        # Not among them: names that say MIDI, for which the unit has to be declared, and a confidence, which is no
+        # voicing.
+        "frequency": _words("frequency f0 freq hz pitch f0_hz frequency_hz"),
+        "pitch": _words("pitch frequency freq f0 hz pitch_hz frequency_hz"),
+        "voicing": _words("voicing voiced"),
+        "velocity": _words("velocity vel midi_velocity"),
+    }
+)
+"""Usual names of columns in headers, in the order of preference."""
 _START = Variable("start", "float64", "start of the interval", "s")
 _END = Variable("end", "float64", "end of the interval", "s")
 _LABEL = Variable("label", "str", "label", optional=True)
 _INTERVAL_COLUMNS = ("start", "end", "duration", "label")
-_INTERVAL_HEADINGS = (("start", "end"), ("start", "duration"))
+_INTERVAL_NEEDED = (("start", "end"), ("start", "duration"))
 
 KINDS = MappingProxyType(
     {
@@ -111,8 +180,17 @@ KINDS = MappingProxyType(
                 ("beat", "downbeat", "onset", "alignment"),
                 ("finite", "in_seconds", "not_negative", "sorted", "distinct"),
                 columns=("time", "label", "bar"),
-                headings=(("time",),),
+                needed=(("time",),),
                 usual_order=("time", "label"),
+                headings={
+                    # The number of a beat in its bar, where another column has the time.
+                    "label": (*HEADINGS["label"], *_words("beat beat_number beat_position position_in_bar word")),
+                },
+                recognised=True,
+                numbers=1,
+                followed_by="position",
+                rows=dict.fromkeys(("beat", "downbeat"), ("time", "position", "bar")),
+                drawn_as="ticks",
             ),
             Kind(
                 "intervals",
@@ -121,8 +199,12 @@ KINDS = MappingProxyType(
                 ("chord", "segment"),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
                 columns=_INTERVAL_COLUMNS,
-                headings=_INTERVAL_HEADINGS,
+                needed=_INTERVAL_NEEDED,
                 usual_order=("start", "end", "label"),
+                recognised=True,
+                numbers=2,
+                followed_by="label",
+                drawn_as="segments",
             ),
             Kind(
                 "hierarchy",
@@ -131,8 +213,12 @@ KINDS = MappingProxyType(
                 ("hierarchy",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
                 columns=_INTERVAL_COLUMNS,
-                headings=_INTERVAL_HEADINGS,
+                needed=_INTERVAL_NEEDED,
                 usual_order=("start", "end", "label"),
+                numbers=2,
+                followed_by="label",
+                drawn_as="levels",
+                level="intervals",
             ),
             Kind(
                 "notes",
@@ -147,8 +233,13 @@ KINDS = MappingProxyType(
                 ("transcription",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
                 columns=("start", "end", "duration", "pitch", "velocity", "label"),
-                headings=(("start", "end", "pitch"), ("start", "duration", "pitch")),
+                needed=(("start", "end", "pitch"), ("start", "duration", "pitch")),
                 usual_order=("start", "end", "pitch"),
+                recognised=True,
+                numbers=3,
+                followed_by="velocity",
+                rows={"transcription": ("start", "end", "pitch", "velocity")},
+                drawn_as="notes",
             ),
             Kind(
                 "series",
@@ -161,8 +252,11 @@ KINDS = MappingProxyType(
                 ("melody",),
                 ("finite", "in_seconds", "not_negative", "sorted"),
                 columns=("time", "frequency", "voicing"),
-                headings=(("time", "frequency"),),
+                needed=(("time", "frequency"),),
                 usual_order=("time", "frequency"),
+                recognised=True,
+                numbers=2,
+                drawn_as="curve",
             ),
             Kind(
                 "multipitch",
@@ -173,6 +267,11 @@ KINDS = MappingProxyType(
                 ),
                 ("multipitch",),
                 ("finite", "in_seconds", "not_negative"),
+                numbers=1,
+                followed_by="pitches",
+                alike=("melody", "onset"),  # at each time there may be one pitch or none
+                rows={"multipitch": ("time", "frequencies")},
+                drawn_as="frames",
             ),
             Kind(
                 "patterns",
@@ -183,6 +282,8 @@ KINDS = MappingProxyType(
                 ),
                 ("pattern",),
                 ("finite",),
+                rows={"pattern": ("onset", "pitch")},
+                drawn_as="patterns",
             ),
             Kind(
                 "tempo",
@@ -193,17 +294,40 @@ KINDS = MappingProxyType(
                 ),
                 ("tempo",),
                 ("finite", "not_negative"),
+                rows={"tempo": ("tempo", "tempo", "strength")},
+                drawn_as="text",
             ),
-            Kind("key", ("key",), (Variable("label", "str", "tonic and mode"),), ("key",)),
+            Kind(
+                "key",
+                ("key",),
+                (Variable("label", "str", "tonic and mode"),),
+                ("key",),
+                rows={"key": ("tonic", "mode")},
+                drawn_as="text",
+            ),
             Kind(
                 "labels",
                 ("item",),
                 (Variable("label", "str", "class or tag"), Variable("value", "float64", "affinity", optional=True)),
                 ("classification", "tagging"),
                 columns=("label", "value"),
-                headings=(("label",),),
+                needed=(("label",),),
                 usual_order=("label", "value"),
                 listed=True,
+                headings={
+                    "label": _words(
+                        "tag tags label labels class genre mood artist composer category instrument prediction name"
+                    ),
+                    "value": _words(
+                        "value affinity score probability confidence relevance prob p likelihood activation "
+                        "similarity sim present relevant rel weight degree grade"
+                    ),
+                },
+                recognised=True,
+                values="the numbers of the tags",
+                ordered_by=("value",),
+                rows={"classification": ("label",)},
+                drawn_as="text",
             ),
             Kind(
                 "ranking",
@@ -218,9 +342,25 @@ KINDS = MappingProxyType(
                 ),
                 ("retrieval",),
                 columns=("label", "value", "rank"),
-                headings=(("label",),),
+                needed=(("label",),),
                 usual_order=("label",),
                 listed=True,
+                headings={
+                    "track": _words("query query_id qid topic track track_id clip file filename path id"),
+                    "label": _words(
+                        "item item_id candidate candidate_id document doc doc_id docid result answer label "
+                        "track track_id song piece"
+                    ),
+                    "value": _words(
+                        "score similarity relevance grade value sim confidence affinity probability prob p "
+                        "likelihood activation present relevant rel weight degree"
+                    ),
+                    "rank": _words("rank ranking position"),
+                },
+                unclear="the rank, the score or the grade",
+                values="the scores or grades of the items",
+                ordered_by=("value", "rank"),
+                rows={"retrieval": ("item",)},
             ),
             Kind(
                 "judgements",
@@ -234,10 +374,20 @@ KINDS = MappingProxyType(
                 ),
                 ("similarity",),
                 columns=("label", "grader", "broad", "value", "rank"),
-                headings=(("label",),),
+                needed=(("label",),),
                 usual_order=("label", "grader", "broad", "value"),
                 narrow_order=("label", "value"),  # the lists of systems
                 listed=True,
+                headings={
+                    "label": _words("candidate candidate_id label result item document"),
+                    "grader": _words("grader grader_id judge evaluator user"),
+                    "broad": _words("broad broad_score category"),
+                    "value": _words("fine fine_score value score similarity"),
+                    "rank": _words("rank"),
+                },
+                values="the fine judgements",
+                ordered_by=("value", "rank", "broad"),
+                rows={"similarity": ("candidate", "grader", "broad", "fine")},
             ),
             Kind(
                 "following",
@@ -251,9 +401,17 @@ KINDS = MappingProxyType(
                 ("score_following",),
                 ("finite", "in_seconds", "not_negative"),
                 columns=("time", "detected", "position", "pitch"),
-                headings=(("time", "position"),),
+                needed=(("time", "position"),),
                 usual_order=("time", "detected", "position", "pitch"),
                 narrow_order=("time", "position", "pitch"),  # alignments without times of detection
+                headings={
+                    "time": _words("time onset onset_time estimated estimated_onset performance"),
+                    "detected": _words("detected detection detection_time reported"),
+                    "position": _words("position score score_time score_onset note_start"),
+                    "pitch": _words("pitch midi note midi_note midi_pitch"),
+                },
+                alike=("transcription", "segment"),  # which have two times and a pitch, too
+                drawn_as="steps",
             ),
             Kind(
                 "audio",
@@ -268,9 +426,6 @@ KINDS = MappingProxyType(
 
 TASK_KINDS = MappingProxyType({task: kind.name for kind in KINDS.values() for task in kind.tasks})
 TIMES = ("time", "start", "end")
-LATEST = 1e9
-"""Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
-nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
 
 
 def kind_of(task: str) -> Kind:

@@ -1,4 +1,4 @@
-"""Columns that rows without a header have in files of each task, and the task that a file of other columns looks like.
+"""The task that rows without a header look like, and the refusal of rows of another task.
 
 A row of a chord begins with a number, as one of a beat does: read as beats it would have a score. So whatever stands
 in a row and is no column of the task is an error, and so are numbers that can only be those of another task.
@@ -10,44 +10,18 @@ import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 
-from ..annotations.schema import KINDS, TASK_KINDS
+from ..annotations.schema import TASK_KINDS, Kind, kind_of
 from ..errors import InvalidAnnotationError
 from ..ragged import Float
 
-_BEATS = ("time", "position", "bar")
-_LABELLED = ("start", "end", "label")
-COLUMNS_OF = MappingProxyType(
-    {
-        "beat": _BEATS,
-        "downbeat": _BEATS,
-        "onset": ("time", "label"),
-        "alignment": ("time", "label"),
-        "chord": _LABELLED,
-        "segment": _LABELLED,
-        "hierarchy": _LABELLED,
-        "transcription": ("start", "end", "pitch", "velocity"),
-        "melody": ("time", "frequency"),
-        "multipitch": ("time", "frequencies"),
-        "tempo": ("tempo", "tempo", "strength"),
-        "key": ("tonic", "mode"),
-        "pattern": ("onset", "pitch"),
-        "classification": ("label",),
-        "tagging": ("label", "value"),
-        "retrieval": ("item",),
-        "similarity": ("candidate", "grader", "broad", "fine"),
-        "score_following": ("time", "detected", "position", "pitch"),
-    }
-)
-"""Task -> what the columns of a row without a header hold."""
+Rows = Sequence[tuple[int, Sequence[str]]]
+"""Fields of rows with the lines that they stand on."""
 
-NEEDED = {"events": 1, "intervals": 2, "hierarchy": 2, "notes": 3, "series": 2, "multipitch": 1}
-"""Kind -> how many numbers begin a row; what follows is told by `_is_odd`."""
 SAMPLE = 200
-"""Rows by which a task is told."""
+"""Rows by which a task is recognised."""
 _NUMBER = re.compile(r"[+-]?\.?\d")
 _CHORD = re.compile(r"(N|X|[A-G][b#]*(:[^\s/]+)?(/\S+)?)")
 _KEY = re.compile(r"[A-G][b#]?\s+(maj|min|other)\w*", re.IGNORECASE)
@@ -55,7 +29,6 @@ _SLOWEST_FRAME = 0.1
 """Seconds: what is written at equal distances below it are frames, and no beats."""
 _MOST_BEATS = 32
 """In a bar."""
-_ON_BEATS = ("beat", "downbeat")
 _KINDS_OF_BEATS = 3
 _SECTIONS = frozenset(
     (
@@ -65,10 +38,8 @@ _SECTIONS = frozenset(
 )
 _LOWEST = 20.0
 """Hz, of pitches, and beats a minute, of tempi."""
-
-
 _LARGEST = 1e9
-"""Of numbers by which a task is told: others are no times and no pitches."""
+"""Of numbers by which a task is recognised: others are no times and no pitches."""
 
 
 def is_number(text: str) -> bool:
@@ -80,22 +51,19 @@ def is_number(text: str) -> bool:
     return True
 
 
-def demand_columns(
-    rows: Sequence[tuple[int, Sequence[str]]], kind: str, task: str | None, width: int, name: str | Path
-) -> None:
+def demand_columns(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
     """Raise if rows without a header hold what a task does not have.
 
     Parameters
     ----------
     rows : sequence of (int, sequence of str)
-        Fields with the lines that they stand on.
-    kind : str
+    kind : Kind
     task : str or None
         None: any that has such annotations.
     width : int
-        How many columns are read.
+        Number of columns that are read.
     name : path
-        What to call the file in messages.
+        Name of the file in messages.
 
     Raises
     ------
@@ -104,146 +72,119 @@ def demand_columns(
 
     Examples
     --------
-    >>> demand_columns([(1, ["0.0", "1.5 C:maj"])], "events", "onset", 2, "a.lab")
+    >>> demand_columns([(1, ["0.0", "1.5 C:maj"])], kind_of("onset"), "onset", 2, "a.lab")
     Traceback (most recent call last):
         ...
     mirflow.errors.InvalidAnnotationError: a.lab:1: not a row of onset (time, label): '0.0 1.5 C:maj'; the file looks \
 like chord (start, end, label): ...
     """
     demand_width(rows, kind, task, width, name)
-    if not rows or (kind not in (*NEEDED, "following") and not _have_times(rows)):
+    if not rows or (kind.listed and not _have_times(rows)):
         return
     line, fields = rows[0]
-    if len(fields) < NEEDED.get(kind, 1):  # which is told where it is read
+    if len(fields) < kind.numbers:  # an error where the numbers are read
         return
     guess = guess_task([fields for _, fields in rows[:SAMPLE]])
-    if _contradicts(guess, kind) or (task in _ON_BEATS and _have_names(rows)):
-        raise InvalidAnnotationError(_refused(kind, task, fields, guess), path=name, line=line)
+    if _contradicts(guess, kind) or (_on_beats(kind, task) and _have_names(rows)):
+        raise refusal(kind, task, fields, guess, line, name)
 
 
-def demand_numbers(
-    table: Float, kind: str, task: str | None, first: Sequence[str], line: int, name: str | Path
-) -> None:
-    """As `demand_columns`, for rows of numbers alone: all of them, and the fields of the first and its line.
-
-    Raises
-    ------
-    InvalidAnnotationError
-    """
-    guess = _of_numbers(table[:SAMPLE])
-    if _contradicts(guess, kind) or _is_odd(kind, task, first, table.shape[1]):
-        raise InvalidAnnotationError(_refused(kind, task, first, guess), path=name, line=line)
+def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:
+    """Whether rows of numbers alone may be of a kind; of the first row also its fields are given."""
+    return not _contradicts(_guess_from_numbers(table), kind) and not _is_odd(kind, None, first, table.shape[1])
 
 
-def demand_width(
-    rows: Sequence[tuple[int, Sequence[str]]], kind: str, task: str | None, width: int, name: str | Path
-) -> None:
-    """As `demand_columns`, but of each row alone, and not by what all look like.
-
-    Raises
-    ------
-    InvalidAnnotationError
-    """
-    odd = next(((line, fields) for line, fields in rows if _is_odd(kind, task, fields, width)), None)
-    if odd is not None:
-        line, fields = odd
-        guess = guess_task([fields for _, fields in rows[:SAMPLE]])
-        raise InvalidAnnotationError(_refused(kind, task, fields, guess), path=name, line=line)
+def demand_width(rows: Rows, kind: Kind, task: str | None, width: int, name: str | Path) -> None:
+    """Raise as `demand_columns`, but for single rows that hold something else, and not by what all look like."""
+    for line, fields in rows:
+        if _is_odd(kind, task, fields, width):
+            guess = guess_task([fields for _, fields in rows[:SAMPLE]])
+            raise refusal(kind, task, fields, guess, line, name)
 
 
-def _refused(kind: str, task: str | None, fields: Sequence[str], guess: str) -> str:
-    tasks = KINDS[kind].tasks
-    own = task or tasks[0]
-    called = own if task or len(tasks) == 1 else kind
-    message = f"not a row of {called} ({', '.join(COLUMNS_OF[own])}): {' '.join(fields)!r}{look(guess, kind)}"
-    needed = {"labels": "{label: 0}", "ranking": "{label: 0}", "judgements": "{label: 0}", "series": _SERIES}
-    usual = ", ".join(f"{column}: {place}" for place, column in enumerate(COLUMNS_OF[own][: NEEDED.get(kind, 1)]))
-    if kind == "multipitch" or len(_leading(fields)) < NEEDED.get(kind, 0):
-        return message
-    return f"{message}; or declare which columns to read, such as columns: {needed.get(kind, f'{{{usual}}}')}"
+def refusal(
+    kind: Kind, task: str | None, fields: Sequence[str], guess: str, line: int, name: str | Path
+) -> InvalidAnnotationError:
+    """The error for a row that is none of the task, with the task that the file looks like."""
+    called = task or (kind.tasks[0] if len(kind.tasks) == 1 else kind.name)
+    message = f"not a row of {called} ({', '.join(kind.row(task))}): {' '.join(fields)!r}{look(guess, kind)}"
+    if kind.columns and len(_leading(fields)) >= kind.numbers:
+        usual = ", ".join(f"{one}: {place}" for place, one in enumerate(kind.usual_order[: max(1, kind.numbers)]))
+        message += f"; or declare which columns to read, such as columns: {{{usual}}}"
+    return InvalidAnnotationError(message, path=name, line=line)
 
 
-_SERIES = "{time: 0, frequency: 1}"
-
-
-def look(guess: str, kind: str) -> str:
-    """What to do about a file that looks like one of another task, after a semicolon; empty if it does not.
+def look(guess: str, kind: Kind) -> str:
+    """Remedy for a file that looks like one of another task, after a semicolon; empty if it does not.
 
     Examples
     --------
-    >>> look("melody", "events"), look("beat", "events")
+    >>> look("melody", kind_of("beat")), look("beat", kind_of("beat"))
     ('; the file looks like melody (time, frequency): say task melody', '')
     """
-    if not guess or TASK_KINDS[guess] == kind:
+    if not guess or guess in kind.tasks:
         return ""
-    if guess == "onset":  # which times alone do not tell from beats
+    if guess == "onset":  # times alone are those of beats, too
         return "; the file looks like onset or beat (time): say task onset or task beat"
-    return f"; the file looks like {guess} ({', '.join(COLUMNS_OF[guess])}): say task {guess}"
+    return f"; the file looks like {guess} ({', '.join(kind_of(guess).row(guess))}): say task {guess}"
 
 
-def _contradicts(guess: str, kind: str) -> bool:
+def _contradicts(guess: str, kind: Kind) -> bool:
     """Whether rows in which every column may be one of the kind can only be those of another task."""
-    same = {"hierarchy": "intervals"}.get(kind, kind)
-    return bool(guess) and TASK_KINDS[guess] != same and (kind, guess) not in _LIKEWISE
+    return bool(guess) and TASK_KINDS[guess] != kind.name and guess not in kind.alike
 
 
-# At each time of several pitches there may be one or none; a performance is told by two times and a pitch of a note.
-_LIKEWISE = (
-    ("multipitch", "melody"),
-    ("multipitch", "onset"),
-    ("following", "transcription"),
-    ("following", "segment"),
-)
+def _on_beats(kind: Kind, task: str | None) -> bool:
+    return "position" in kind.rows.get(task or "", ())
 
 
-def _have_times(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+def _have_times(rows: Rows) -> bool:
     """Whether the first fields are times, and not names of tracks or classes that happen to be numbers."""
     first = [number for _, fields in rows[:SAMPLE] for number in _leading(fields[:1])]
     return not all(number.is_integer() for number in first)
 
 
-def _have_names(rows: Sequence[tuple[int, Sequence[str]]]) -> bool:
+def _have_names(rows: Rows) -> bool:
     """Whether labels name more than kinds of beats."""
     names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
     return len(names) > _KINDS_OF_BEATS
 
 
-def _is_odd(kind: str, task: str | None, fields: Sequence[str], width: int) -> bool:
+def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> bool:
     """Whether a row holds something that is no column of the task."""
-    if kind not in NEEDED:
+    if not kind.numbers:
         return any(fields[width:])
-    rest = [word for field in fields[NEEDED[kind] :] for word in field.split()]
+    rest = [word for field in fields[kind.numbers :] for word in field.split()]
     numbers = _leading(rest)
-    if kind == "multipitch":
+    if kind.followed_by == "pitches":
         return len(numbers) < len(rest)
-    if kind == "series":
-        return bool(rest)
-    if kind == "notes":  # a velocity and an instrument may follow
+    if kind.followed_by == "velocity":  # an instrument may follow, too
         return len(numbers) > 1
+    if not kind.followed_by:
+        return bool(rest)
     if not numbers:  # a text may be any label
         return False
-    if kind == "events":
-        most = 1 if task in ("onset", "alignment") else len(_BEATS) - 1
+    if kind.followed_by == "position":
         counted = len(numbers) == 1 or all(number.is_integer() for number in numbers)
-        return len(rest) > len(numbers) or len(numbers) > most or not counted
+        return len(rest) > len(numbers) or len(numbers) >= len(kind.row(task)) or not counted
     # Segments may be numbered, chords are not.
     return task == "chord" or len(numbers) > 1 or not numbers[0].is_integer()
 
 
-def are_plain(labels: Collection[str], kind: str, task: str | None) -> bool:
+def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
     """Whether labels are clearly those of a task, so that rows need not be looked at one by one.
 
     Examples
     --------
-    >>> are_plain(["C:maj", "N"], "intervals", "chord"), are_plain(["440.0"], "intervals", "segment")
+    >>> are_plain(["C:maj", "N"], kind_of("chord"), "chord"), are_plain(["440.0"], kind_of("segment"), "segment")
     (True, False)
     """
     texts = not any(_NUMBER.match(label) for label in labels)
-    if kind != "events":
+    if kind.followed_by == "label":
         return texts
     if texts:
-        return not _of_labels(1, labels, 2) and (task not in _ON_BEATS or len(labels) <= _KINDS_OF_BEATS)
-    if task not in _ON_BEATS or len(labels) > _MOST_BEATS:
+        return not _guess_from_labels(1, labels, 2) and (not _on_beats(kind, task) or len(labels) <= _KINDS_OF_BEATS)
+    if not _on_beats(kind, task) or len(labels) > _MOST_BEATS:
         return False
     return all(label.isdecimal() and int(label) <= _MOST_BEATS for label in labels)
 
@@ -268,16 +209,16 @@ def guess_task(rows: Sequence[Sequence[str]]) -> str:
     ).most_common(1)[0]
     if labelled:
         labels = {text for head, text in zip(numbers, texts, strict=True) if len(head) == width and text}
-        return _of_labels(width, labels, len(rows))
+        return _guess_from_labels(width, labels, len(rows))
     if any(texts) or not width:
         return ""
     if len(set(map(len, numbers))) > 1:
         times = np.array([head[0] for head in numbers])
         return "multipitch" if (np.abs(times) <= _LARGEST).all() and _are_frames(times) else ""
-    return _of_numbers(np.array(numbers, dtype=np.float64))
+    return _guess_from_numbers(np.array(numbers, dtype=np.float64))
 
 
-def _of_labels(width: int, labels: Collection[str], rows: int) -> str:
+def _guess_from_labels(width: int, labels: Collection[str], rows: int) -> str:
     """The task of rows that begin with so many numbers and end with labels."""
     if width in (1, 2) and _are_chords(labels):
         return "chord"
@@ -288,8 +229,9 @@ def _of_labels(width: int, labels: Collection[str], rows: int) -> str:
     return "key" if width == 0 and rows == 1 and all(map(_KEY.fullmatch, labels)) else ""
 
 
-def _of_numbers(table: Float) -> str:
-    """The task of rows of numbers."""
+def _guess_from_numbers(table: Float) -> str:
+    """The task of rows of numbers, by the first of them; empty where that is not clear."""
+    table = table[:SAMPLE]
     rows, width = table.shape
     if not (np.abs(table) <= _LARGEST).all():
         return ""
@@ -304,7 +246,8 @@ def _of_numbers(table: Float) -> str:
     if width > 2 and width < 5 and ordered and (third >= _LOWEST).all() and not (other - time >= _LOWEST).all():
         return "transcription"
     counted = (other == np.floor(other)).all() and (np.diff(other) == 1).all()  # as are beats at whole seconds
-    if width < 4 and ordered and rows > 2 and np.isclose(other[:-1], time[1:]).all() and not counted:
+    lasting = ordered and bool((other > time).any())
+    if width < 4 and lasting and rows > 2 and np.isclose(other[:-1], time[1:]).all() and not counted:
         return "segment"
     if width < 4 and _are_positions(time, other) and (width == 2 or _are_bars(third)):
         return "beat"

@@ -6,23 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
-from ..annotations.annotation import Annotation, stack_levels
+from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
-from .columns import (
-    demand_tag_numbers,
-    has_numbers,
-    parse_key,
-    parse_listed,
-    parse_motifs,
-    parse_multipitch,
-    parse_pitched,
-    parse_tempo,
-)
-from .content import decode, demand_no_json, digest_of, file_stat, read_bytes
-from .delimited import find_separator, parse_delimited, parse_rows
+from .content import demand_no_json, digest_of, file_stat, read_bytes
+from .delimited import parse_delimited
 from .options import TABLES, Reading, Select
 from .positions import select_beats
-from .tables.rankings import parse_ranking
+from .single_layout import PARSERS
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +45,6 @@ class HeldSource:
         return self.annotation, ""
 
 
-_LAYOUTS = {"all": "", "bar_start": "bars", "bar_end": "bars"}
-
-
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
     """An annotation from the bytes of a file of any format but JAMS.
 
@@ -66,7 +53,7 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
     UnreadableError
         If the bytes are not of the format.
     InvalidAnnotationError
-        If they cannot be understood, or hold something else than what is to be read.
+        If they cannot be understood, or hold something else than what is to be read; of text with the line.
     """
     if format in TABLES:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
@@ -78,55 +65,8 @@ def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<
         from .sonic_visualiser import parse_svl
 
         return parse_svl(data, reading, name)
-    return parse_text(data, reading, format, name)
-
-
-def parse_text(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """An annotation from the bytes of a text file.
-
-    Parameters
-    ----------
-    data : bytes
-    reading : Reading
-    format : {"lab", "txt", "csv", "tsv"}
-    name : path
-        What to call the file in messages, and its ``source``.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not text.
-    InvalidAnnotationError
-        If they cannot be understood, with the line.
-    """
-    options = reading.delimited
     demand_no_json(data, name)
-    if reading.kind == "intervals":
-        return parse_delimited(data, "intervals", format, options, name, task=reading.task)
-    if reading.kind == "events":
-        layout = _LAYOUTS.get(reading.selection or "", "positions") if not options.columns else ""
-        layout = "bars" if "bar" in dict(options.columns) else layout
-        beats = parse_delimited(data, "events", format, options, name, layout=layout, task=reading.task)
-        return select_beats(beats, reading.selection, name)
-    if reading.kind in ("notes", "series"):
-        return parse_pitched(data, reading.kind, format, options, name, task=reading.task)
-    if reading.kind in ("judgements", "following"):
-        return parse_listed(data, reading.kind, format, options, name)
-    if reading.kind == "ranking":
-        return parse_ranking(data, format, options, name)
-    if reading.kind == "labels":
-        text = decode(data, name, options.encoding)
-        separator, attrs = find_separator(text, format, options), {"source": str(name)}
-        numbered = has_numbers(reading)
-        labels = parse_rows(text, "labels", separator, options, attrs, name, task=reading.task, numbered=numbered)
-        return demand_tag_numbers(labels, name)
-    if reading.kind == "multipitch":
-        return parse_multipitch(data, format, options, name)
-    if reading.kind == "patterns":
-        return parse_motifs(data, options, name)
-    if reading.kind == "hierarchy":
-        return stack_levels([parse_delimited(data, "intervals", format, options, name, task=reading.task)])
-    return parse_key(data, options, name) if reading.kind == "key" else parse_tempo(data, options, name)
+    return PARSERS.get(reading.kind, parse_delimited)(data, reading, format, name)
 
 
 @runtime_checkable

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
-from mirflow.readers import DelimitedOptions, read
+from mirflow.readers import Reading, read
 from mirflow.readers.delimited import parse_delimited
 
 COLUMNS = (("start", 0), ("label", 1))
@@ -19,7 +19,7 @@ SONG = "0.0\tSilence\n0.5\tVerse 1\n9.0\tSilence\n10.0\tEnd\n"
 
 
 def segments(text: str, **options: Any) -> Annotation:
-    return parse_delimited(text.encode(), "intervals", "txt", DelimitedOptions(**{"columns": COLUMNS, **options}))
+    return parse_delimited(text.encode(), Reading.of(kind="intervals", **{"columns": COLUMNS, **options}), "txt")
 
 
 def rows(annotation: Annotation) -> list[tuple[float, float, str]]:

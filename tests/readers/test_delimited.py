@@ -19,11 +19,11 @@ from mirflow.readers.layouts import is_number
 
 def intervals(text: str | bytes, format: str = "lab", **options: Any) -> Annotation:
     data = text if isinstance(text, bytes) else text.encode()
-    return parse_delimited(data, "intervals", format, DelimitedOptions(**options), "a." + format)
+    return parse_delimited(data, Reading.of(kind="intervals", **options), format, "a." + format)
 
 
 def events(text: str, format: str = "txt", **options: Any) -> Annotation:
-    return parse_delimited(text.encode(), "events", format, DelimitedOptions(**options), "a." + format)
+    return parse_delimited(text.encode(), Reading.of(kind="events", **options), format, "a." + format)
 
 
 def rows(annotation: Annotation) -> list[tuple[float, float, str]]:
@@ -112,7 +112,7 @@ def test_events_with_and_without_labels() -> None:
 @pytest.mark.parametrize("text", ["", "\n\n", "# nothing\n", " \n# nothing\n", "\ufeff"])
 @pytest.mark.parametrize("kind", ["events", "intervals"])
 def test_a_file_without_rows_is_an_annotation_without_items(text: str, kind: str) -> None:
-    assert len(parse_delimited(text.encode(), kind, "lab")) == 0
+    assert len(parse_delimited(text.encode(), Reading.of(kind=kind), "lab")) == 0
 
 
 def test_numbers_that_are_not_finite_are_left_to_the_conventions() -> None:
@@ -214,7 +214,7 @@ def test_the_two_paths_agree(table: list[tuple[float, float, str]], comment: int
 @given(st.binary(max_size=200))
 def test_whatever_the_bytes_the_answer_is_an_annotation_or_our_error(data: bytes) -> None:
     try:
-        annotation = parse_delimited(data, "intervals", "lab")
+        annotation = parse_delimited(data, Reading.of(kind="intervals"), "lab")
     except (UnreadableError, InvalidAnnotationError):
         return
     assert len(annotation.columns["start"]) == len(annotation.columns["end"]) == len(annotation)

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError
 from mirflow.readers import Reading, from_jams, read, schema_problems, to_jams
-from mirflow.readers.columns import parse_motifs
+from mirflow.readers.single_layout import parse_patterns
+
+MOTIFS = Reading.of("pattern")
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")
@@ -44,20 +46,22 @@ ONE = [[[(-1.0, 60.0), (0.5, 62.0)], [(8.0, 60.0)]], [[(3.0, 70.0)]]]
 
 @pytest.mark.parametrize("note", ["{}, {}", "{},{}", "{} {}", "{}\t{}", "  {},   {}  "])
 def test_notes_in_occurrences_in_patterns(note: str) -> None:
-    assert nested(parse_motifs(text_of(ONE, note).encode())) == ONE
+    assert nested(parse_patterns(text_of(ONE, note).encode(), MOTIFS)) == ONE
 
 
 def test_blank_lines_comments_and_capitals_do_not_matter() -> None:
     text = text_of(ONE).replace("pattern", "Pattern ").replace("occurrence2", "\n# again\nOCCURRENCE2")
-    found = parse_motifs(text.replace("\n", "\r\n").encode())
+    found = parse_patterns(text.replace("\n", "\r\n").encode(), MOTIFS)
     assert nested(found) == ONE
     assert [found.line(item) for item in range(3)] == [3, 4, 8]
 
 
 def test_what_holds_no_note_is_left_out() -> None:
-    assert len(parse_motifs(b"")) == 0
-    assert len(parse_motifs(b"pattern1\noccurrence1\n")) == 0
-    assert nested(parse_motifs(b"pattern1\npattern2\noccurrence1\noccurrence2\n1, 60\npattern3\n")) == [[[(1.0, 60.0)]]]
+    assert len(parse_patterns(b"", MOTIFS)) == 0
+    assert len(parse_patterns(b"pattern1\noccurrence1\n", MOTIFS)) == 0
+    assert nested(parse_patterns(b"pattern1\npattern2\noccurrence1\noccurrence2\n1, 60\npattern3\n", MOTIFS)) == [
+        [[(1.0, 60.0)]]
+    ]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +78,7 @@ def test_what_holds_no_note_is_left_out() -> None:
 )
 def test_the_line_is_named(text: str, message: str) -> None:
     with pytest.raises(InvalidAnnotationError, match=message):
-        parse_motifs(text.encode(), name="a.txt")
+        parse_patterns(text.encode(), MOTIFS, name="a.txt")
 
 
 NUMBERS = st.integers(-400, 400).map(lambda number: number / 4)
@@ -84,7 +88,7 @@ PATTERNS = st.lists(st.lists(NOTES, min_size=1, max_size=3), max_size=3)
 
 @given(PATTERNS)
 def test_text_and_jams_survive_the_round_trip(patterns: Nested) -> None:
-    found = parse_motifs(text_of(patterns, "{!r}, {!r}").encode())
+    found = parse_patterns(text_of(patterns, "{!r}, {!r}").encode(), MOTIFS)
     assert nested(found) == patterns
     reading = Reading.of(task="pattern")
     back = from_jams(to_jams(found, task="pattern"), reading)
@@ -115,7 +119,7 @@ def test_jams_groups_by_number(tmp_path: Path) -> None:
 
 def test_written_jams_follows_its_schema(tmp_path: Path) -> None:
     # JAMS knows no times before 0, which the first onset of a piece with an upbeat has.
-    to_jams(parse_motifs(text_of(ONE[1:]).encode()), task="pattern").save(str(tmp_path / "a.jams"))
+    to_jams(parse_patterns(text_of(ONE[1:]).encode(), MOTIFS), task="pattern").save(str(tmp_path / "a.jams"))
     assert schema_problems(tmp_path / "a.jams") == []
 
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
-from mirflow.readers import DelimitedOptions, read
-from mirflow.readers.columns import parse_multipitch, parse_pitched
+from mirflow.readers import DelimitedOptions, Reading, read
+from mirflow.readers.delimited import parse_delimited
+from mirflow.readers.single_layout import parse_multipitch
 from mirflow.theory.pitch import midi_to_hz, to_hertz
 
 
@@ -168,7 +169,7 @@ _numbers = st.floats(allow_nan=False, allow_infinity=False).map(repr)
 def test_multipitch_is_what_mir_eval_loads(rows: list[str]) -> None:
     text = "\n".join(rows)
     times, values = mir_eval.io.load_ragged_time_series(StringIO(text))
-    ours = parse_multipitch(text.encode(), "txt")
+    ours = parse_multipitch(text.encode(), Reading.of("multipitch"))
     assert ours.columns["time"].tolist() == times.tolist()
     assert ours.inner_counts[0].tolist() == list(map(len, values))
     assert ours.columns["frequency"].tolist() == [value for row in values for value in row]
@@ -178,7 +179,11 @@ def test_multipitch_is_what_mir_eval_loads(rows: list[str]) -> None:
 def test_tables_are_what_mir_eval_loads(rows: list[tuple[str, str, str]]) -> None:
     text = "\n".join(map("\t ".join, rows))
     starts, ends, pitches = mir_eval.io.load_delimited(StringIO(text), [float] * 3)
-    assert columns(parse_pitched(text.encode(), "notes", "txt")) == {"start": starts, "end": ends, "pitch": pitches}
+    assert columns(parse_delimited(text.encode(), Reading.of("transcription"), "txt")) == {
+        "start": starts,
+        "end": ends,
+        "pitch": pitches,
+    }
 
 
 _pitches = st.floats(min_value=20, allow_infinity=False).map(repr)
@@ -187,8 +192,8 @@ _pitches = st.floats(min_value=20, allow_infinity=False).map(repr)
 @given(rows=st.lists(st.tuples(_numbers, _pitches), min_size=1), header=st.booleans(), comment=st.booleans())
 def test_the_fast_path_and_the_rows_one_by_one_agree(rows: list[tuple[str, str]], header: bool, comment: bool) -> None:
     text = "time,f0\n" * header + "\n".join(map(",".join, rows))
-    fast = parse_pitched(text.encode(), "series", "csv")
-    slow = parse_pitched(f"{text}\n# a comment among the rows\n".encode(), "series", "csv")
+    fast = parse_delimited(text.encode(), Reading.of("melody"), "csv")
+    slow = parse_delimited(f"{text}\n# a comment among the rows\n".encode(), Reading.of("melody"), "csv")
     assert columns(fast) == columns(slow)
     assert list(fast.lines or ()) == list(slow.lines or ())
 

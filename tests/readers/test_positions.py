@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import DelimitedOptions, Reading, read
-from mirflow.readers.sources import parse_text
+from mirflow.readers.delimited import parse_delimited
 
 BARS = "0.0\t3\t1\n0.5\t1\t2\n1.0\t2\t2\n1.5\t3\t2\n2.0\t1\t3\n2.5\t2\t3\n"
 
 
 def times(text: str, **asked: Any) -> list[float]:
     reading = Reading.of(**{"task": "beat", **asked})
-    return [float(time) for time in parse_text(text.encode(), reading, "txt", "a.txt").columns["time"]]
+    return [float(time) for time in parse_delimited(text.encode(), reading, "txt", "a.txt").columns["time"]]
 
 
 @pytest.mark.parametrize(
@@ -63,8 +63,8 @@ def test_the_task_downbeat_takes_the_downbeats_where_there_are_positions() -> No
 
 def test_items_know_their_lines_after_the_selection() -> None:
     reading = Reading.of(task="beat", select="downbeat")
-    plain = parse_text(BARS.encode(), reading, "txt")
-    commented = parse_text(b"# x\n" + BARS.encode(), reading, "txt")
+    plain = parse_delimited(BARS.encode(), reading, "txt")
+    commented = parse_delimited(b"# x\n" + BARS.encode(), reading, "txt")
     assert [plain.line(0), plain.line(1)] == [2, 5]
     assert [commented.line(0), commented.line(1)] == [3, 6]
     assert plain.labels == ["1", "1"]

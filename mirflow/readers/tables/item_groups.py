@@ -12,7 +12,7 @@ from ...annotations.annotation import Annotation, CodedLabels
 from ...errors import InvalidAnnotationError, suggest
 from ...ragged import Int
 from ..content import decode, digest_of, read_bytes
-from ..delimited import Layout, find_separator
+from ..delimited import find_separator, split_line
 from ..options import Reading
 from .table import RowKey, demand
 
@@ -126,8 +126,7 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     first = rows[0][1] if rows else ""
     usual = find_separator(first, path.rpartition(".")[2].lower(), options)
     separator = usual or next((one for one in "\t,;" if one in first), "whitespace")
-    layout = Layout({}, separator, -1)
-    fields = [(number, layout.split(line)) for number, line in rows]
+    fields = [(number, split_line(line, separator)) for number, line in rows]
     header = fields[0][1] if fields and _is_header(fields[0][1], options.header) else None
     places = _places(reading, header, name)
     if header is None and not options.columns and reading.exclude_same is None:

@@ -6,99 +6,18 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from io import BufferedReader
-from pathlib import Path
 
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
-from ...ragged import Float, Int
-from ..columns import demand_tag_numbers
 from ..content import decode, digest_of, open_file, unreadable
-from ..delimited import find_separator, is_known, parse_rows
+from ..delimited import find_separator
+from ..headings import is_known
 from ..options import DelimitedOptions, Reading
+from ..ranks import demand_numbers, order_by_score
 from .table import RowKey, RowSpans, SameLine, index_rows
-
-
-def parse_ranking(data: bytes, format: str, options: DelimitedOptions, name: str | Path) -> Annotation:
-    """The ranking in a file that is about one query: an item a row, perhaps with rank and score.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not text.
-    InvalidAnnotationError
-        As `in_order`, and for a row with too few columns or a field that is not a number, with its line.
-
-    Examples
-    --------
-    >>> parse_ranking(b"item,score\\na,0.2\\nb,0.9\\n", "csv", DelimitedOptions(), "q1.csv").labels
-    ['b', 'a']
-    """
-    text = decode(data, name, options.encoding)
-    separator = find_separator(text, format, options)
-    return in_order(parse_rows(text, "ranking", separator, options, {"source": str(name)}, name), str(name))
-
-
-def in_order(annotation: Annotation, name: str) -> Annotation:
-    """Rows of a ranking in the order of rank: of their ranks, else of their scores, else as they stand.
-
-    Parameters
-    ----------
-    annotation : Annotation
-        Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
-    name : str
-        What to call the file in messages.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For ranks that do not count from 1 (or 0) on by one, and a score or grade that is NaN, with the line.
-
-    Examples
-    --------
-    >>> in_order(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
-    ['b', 'a']
-    """
-    columns = dict(demand_tag_numbers(annotation, name).columns)
-    rank = columns.pop("rank", None)
-    if rank is not None:
-        order = np.argsort(rank, kind="stable")
-        _check_ranks(annotation, rank, order, name)
-    elif "value" in columns:
-        order = np.argsort(-columns["value"], kind="stable")
-    else:
-        return annotation
-    return reorder(annotation, {column: values[order] for column, values in columns.items()}, order.tolist())
-
-
-def reorder(annotation: Annotation, columns: dict[str, Float], order: Sequence[int]) -> Annotation:
-    """A ranking with its labels and lines in another order, and columns that are in it already."""
-    labels = [annotation.labels[item] for item in order] if annotation.labels is not None else None
-    lines = [annotation.line(item) or 0 for item in order]
-    return Annotation("ranking", columns, labels, lines=lines, attrs=annotation.attrs)
-
-
-def _check_ranks(annotation: Annotation, rank: Float, order: Int, name: str) -> None:
-    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
-    if not len(rank):
-        return
-    ranks = rank[order]
-    first = 0.0 if ranks[0] == 0 else 1.0
-    wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + first)
-    if not len(wrong):
-        return
-    place = int(wrong[0])
-    item = int(order[place])
-    line, text = annotation.line(item), f"{rank[item]:g}"
-    if place and ranks[place] == ranks[place - 1]:
-        message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
-    elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
-        message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
-    else:
-        message = f"not the first rank, or not a rank: {text}; ranks count from 1 (or 0) on"
-    raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)
-
 
 _NAMED = re.compile(r"(\S+):\s+(.*)")
 
@@ -157,7 +76,11 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
         except UnicodeDecodeError:
             raise UnreadableError(f"line {number} is not {options.encoding}; declare its encoding", path=name) from None
         query, *items = split_list(text, delimiter)
-        if number == 1 and items and all(is_known(field, "ranking", keyed=True) for field in (query, items[0])):
+        if (
+            number == 1
+            and items
+            and all(is_known(field, KINDS[reading.kind], keyed=True) for field in (query, items[0]))
+        ):
             message = f"is a header, and lists have none: leave it out, or declare another format: {text.strip()!r}"
             raise InvalidAnnotationError(message, path=name, line=number)
         return RowKey(query)
@@ -248,8 +171,8 @@ class TrecTable:
         items, values, lines = self._plain(key, text) or self._by_row(key, text)
         attrs = {"source": self.spans.name}
         found = Annotation("ranking", {"value": np.array(values, dtype=np.float64)}, items, lines=lines, attrs=attrs)
-        demand_tag_numbers(found, self.spans.name)
-        return by_score(found) if "score" in self.columns else found, digest_of(data)
+        demand_numbers(found, self.spans.name)
+        return order_by_score(found) if "score" in self.columns else found, digest_of(data)
 
     def _plain(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]] | None:
         """All rows at once, if they are what they should be."""
@@ -294,22 +217,6 @@ class TrecTable:
         except ValueError:
             message = f"{column} is not a number: {text!r}"
             raise InvalidAnnotationError(message, path=self.spans.name, line=line) from None
-
-
-def by_score(annotation: Annotation) -> Annotation:
-    """A ranking in the order of its scores; of equal ones the item with the later name is ahead, as in trec_eval.
-
-    Examples
-    --------
-    >>> run = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.9])}, ["x", "y", "z"], lines=[1, 2, 3])
-    >>> by_score(run).labels
-    ['z', 'y', 'x']
-    """
-    labels = list(annotation.labels or ())
-    value: Float = annotation.columns["value"]
-    named = np.array(sorted(range(len(labels)), key=lambda item: labels[item].encode(), reverse=True), dtype=np.int64)
-    order = named[np.argsort(-value[named], kind="stable")]
-    return reorder(annotation, {"value": value[order]}, order.tolist())
 
 
 def open_run(path: str, reading: Reading, name: str) -> TrecTable:

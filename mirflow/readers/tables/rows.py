@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 
-from ...annotations.annotation import Annotation, stack_levels
+from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS, Kind
 from ...errors import AnnotationError
-from ..columns import are_no_tags, has_numbers
 from ..content import decode, demand_no_json, digest_of, read_bytes
-from ..delimited import Layout, as_annotation, demand_numbers_read, find_layout, find_separator, is_header, sniff
+from ..delimited import (
+    Layout,
+    demand_numbers_read,
+    find_layout,
+    find_separator,
+    finish,
+    has_numbers,
+    number_lines,
+    sniff,
+)
+from ..headings import is_header
 from ..layouts import SAMPLE, demand_columns, demand_width
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, demand, demand_key
-
-_CHECKS: Mapping[str, str] = MappingProxyType(
-    {
-        "judgements": "..columns:check_listed",
-        "following": "..columns:check_listed",
-        "labels": "..columns:demand_tag_numbers",
-        "ranking": ".rankings:in_order",
-    }
-)
-"""Kind -> ``module:function`` that takes an annotation of one track and the file's name, and returns it or raises."""
-
 
 _QUOTED = re.compile(r'"[^"]*"')
 
@@ -69,19 +66,14 @@ class RowTable:
     def read(self, key: RowKey) -> tuple[Annotation, str]:
         """The annotation that the rows about a key make, and the digest of them and of the header."""
         rows = [(number, self.layout.split(line)) for number, line in self._lines(key)]
-        attrs = {"source": self.name}
-        options = self.reading.delimited
-        if has_numbers(self.reading) and are_no_tags(self.reading.kind, rows, self.layout):
+        reading, kind = self.reading, KINDS[self.reading.kind]
+        if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, self.layout):
             rows = []
-        if not self.header and not options.columns:
-            demand_width(rows, self.reading.kind, self.reading.task, max(self.layout.places.values()) + 1, self.name)
-        kind = "intervals" if self.reading.kind == "hierarchy" else self.reading.kind
-        annotation = as_annotation(kind, rows, self.layout, options, attrs, self.name)
-        if self.reading.kind == "hierarchy":
-            annotation = stack_levels([annotation])
-        if self.reading.kind in _CHECKS:
-            module, _, function = _CHECKS[self.reading.kind].partition(":")
-            annotation = getattr(importlib.import_module(module, __package__), function)(annotation, self.name)
+        if self.layout.usual:
+            demand_width(rows, self.layout.kind, reading.task, self.layout.width, self.name)
+        annotation = self.layout.annotation(rows, {"source": self.name})
+        if kind.listed or kind.level:
+            annotation = finish(annotation, reading, self.name)
         return annotation, digest_of(self._data(key))
 
     def _lines(self, key: RowKey) -> Sequence[tuple[int, str]]:
@@ -116,22 +108,19 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     options = reading.delimited
     data = read_bytes(path, reading.max_bytes, name)
     demand_no_json(data, name)
-    numbered = enumerate(decode(data, name, options.encoding).split("\n"), 1)
-    lines = [(number, line) for number, line in numbered if line.strip()]
-    if options.comment:
-        lines = [(number, line) for number, line in lines if not line.lstrip().startswith(options.comment)]
+    lines = number_lines(decode(data, name, options.encoding), options.comment)
     if not lines:
-        return RowTable(name, reading, Layout({}, "\t", -1), "", {}, 0)
+        return RowTable(name, reading, Layout(KINDS[reading.kind], reading, name, "\t", {}, -1, None), "", {}, 0)
     number, first = lines[0]
-    kind, task = reading.kind, reading.task
     separator = find_separator(first, reading.format_of(path.rpartition(".")[2]), options)
-    separator = separator or _separator(first, kind)
-    layout, has_header = find_layout(first, kind, separator, options, name, number, task=task, keyed=True)
+    separator = separator or _separator(first, KINDS[reading.kind])
+    layout = find_layout(first, number, reading, separator, name, keyed=True)
+    has_header = layout.header is not None
     if has_header and has_numbers(reading):
-        demand_numbers_read(lines, kind, layout, options, name)
-    elif not has_header and not options.columns:
+        demand_numbers_read(lines, layout)
+    if layout.usual:
         some = [(number, layout.split(line)) for number, line in lines[:SAMPLE]]
-        demand_columns(some, kind, task, max(layout.places.values()) + 1, name)
+        demand_columns(some, layout.kind, reading.task, layout.width, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
     return RowTable(name, reading, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
@@ -147,8 +136,8 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
 
     Examples
     --------
-    >>> groups = group_rows([(1, "a,jazz"), (2, "b,rock")], Layout({"track": 0, "label": 1}, ",", 1), "genres.csv")
-    >>> [key.track for key in groups]
+    >>> layout = find_layout("a,jazz", 1, Reading.of("classification"), ",", "genres.csv", keyed=True)
+    >>> [key.track for key in group_rows([(1, "a,jazz"), (2, "b,rock")], layout, "genres.csv")]
     ['a', 'b']
     """
     places = [layout.places.get(name) for name in KEYS]
@@ -159,6 +148,15 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
         demand_key(key, name, number)
         groups.setdefault(key, []).append((number, line))
     return groups
+
+
+def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
+    """Whether the rows of a track say that it has no tags: there is one, and it names nothing but the track."""
+    if len(rows) != 1:
+        return False
+    fields = rows[0][1]
+    places = (place for column, place in layout.places.items() if column not in KEYS)
+    return not any(fields[place] for place in places if place < len(fields))
 
 
 def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, list[tuple[int, str]]]:
@@ -176,7 +174,7 @@ def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, 
     return {key._replace(track=named[key.track]): lines for key, lines in rows.items()}
 
 
-def _separator(first: str, kind: str) -> str:
+def _separator(first: str, kind: Kind) -> str:
     """What separates the columns of a file whose suffix does not tell, by its first row."""
     if "\t" in first:
         return "\t"

@@ -1,0 +1,108 @@
+"""Lists of names in the order of their ranks or scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..errors import InvalidAnnotationError
+from ..ragged import Column, Float, Int
+
+
+def order_names(annotation: Annotation, name: str | Path) -> Annotation:
+    """A list in the order of its ranks, a ranking without any in that of its scores, others as they are.
+
+    Parameters
+    ----------
+    annotation : Annotation
+        Perhaps with a column ``rank``, which is taken off it. Equal scores keep the order of their rows.
+    name : path
+        Name of the file in messages.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        For a score or grade that is NaN, and ranks that cannot be; with the line.
+
+    Examples
+    --------
+    >>> order_names(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels
+    ['b', 'a']
+    """
+    kind, columns = annotation.schema, dict(annotation.columns)
+    graded = "grader" in kind.columns
+    if not graded:
+        demand_numbers(annotation, name)
+    rank = columns.pop("rank", None)
+    if rank is not None:
+        order = np.argsort(rank, kind="stable")
+        (_check_distinct if graded else _check_consecutive)(annotation, rank, order, name)
+    elif "value" in columns and kind.dims == ("rank",):
+        order = np.argsort(-columns["value"], kind="stable")
+    else:
+        return annotation
+    return reorder(annotation, columns, order)
+
+
+def demand_numbers(annotation: Annotation, name: str | Path) -> None:
+    """Raise if a value is NaN: among numbers that stands for a label without one."""
+    for item in np.flatnonzero(np.isnan(annotation.columns.get("value", np.zeros(0)))).tolist():
+        text = (annotation.labels or [""])[item]
+        raise InvalidAnnotationError(f"the number of {text!r} is NaN", path=name, line=annotation.line(item))
+
+
+def order_by_score(annotation: Annotation) -> Annotation:
+    """A ranking in the order of its scores; of equal ones the item with the later name is ahead, as in trec_eval.
+
+    Examples
+    --------
+    >>> run = Annotation("ranking", {"value": np.array([0.5, 0.5, 0.9])}, ["x", "y", "z"], lines=[1, 2, 3])
+    >>> order_by_score(run).labels
+    ['z', 'y', 'x']
+    """
+    labels = list(annotation.labels or ())
+    value: Float = annotation.columns["value"]
+    named = np.array(sorted(range(len(labels)), key=lambda item: labels[item].encode(), reverse=True), dtype=np.int64)
+    return reorder(annotation, annotation.columns, named[np.argsort(-value[named], kind="stable")])
+
+
+def reorder(annotation: Annotation, columns: Mapping[str, Column], order: Int) -> Annotation:
+    """Some columns of a list, its labels and its lines in another order."""
+    items = order.tolist()
+    labels: Sequence[str] | None = annotation.labels
+    labels = None if labels is None else [labels[item] for item in items]
+    lines = [annotation.line(item) or 0 for item in items]
+    moved = {column: values[order] for column, values in columns.items()}
+    return Annotation(annotation.kind, moved, labels, lines=lines, attrs=annotation.attrs)
+
+
+def _check_distinct(annotation: Annotation, rank: Float, order: Int, name: str | Path) -> None:
+    """Raise unless ranks are whole numbers from 1 on, each of which occurs once."""
+    for item in np.flatnonzero(~(rank >= 1) | (rank != np.floor(rank))).tolist():
+        message = f"not a rank: {rank[item]:g}; ranks count from 1"
+        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
+    for place in np.flatnonzero(rank[order][1:] == rank[order][:-1]).tolist():
+        item, first = int(order[place + 1]), int(order[place])
+        message = f"rank {rank[item]:g} occurs twice, first on line {annotation.line(first)}"
+        raise InvalidAnnotationError(message, path=name, line=annotation.line(item))
+
+
+def _check_consecutive(annotation: Annotation, rank: Float, order: Int, name: str | Path) -> None:
+    """Raise unless ranks are 1, 2, 3, ... or 0, 1, 2, ..., in whatever order."""
+    ranks = rank[order]
+    wrong = np.flatnonzero(ranks != np.arange(len(ranks)) + (0.0 if len(ranks) and ranks[0] == 0 else 1.0))
+    if not len(wrong):
+        return
+    place = int(wrong[0])
+    item = int(order[place])
+    line, text = annotation.line(item), f"{rank[item]:g}"
+    if place and ranks[place] == ranks[place - 1]:
+        message = f"rank {text} occurs twice, first on line {annotation.line(int(order[place - 1]))}"
+    elif place and ranks[place] > ranks[place - 1] and ranks[place] == np.floor(ranks[place]):
+        message = f"no rank {ranks[place - 1] + 1:g}: after {ranks[place - 1]:g} comes {text}"
+    else:
+        message = f"not the first rank, or not a rank: {text}; ranks count from 1 (or 0) on"
+    raise InvalidAnnotationError(f"{message}; or declare columns without the rank", path=name, line=line)

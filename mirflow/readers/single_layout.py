@@ -1,0 +1,258 @@
+"""Text of kinds that have one layout only: keys, tempi, several pitches over time, and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+
+from ..annotations.annotation import Annotation
+from ..annotations.schema import KINDS
+from ..errors import InvalidAnnotationError
+from ..ragged import Int
+from ..theory.pitch import to_hertz
+from .content import decode
+from .delimited import find_separator, first_row, number_lines, sniff
+from .headings import demand_frames, is_header
+from .layouts import SAMPLE, are_numbers_of, guess_task, is_number, look, refusal
+from .options import Reading
+
+Parser = Callable[[bytes, Reading, str, str | Path], Annotation]
+"""(bytes, reading, format, name of the file in messages) -> annotation."""
+Declared = TypeVar("Declared", bound=Parser)
+PARSERS: dict[str, Parser] = {}
+"""Parsers of text by kind; that of all others is `mirflow.readers.delimited.parse_delimited`."""
+
+
+def parses(kind: str) -> Callable[[Declared], Declared]:
+    """Declare the parser of text of a kind."""
+
+    def declare(parser: Declared) -> Declared:
+        PARSERS[kind] = parser
+        return parser
+
+    return declare
+
+
+@parses("key")
+def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """The key in the bytes of a file such as ``C minor``.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``key``: the label is what stands there, with one blank for several.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If there is more than one row, or one of tempi.
+
+    Examples
+    --------
+    >>> parse_key(b"Gb\\tmajor\\n", Reading.of("key")).labels
+    ['Gb major']
+    """
+    rows = _one_row(data, reading, name, "a key")
+    labels = [" ".join(text.split()) for _, text in rows]
+    guess = guess_task([label.split() for label in labels])
+    if guess == "tempo":
+        hint = look(guess, KINDS[reading.kind])
+        raise InvalidAnnotationError(f"not a key: {labels[0]!r}{hint}", path=name, line=rows[0][0])
+    return Annotation(reading.kind, {}, labels, lines=[line for line, _ in rows], attrs={"source": str(name)})
+
+
+@parses("tempo")
+def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """The tempi in the bytes of a file such as ``60 120 0.25``.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``tempo``: one tempo, or two; in beats a minute. A third number is the relative strength of the first:
+        their ``salience`` is then that number and what it lacks of 1.
+
+    Raises
+    ------
+    InvalidAnnotationError
+        If there is more than one row, other than one to three numbers, or a strength outside of 0 to 1.
+
+    Examples
+    --------
+    >>> both = parse_tempo(b"60.0\\t120.0\\t0.25\\n", Reading.of("tempo"))
+    >>> both.columns["tempo"].tolist(), both.columns["salience"].tolist()
+    ([60.0, 120.0], [0.25, 0.75])
+    """
+    options, attrs = reading.delimited, {"source": str(name)}
+    rows = _one_row(data, reading, name, "the tempi of a track")
+    if not rows:
+        return Annotation(reading.kind, {"tempo": np.zeros(0)}, attrs=attrs, lines=())
+    line, text = rows[0]
+    separator = options.separator or (";" if ";" in text else None)
+    if options.has_decimal_commas(separator or ""):
+        text = text.replace(",", ".")
+    fields = text.replace("," if separator in (None, "whitespace") else separator, " ").split()
+    try:
+        numbers = [float(field) for field in fields]
+    except ValueError:
+        raise InvalidAnnotationError(f"not one or two tempi and a strength: {text!r}", path=name, line=line) from None
+    if len(numbers) > 3:
+        raise InvalidAnnotationError(f"one or two tempi and a strength, not {text!r}", path=name, line=line)
+    columns = {"tempo": np.array(numbers[:2], dtype=np.float64)}
+    for strength in numbers[2:]:
+        if not 0 <= strength <= 1:
+            message = f"the strength of the first tempo is not between 0 and 1: {fields[2]}"
+            raise InvalidAnnotationError(message, path=name, line=line)
+        columns["salience"] = np.array([strength, 1 - strength])
+    return Annotation(reading.kind, columns, lines=[line] * len(columns["tempo"]), attrs=attrs)
+
+
+def _one_row(data: bytes, reading: Reading, name: str | Path, what: str) -> list[tuple[int, str]]:
+    """The one row of a file with its line; none if it is empty."""
+    lines = number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment)
+    rows = [(number, text.strip()) for number, text in lines]
+    if len(rows) > 1:
+        hint = look(guess_task([text.replace(",", " ").split() for _, text in rows]), KINDS[reading.kind])
+        message = f"a file holds {what} in one row, but here is another: {rows[1][1]!r}{hint}"
+        raise InvalidAnnotationError(message, path=name, line=rows[1][0])
+    return rows
+
+
+@parses("multipitch")
+def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """Several pitches over time from the bytes of a delimited file: a time and any number of pitches in each row.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``multipitch``. A row that holds a time only is a frame in which nothing sounds. Pitches stand as they
+        are written, zeros too.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not text.
+    InvalidAnnotationError
+        For a field that is not a number, with its line.
+
+    Examples
+    --------
+    >>> frames = parse_multipitch(b"0.00 220.0 440.0\\n0.01\\n0.02 330.0\\n", Reading.of("multipitch"))
+    >>> frames.columns["frequency"].tolist(), frames.inner_counts[0].tolist()
+    ([220.0, 440.0, 330.0], [2, 0, 1])
+    """
+    options, kind = reading.delimited, KINDS[reading.kind]
+    lines = decode(data, name, options.encoding).rstrip().split("\n")
+    start = first_row(lines, options.comment)
+    rows: list[list[str]] = []
+    has_header = False
+    if start < len(lines):
+        separator = find_separator(lines[start], format, options) or sniff(lines[start])
+        if options.has_decimal_commas(separator):
+            lines = [line.replace(",", ".") for line in lines]
+        if separator not in ("whitespace", "\t"):
+            lines = [line.replace(separator, " ") for line in lines]
+        head = lines[start].split()
+        has_header = options.header if options.header is not None else is_header(head)
+        if has_header and options.header is None:
+            demand_frames(head, kind, name, start + 1)
+        start += has_header
+        rows = list(map(str.split, lines[start:]))
+    if options.comment:
+        rows = [[] if row and row[0].startswith(options.comment) else row for row in rows]
+    counts = np.fromiter(map(len, rows), dtype=np.int64, count=len(rows))
+    try:
+        numbers = np.array([float(field) for row in rows for field in row], dtype=np.float64)
+    except ValueError:
+        raise _not_a_number(rows, start, reading, name) from None
+    filled = np.flatnonzero(counts)
+    some, counts = counts[filled[:SAMPLE]], counts[filled]
+    if not has_header and len(some) and (some == some[0]).all():  # else they are no rows of another task
+        table, first = numbers[: int(some.sum())].reshape(len(some), -1), int(filled[0])
+        if not are_numbers_of(table, kind, rows[first]):
+            guess = guess_task([rows[place] for place in filled[:SAMPLE].tolist()])
+            raise refusal(kind, None, rows[first], guess, start + first + 1, name)
+    firsts = np.zeros(len(numbers), dtype=np.bool_)
+    firsts[np.cumsum(counts) - counts] = True
+    columns = {
+        "time": options.seconds(numbers[firsts]),
+        "frequency": to_hertz(numbers[~firsts], kind.name, options.pitch_unit),
+    }
+    lines_of_rows = (filled + start + 1).tolist()
+    return Annotation(kind.name, columns, None, (counts - 1,), lines_of_rows, {"source": str(name)})
+
+
+def _not_a_number(rows: list[list[str]], start: int, reading: Reading, name: str | Path) -> InvalidAnnotationError:
+    """The error for the first field that is no number."""
+    wrong = ((line, place, field) for line, row in enumerate(rows, start + 1) for place, field in enumerate(row))
+    line, place, field = next(one for one in wrong if not is_number(one[2]))
+    hint = look(guess_task(rows), KINDS[reading.kind])
+    message = f"{'frequency' if place else 'time'} is not a number: {field!r}{hint}"
+    return InvalidAnnotationError(message, path=name, line=line)
+
+
+@parses("patterns")
+def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str | Path = "<bytes>") -> Annotation:
+    """Patterns from the bytes of a MIREX pattern file.
+
+    Returns
+    -------
+    Annotation
+        Of kind ``patterns``: onsets in quarter notes (they may be negative), pitches as MIDI numbers.
+
+    Raises
+    ------
+    UnreadableError
+        If the bytes are not text.
+    InvalidAnnotationError
+        For a line that is neither the name of a pattern or an occurrence nor a note, with its number.
+
+    Examples
+    --------
+    >>> text = b"pattern1\\noccurrence1\\n0, 60\\n1.5, 62\\noccurrence2\\n8, 60\\n"
+    >>> found = parse_patterns(text, Reading.of("pattern"))
+    >>> found.columns["pitch"].tolist(), [counts.tolist() for counts in found.inner_counts]
+    ([60.0, 62.0, 60.0], [[2], [2, 1]])
+    """
+    notes: list[tuple[float, float]] = []
+    lines: list[int] = []
+    # The pattern of each occurrence, and its first note; occurrences belong to the last pattern.
+    occurrences: list[tuple[int, int]] = []
+    pattern = -1
+    for number, line in number_lines(decode(data, name, reading.delimited.encoding), reading.delimited.comment):
+        text = line.strip()
+        word = text[:10].lower()
+        if word.startswith("pattern"):
+            pattern += 1
+            occurrences.append((pattern, len(notes)))
+        elif word.startswith("occurrence"):
+            occurrences.append((max(pattern, 0), len(notes)))
+        else:
+            notes.append(_note(text, bool(occurrences), name, number))
+            lines.append(number)
+    table = np.array(notes, dtype=np.float64).reshape(-1, 2)
+    columns = {"onset": table[:, 0].copy(), "pitch": table[:, 1].copy()}
+    counts = _counts(occurrences, len(notes))
+    return Annotation(reading.kind, columns, inner_counts=counts, lines=lines, attrs={"source": str(name)})
+
+
+def _note(text: str, inside: bool, name: str | Path, line: int) -> tuple[float, float]:
+    try:
+        onset, pitch, *_ = text.replace(",", " ").split()
+        note = float(onset), float(pitch)
+    except ValueError:
+        message = f"neither a pattern, an occurrence nor an onset and a pitch: {text!r}"
+        raise InvalidAnnotationError(message, path=name, line=line) from None
+    if not inside:
+        raise InvalidAnnotationError(f"a note outside of any occurrence: {text!r}", path=name, line=line)
+    return note
+
+
+def _counts(occurrences: Sequence[tuple[int, int]], notes: int) -> tuple[Int, Int]:
+    """Occurrences of each pattern and notes of each occurrence, without empty ones."""
+    sizes = np.diff(np.array([start for _, start in occurrences] + [notes], dtype=np.int64))
+    owner = np.array([pattern for pattern, _ in occurrences], dtype=np.int64)[sizes > 0]
+    _, per_pattern = np.unique(owner, return_counts=True)
+    return per_pattern.astype(np.int64), sizes[sizes > 0].astype(np.int64)
