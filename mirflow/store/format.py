@@ -109,11 +109,6 @@ def _text(value: Entry) -> str:
     return "" if value is None else str(value)
 
 
-def entries(array: Array) -> tuple[Entry, ...]:
-    """A coordinate's array as plain values; NaN and empty text stay what they are."""
-    return tuple(array.tolist())
-
-
 _UNSAFE = re.compile(r"[\s/\\\x00-\x1f]+")
 
 

@@ -9,11 +9,9 @@ import re
 import shutil
 import socket
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import TracebackType
-from typing import TypeVar
 
 from ..errors import StoreError, StoreLockedError
 
@@ -75,8 +73,9 @@ def storing(path: str | Path) -> Iterator[None]:
         raise StoreError(f"{path}: cannot be written: {reason}; what was there before is untouched") from error
 
 
-class WriterLock:
-    """A lock that the operating system releases when its holder dies, however it dies.
+@contextmanager
+def locked(folder: Path, store: Path) -> Iterator[None]:
+    """Hold the writer's lock, which the operating system releases when its holder dies, however it dies.
 
     Parameters
     ----------
@@ -85,46 +84,38 @@ class WriterLock:
     store : Path
         The store that it guards, for messages.
     """
+    from filelock import FileLock, Timeout
 
-    def __init__(self, folder: Path, store: Path) -> None:
-        from filelock import FileLock
-
-        self._store = store
-        # The note is a file of its own: asking for a lock may empty the lock file.
-        self._note = folder / "writer.json"
-        self._lock = FileLock(folder / "lock", timeout=0)
-
-    def __enter__(self) -> WriterLock:
-        from filelock import Timeout
-
-        with storing(self._store):
-            try:
-                self._lock.acquire()
-            except Timeout:
-                raise StoreLockedError(
-                    f"{self._store}: {self._holder()} is writing it; wait until it is done, or name another store"
-                ) from None
-        note = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
+    # The note is a file of its own: asking for a lock may empty the lock file.
+    lock, note = FileLock(folder / "lock", timeout=0), folder / "writer.json"
+    with storing(store):
+        try:
+            lock.acquire()
+        except Timeout:
+            raise StoreLockedError(
+                f"{store}: {_holder(note)} is writing it; wait until it is done, or name another store"
+            ) from None
+    try:
+        held = {"pid": os.getpid(), "host": socket.gethostname(), "since": time.strftime("%Y-%m-%d %H:%M:%S")}
         # On a full disk the lock holds all the same, only without a name.
         with suppress(OSError):
-            self._note.write_text(json.dumps(note), encoding="utf-8")
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
+            note.write_text(json.dumps(held), encoding="utf-8")
+        yield
+    finally:
         with suppress(OSError):
-            self._note.unlink()
-        self._lock.release()
-
-    def _holder(self) -> str:
-        try:
-            note = json.loads(self._note.read_text(encoding="utf-8"))
-            return f"process {note['pid']} on {note['host']} (since {note['since']})"
-        except (OSError, ValueError, KeyError):
-            # The holder is between taking the lock and writing its note, or after removing it.
-            return "another process"
+            note.unlink()
+        lock.release()
 
 
-T = TypeVar("T")
+def _holder(note: Path) -> str:
+    try:
+        held = json.loads(note.read_text(encoding="utf-8"))
+        return f"process {held['pid']} on {held['host']} (since {held['since']})"
+    except (OSError, ValueError, KeyError):
+        # The holder is between taking the lock and writing its note, or after removing it.
+        return "another process"
+
+
 _GENERATION = re.compile(r"generation-(\d{6,})")
 
 
@@ -186,10 +177,6 @@ class Generations:
         """Its number; 0 before the first."""
         current = self.current
         return 0 if current is None else generation_number(current) or 0
-
-    def create(self) -> None:
-        """Make the hidden folder."""
-        self.folder.mkdir(parents=True, exist_ok=True)
 
     def start(self) -> Path:
         """An empty folder to build the next generation in."""
@@ -280,17 +267,6 @@ def resolve(path: str | Path) -> Path:
     if not (folder / "zarr.json").is_file():
         raise StoreError(f"{named}: is not a store of mirflow (it has no zarr.json)")
     return folder
-
-
-def from_current(path: str | Path, read: Callable[[Path], T]) -> T:
-    """Read from the folder that a path leads to; once more where it was replaced and removed meanwhile."""
-    while True:
-        folder = resolve(path)
-        try:
-            return read(folder)
-        except StoreError:
-            if folder.exists():
-                raise
 
 
 def _near(path: Path) -> str:

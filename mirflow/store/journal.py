@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import numpy as np
-import numpy.typing as npt
 
 from ..cells import Cells
 from ..metrics.base import Sparse
@@ -136,29 +136,30 @@ def _number(path: Path) -> int:
     return int(head) if head.isdecimal() else 0
 
 
+_DTYPES = {"status": "int8", "repairs": "int32", "stamp": "int64", "index": "int64"}
+
+
 def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
-    extras = {
-        name: _Sparse(s.dims, s.coords, _pack(s.index, "int64"), _pack(s.value, "float64"), dict(s.attrs), s.fill)
-        for name, s in cells.extras.items()
-    }
-    block = _Block(
-        evaluation,
-        signature,
-        _texts(cells.system),
-        _texts(cells.track),
-        _texts(cells.measures),
-        _pack(cells.score, "float64"),
-        _pack(cells.weight, "float64"),
-        _pack(cells.status, "int8"),
-        _pack(cells.repairs, "int32"),
-        _texts(cells.message),
-        _texts(cells.digest),
-        _pack(cells.stamp, "int64"),
-        _pack(cells.duration, "float64"),
-        extras,
-    )
+    block = _Block(evaluation, signature, *(_packed(one.name, getattr(cells, one.name)) for one in fields(cells)))
     payload = msgspec.msgpack.encode(block)
     return _MAGIC + _checksum(payload) + payload
+
+
+def _packed(name: str, value: Any) -> Any:
+    """A field of cells or of a sparse result as msgpack takes it."""
+    if isinstance(value, np.ndarray):
+        dtype = _DTYPES.get(name, "float64")
+        plain = np.ascontiguousarray(value, dtype=np.dtype(dtype).newbyteorder("<"))
+        return _Array(dtype, value.shape, plain.tobytes())
+    if name == "extras":
+        return {
+            key: _Sparse(*(_packed(one.name, getattr(sparse, one.name)) for one in fields(sparse)))
+            for key, sparse in value.items()
+        }
+    if isinstance(value, tuple) and name not in ("dims", "coords"):
+        # Stray bytes of file names become escapes, as in the store.
+        return tuple(t if t.isascii() else t.encode("utf-8", "backslashreplace").decode("utf-8") for t in value)
+    return dict(value) if name == "attrs" else value
 
 
 def _decode(path: Path) -> tuple[str, str, Cells] | None:
@@ -172,42 +173,21 @@ def _decode(path: Path) -> tuple[str, str, Cells] | None:
     if len(data) < head or data[:head] != _MAGIC + _checksum(payload):
         return None
     block = msgspec.msgpack.decode(payload, type=_Block)
-    extras = {
-        name: Sparse(s.dims, s.coords, _unpack(s.index), _unpack(s.value), s.attrs, s.fill)
-        for name, s in block.extras.items()
-    }
-    cells = Cells(
-        block.system,
-        block.track,
-        block.measures,
-        _unpack(block.score),
-        _unpack(block.weight),
-        _unpack(block.status),
-        _unpack(block.repairs),
-        block.message,
-        block.digest,
-        _unpack(block.stamp),
-        _unpack(block.duration),
-        extras,
-    )
-    return block.evaluation, block.signature, cells
+    return block.evaluation, block.signature, Cells(*map(_unpacked, msgspec.structs.astuple(block)[2:]))
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, _Array):
+        values = np.frombuffer(value.data, dtype=np.dtype(value.dtype).newbyteorder("<"))
+        # A buffer of bytes is read-only; the copy is the caller's.
+        return values.reshape(value.shape).astype(value.dtype)
+    if isinstance(value, dict):
+        return {
+            key: Sparse(*map(_unpacked, msgspec.structs.astuple(one))) if isinstance(one, _Sparse) else one
+            for key, one in value.items()
+        }
+    return value
 
 
 def _checksum(payload: bytes) -> bytes:
     return hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
-
-
-def _pack(values: npt.NDArray[Any], dtype: str) -> _Array:
-    plain = np.ascontiguousarray(values, dtype=np.dtype(dtype).newbyteorder("<"))
-    return _Array(dtype, values.shape, plain.tobytes())
-
-
-def _unpack(packed: _Array) -> npt.NDArray[Any]:
-    values = np.frombuffer(packed.data, dtype=np.dtype(packed.dtype).newbyteorder("<"))
-    # A buffer of bytes is read-only; the copy is the caller's.
-    return values.reshape(packed.shape).astype(packed.dtype)
-
-
-def _texts(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts that can be encoded; stray bytes of file names become escapes, as in the store."""
-    return tuple(t if t.isascii() else t.encode("utf-8", "backslashreplace").decode("utf-8") for t in texts)

@@ -20,7 +20,7 @@ from ..annotations.schema import KINDS, Kind
 from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
-from .format import Array, column, entries, safe_name, strings
+from .format import Array, column, safe_name, strings
 from .generations import resolve, storing, sync_folder, sync_tree
 from .read import reading
 
@@ -149,14 +149,10 @@ def read_pack_attrs(path: str | Path) -> dict[str, Any]:
     StoreError
         If there is no pack, or one of another version.
     """
-    with reading(path, _REMEDY):
-        return _attrs_of(_open(path), path)
-
-
-def _open(path: str | Path) -> zarr.Group:
     from .zarr_io import open_root
 
-    return open_root(resolve(path))
+    with reading(path, _REMEDY):
+        return _attrs_of(open_root(resolve(path)), path)
 
 
 def _attrs_of(root: zarr.Group, path: str | Path) -> dict[str, Any]:
@@ -181,54 +177,51 @@ def read_pack(path: str | Path) -> Pack:
     StoreError
         If there is no pack, or its arrays do not fit together.
     """
+    from .zarr_io import open_root, read_whole
+
     with reading(path, _REMEDY):
-        root = _open(path)
+        root = open_root(resolve(path))
         attrs = _attrs_of(root, path)
         kind = KINDS[str(attrs.pop("kind"))]
         attrs.pop("coordinates", None)
-        counts = tuple(_whole(root, size_name(kind, depth)) for depth in range(len(kind.dims)))
+        counts = tuple(read_whole(root, size_name(kind, depth)) for depth in range(len(kind.dims)))
         if any((level < 0).any() for level in counts):
             raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()
         columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
         if "label" in columns:
-            labels = tuple(_whole(root, _vocabulary_of(root)).tolist())
+            # Packs of early versions call the variable with the texts ``label_vocabulary``.
+            vocabulary = str(root["label"].attrs.get("vocabulary", VOCABULARY))
+            labels = tuple(read_whole(root, vocabulary).tolist())
             codes = columns["label"]
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
         depths = {name: depth for name, depth in kind.depths.items() if name in columns}
         rows = Ragged(columns, counts, labels, depths)
-        tracks, digests = (tuple(_whole(root, name).tolist()) for name in ("track", DIGEST))
+        tracks, digests = (tuple(read_whole(root, name).tolist()) for name in ("track", DIGEST))
         if {len(tracks), len(digests)} != {len(rows)}:
             what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
             raise DamagedError(path, what, _REMEDY)
         return Pack(kind.name, tracks, rows, attrs, _track_attrs(root, len(rows)), digests)
 
 
-def _vocabulary_of(root: zarr.Group) -> str:
-    """The variable with the texts, which the codes name: packs of early versions call it ``label_vocabulary``."""
-    return str(root["label"].attrs.get("vocabulary", VOCABULARY))
-
-
-def _whole(root: zarr.Group, name: str) -> Array:
+def _column(root: zarr.Group, name: str) -> Array:
     from .zarr_io import read_whole
 
-    return read_whole(root, name)
-
-
-def _column(root: zarr.Group, name: str) -> Array:
-    values = _whole(root, name)
+    values = read_whole(root, name)
     if name == "label":
         return values.astype(np.int64)
     return np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
 
 
 def _track_attrs(root: zarr.Group, count: int) -> dict[str, tuple[Entry, ...]]:
+    from .zarr_io import read_whole
+
     found: dict[str, tuple[Entry, ...]] = {}
     for key, array in sorted(root.arrays()):
         name = array.attrs.get("track_attribute")
         if isinstance(name, str):
-            found[name] = entries(_whole(root, key))
+            found[name] = tuple(read_whole(root, key).tolist())
             if len(found[name]) != count:
                 raise ValueError(f"{name!r} has {len(found[name])} values for {count} tracks")
     return found
@@ -293,7 +286,9 @@ def write_pack(
         path.parent.mkdir(parents=True, exist_ok=True)
         _clean_up(path, "building")
         try:
-            _write(root := new_root(building, _attrs(pack)), pack)
+            coordinates = " ".join(map(_coord_name, pack.track_attrs))
+            root_attrs = {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
+            _write(root := new_root(building, root_attrs), pack)
             consolidate(root)
             sync_tree(building)
             _put_in_place(building, path)
@@ -360,51 +355,38 @@ def _put_in_place(building: Path, path: Path) -> None:
 
 
 def _write(root: zarr.Group, pack: Pack) -> None:
+    from .zarr_io import write_array
+
     kind, rows = KINDS[pack.kind], pack.rows
-    names = ("track", *kind.dims)
-    _put(root, "track", strings(pack.tracks), "track", {"long_name": "track"})
+
+    def put(name: str, values: Array, dim: str, attrs: Mapping[str, Any]) -> None:
+        write_array(root, name, values, (dim,), (min(len(values), _CHUNK),), attrs)
+
+    put("track", strings(pack.tracks), "track", {"long_name": "track"})
     for depth, counts in enumerate(rows.counts):
         inner = kind.dims[depth]
         attrs = {"long_name": f"number of {inner}s", "sample_dimension": inner}
-        _put(root, size_name(kind, depth), np.asarray(counts, np.int64), names[depth], attrs)
-    _put(root, DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
+        put(size_name(kind, depth), np.asarray(counts, np.int64), ("track", *kind.dims)[depth], attrs)
+    put(DIGEST, strings(row_digests(pack.kind, rows)), "track", {"long_name": "digest of the contents"})
     for name in sorted(rows.columns):
-        _put(root, name, *_stored(kind, name, rows))
+        values, dim = rows.columns[name], kind.dims[rows.depth(name) - 1]
+        if name == "label":
+            attrs = {"long_name": "code of the label, -1 for none", "vocabulary": VOCABULARY}
+            put(name, values.astype(np.int32), dim, attrs)
+        else:
+            variable = kind.variable(name)
+            attrs = {"long_name": variable.long_name, **({"units": variable.units} if variable.units else {})}
+            put(name, strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs)
     if "label" in rows.columns:
-        _put(root, VOCABULARY, strings(rows.labels), CODE, {"long_name": "text of each label code"})
-    for name, values in pack.track_attrs.items():
-        _put(root, _coord_name(name), column(values), "track", {"long_name": name, "track_attribute": name})
-
-
-def _attrs(pack: Pack) -> dict[str, Any]:
-    coordinates = " ".join(_coord_name(name) for name in pack.track_attrs)
-    return {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
+        put(VOCABULARY, strings(rows.labels), CODE, {"long_name": "text of each label code"})
+    for name, column_values in pack.track_attrs.items():
+        attrs = {"long_name": name, "track_attribute": name}
+        put(_coord_name(name), column(column_values), "track", attrs)
 
 
 def _coord_name(name: str) -> str:
     """Track attributes share the group with the kind's variables, so all of them get a prefix."""
     return f"track_{safe_name(name)}"
-
-
-def _stored(kind: Kind, name: str, rows: Ragged) -> tuple[Array, str, dict[str, str]]:
-    """Values, dim and attributes of a column."""
-    values, dim = rows.columns[name], kind.dims[rows.depth(name) - 1]
-    if name == "label":
-        attrs = {"long_name": "code of the label, -1 for none", "vocabulary": VOCABULARY}
-        return values.astype(np.int32), dim, attrs
-    variable = kind.variable(name)
-    attrs = {"long_name": variable.long_name, **({"units": variable.units} if variable.units else {})}
-    return strings(map(str, values)) if values.dtype.kind in "OTU" else np.asarray(values), dim, attrs
-
-
-def _put(root: zarr.Group, name: str, values: Array, dim: str, attrs: Mapping[str, Any]) -> None:
-    from .zarr_io import create_array
-
-    fill = {"T": "", "b": False, "f": np.nan}.get(values.dtype.kind, 0)
-    chunks = (min(len(values), _CHUNK),)
-    array = create_array(root, name, values.shape, values.dtype, chunks, fill, (dim,), attrs)
-    if values.size:
-        array[...] = values
 
 
 @dataclass(frozen=True, slots=True)

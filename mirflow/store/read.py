@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -20,16 +20,17 @@ from .format import (
     OWN_DIMS,
     Array,
     StoredVariable,
-    entries,
     plain_attrs,
     usable_text,
     variables,
 )
-from .generations import from_current
+from .generations import resolve
 
 if TYPE_CHECKING:
     import xarray as xr
     import zarr
+
+T = TypeVar("T")
 
 FORMAT = 1
 FORMAT_KEY = "mirflow_store"
@@ -58,7 +59,14 @@ def read_group(path: str | Path, name: str) -> GroupContent:
     UnknownNameError
         If the store has no such group.
     """
-    return from_current(path, lambda folder: _read_group(folder, path, name))
+
+    def read(root: zarr.Group) -> GroupContent:
+        names = sorted(root.group_keys())
+        if name not in names:
+            raise UnknownNameError(f"group of {path}", name, names)
+        return _content(root, name)
+
+    return _read(path, read)
 
 
 def group_names(path: str | Path) -> tuple[str, ...]:
@@ -69,21 +77,30 @@ def group_names(path: str | Path) -> tuple[str, ...]:
     StoreError
         If there is no such store, or it cannot be read.
     """
-
-    def names(folder: Path) -> tuple[str, ...]:
-        with reading(path):
-            return tuple(sorted(open_checked(folder, path).group_keys()))
-
-    return from_current(path, names)
+    return _read(path, lambda root: tuple(sorted(root.group_keys())))
 
 
-def _read_group(folder: Path, path: str | Path, name: str) -> GroupContent:
-    with reading(path):
-        root = open_checked(folder, path)
-        names = sorted(root.group_keys())
-        if name not in names:
-            raise UnknownNameError(f"group of {path}", name, names)
-        return _content(root, name)
+def read_attrs(path: str | Path) -> Mapping[str, Any]:
+    """Attributes of a store.
+
+    Raises
+    ------
+    StoreError
+        If there is no such store, or it cannot be read.
+    """
+    return _read(path, lambda root: dict(root.attrs))
+
+
+def _read(path: str | Path, read: Callable[[zarr.Group], T]) -> T:
+    """Read from the generation that a path leads to; once more where it was replaced and removed meanwhile."""
+    while True:
+        folder = resolve(path)
+        try:
+            with reading(path):
+                return read(_open_checked(folder, path))
+        except StoreError:
+            if folder.exists():
+                raise
 
 
 @contextmanager
@@ -101,7 +118,7 @@ def reading(path: str | Path, remedy: str = "remove it and run the pipeline agai
         raise DamagedError(path, f"{kind}{error}", remedy) from error
 
 
-def open_checked(folder: Path, path: str | Path) -> zarr.Group:
+def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
     """The root group, if it is a result store of a version that this package reads."""
     from .zarr_io import open_root
 
@@ -126,7 +143,7 @@ def _content(root: zarr.Group, name: str) -> GroupContent:
     attrs = dict(node.attrs)
     for key in str(attrs.pop("coordinates", "")).split():
         (dim,) = arrays[key].metadata.dimension_names
-        coords[dim][arrays[key].attrs["long_name"]] = entries(read_whole(node, key))
+        coords[dim][arrays[key].attrs["long_name"]] = tuple(read_whole(node, key).tolist())
     attrs.pop(CREATED, None)
     cells = _cells(node, arrays, systems, tracks, measures)
     return GroupContent(name, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
@@ -208,17 +225,12 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     StoreError
         If there is no such store, or it cannot be read.
     """
-    datasets = from_current(path, lambda folder: _datasets(folder, path))
+    datasets = _read(path, lambda root: {name: _dataset(group) for name, group in sorted(root.groups())})
     with reading(path):
         for ds in datasets.values():
             for name in ("score", "weight", "status", "duration"):
                 ds.variables[name].load()
     return datasets
-
-
-def _datasets(folder: Path, path: str | Path) -> dict[str, xr.Dataset]:
-    with reading(path):
-        return {name: _dataset(group) for name, group in sorted(open_checked(folder, path).groups())}
 
 
 def _dataset(group: zarr.Group) -> xr.Dataset:
@@ -318,12 +330,10 @@ def open_store(path: str | Path) -> xr.DataTree:
     ...     open_store(Path(folder) / "x.zarr").attrs["name"]
     'demo'
     """
-    return from_current(path, lambda folder: _open(folder, path))
-
-
-def _open(folder: Path, path: str | Path) -> xr.DataTree:
     import xarray as xr
 
-    datasets = _datasets(folder, path)
-    attrs = plain_attrs(open_checked(folder, path).attrs)
-    return xr.DataTree.from_dict({"/": xr.Dataset(attrs=attrs), **datasets})
+    def read(root: zarr.Group) -> dict[str, xr.Dataset]:
+        datasets = {name: _dataset(group) for name, group in sorted(root.groups())}
+        return {"/": xr.Dataset(attrs=plain_attrs(root.attrs)), **datasets}
+
+    return xr.DataTree.from_dict(_read(path, read))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import ExitStack
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -15,9 +16,9 @@ from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from .format import StoredVariable, check, last_cells, variables
-from .generations import Generations, WriterLock, remove, storing
+from .generations import Generations, locked, remove, storing
 from .journal import Journal
-from .read import CREATED, FORMAT, FORMAT_KEY, open_checked, read_group, reading
+from .read import CREATED, FORMAT, FORMAT_KEY, group_names, read_attrs, read_group
 
 if TYPE_CHECKING:
     import zarr
@@ -67,23 +68,20 @@ class StoreWriter:
         self._generations = Generations(path)
         self.path = self._generations.path
         with storing(self.path):
-            self._generations.create()
-        self._lock = WriterLock(self._generations.folder, self.path)
+            self._generations.folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> StoreWriter:
-        self._lock.__enter__()
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(locked(self._generations.folder, self.path))
             self._generations.refuse_foreign()
             with storing(self.path):
                 self._generations.clean()
                 self.journal = self._open_journal()
-        except BaseException:
-            self._lock.__exit__(None, None, None)
-            raise
+            self._stack = stack.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self._lock.__exit__(kind, value, tb)
+        self._stack.close()
 
     def _open_journal(self) -> Journal:
         """The journal on top of the current generation; those of others are published or have lost their ground."""
@@ -95,19 +93,11 @@ class StoreWriter:
 
     def groups(self) -> tuple[str, ...]:
         """Names of the groups that the store has now."""
-        current = self._generations.current
-        if current is None:
-            return ()
-        with reading(self.path):
-            return tuple(sorted(open_checked(current, self.path).group_keys()))
+        return group_names(self.path) if self.path.is_symlink() else ()
 
     def attrs(self) -> Mapping[str, Any]:
         """Attributes of the store as it is now; none where there is no store yet."""
-        current = self._generations.current
-        if current is None:
-            return {}
-        with reading(self.path):
-            return dict(open_checked(current, self.path).attrs)
+        return read_attrs(self.path) if self.path.is_symlink() else {}
 
     def previous(self, name: str) -> GroupContent | None:
         """What the store has of an evaluation now; None where there is no such group or no store yet."""
@@ -158,7 +148,7 @@ class StoreWriter:
 
 
 def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:
-    from .zarr_io import create_array
+    from .zarr_io import write_array
 
     coords, data = variables(content)
     along = " ".join(one.name for one in coords if one.dims != (one.name,))
@@ -174,10 +164,7 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
         # One system and many tracks a chunk.
         per_chunk = {"system": 1 if len(one.dims) > 1 else len(values), "track": _TRACKS_PER_CHUNK}
         chunks = tuple(min(size, per_chunk.get(dim, size)) for dim, size in zip(one.dims, values.shape, strict=True))
-        fill = {"T": "", "b": False, "f": 0.0 if one.name == "weight" else np.nan}.get(values.dtype.kind, 0)
-        array = create_array(group, one.name, values.shape, values.dtype, chunks, fill, one.dims, one.attrs)
-        if values.size:
-            array[...] = values
+        write_array(group, one.name, values, one.dims, chunks, one.attrs, 0.0 if one.name == "weight" else None)
 
 
 def _write_sparse(

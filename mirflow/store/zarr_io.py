@@ -141,6 +141,23 @@ def create_array(
     )
 
 
+def write_array(
+    group: zarr.Group,
+    name: str,
+    values: npt.NDArray[Any],
+    dims: tuple[str, ...],
+    chunks: tuple[int, ...],
+    attrs: Mapping[str, Any],
+    fill: Any = None,
+) -> None:
+    """Write one whole variable; without a fill value NaN, an empty text or 0 is it."""
+    if fill is None:
+        fill = {"T": "", "b": False, "f": np.nan}.get(values.dtype.kind, 0)
+    array = create_array(group, name, values.shape, values.dtype, chunks, fill, dims, attrs)
+    if values.size:
+        array[...] = values
+
+
 def read_whole(group: zarr.Group, name: str) -> npt.NDArray[Any]:
     """All values of a variable that is not sparse.
 
