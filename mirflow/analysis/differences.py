@@ -410,18 +410,6 @@ class Difference:
         whole = np.where(self.both & ~np.isnan(loss), loss, 0.0).max(axis=(0, 1), initial=0.0)
         return np.where(self.n > 0, whole, np.nan)
 
-    def worst(self, most: int) -> list[tuple[int, int, int]]:
-        """For each metric the cells that do not agree and differ most, at most so many: (system, track, metric)."""
-        found: list[tuple[int, int, int]] = []
-        apart = np.where(self.both & ~self.agreeing, np.abs(self.change), 0.0)
-        for metric in range(len(self.metrics)):
-            flat = apart[..., metric].ravel()
-            # Stable, so that of equal differences the first cells come first.
-            order = np.argsort(-flat, kind="stable")[:most]
-            cells = (divmod(int(at), len(self.tracks)) for at in order[flat[order] > 0])
-            found += [(system, track, metric) for system, track in cells]
-        return found
-
     def exceeds(self, most: float | None = None, *, worse: bool = False) -> list[str]:
         """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
 
@@ -475,7 +463,9 @@ class Difference:
             for what, pair in self.only.items()
             for side, names in zip(_SIDES, pair, strict=True)
         }
-        return xr.Dataset(variables, coords, {"a": a.label, "b": b.label, **only})
+        only |= {f"similar_{name}": [one[place] for one in self.akin] for place, name in enumerate(("a", "b", "by"))}
+        inputs = {f"inputs_{name}": count for name, count in vars(self.inputs).items()} if self.inputs else {}
+        return xr.Dataset(variables, coords, {"a": a.label, "b": b.label, **only, **inputs})
 
 
 def compare_sides(

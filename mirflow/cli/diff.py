@@ -112,11 +112,12 @@ def diff_command(
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
     tables = []
     for place, one in enumerate(found):
+        ds = one.to_dataset()
         if for_people(style):
-            tables.append(difference_table(one, alone if place == len(found) - 1 else ()))
-            tables += [worst_table(one, worst)] if worst else []
+            tables.append(difference_table(ds, alone if place == len(found) - 1 else ()))
+            tables += [worst_table(ds, worst)] if worst else []
         else:
-            tables.append(worst_table(one, worst, long=True) if worst else difference_long_table(one))
+            tables.append(worst_table(ds, worst, long=True) if worst else difference_long_table(ds))
     emit(tables, style, output)
     if fail_above is None:
         return

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..analysis.aggregation import VALUELESS
-from ..analysis.differences import Difference
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
 from ..analysis.policies import MISSING, say_undefined
@@ -271,83 +270,37 @@ _NAMED = 3
 _SOME_CELLS = 5
 
 
-def difference_table(one: Difference, notes: Sequence[str] = ()) -> Table:
+def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
     """A row a metric for people, with what has to be known to read it.
 
     Parameters
     ----------
-    one : Difference
+    ds : xr.Dataset
+        A difference, as :func:`mirflow.diff` gives it.
     notes : sequence of str
         More lines to stand below.
     """
-    worst = {metric: (system, track) for system, track, metric in one.worst(1)}
-    rows: list[tuple[Entry, ...]] = []
-    alone = (one.missing[0] + one.missing[1]).any()
-    for place, name in enumerate(one.metrics):
-        system, track = worst.get(place, (None, None))
-        at = "-" if system is None or track is None else f"{one.systems[system]}, {one.tracks[track]}"
-        rows.append(
-            (
-                f"{name} [{one.units[place]}]" if one.units[place] else name,
-                _percent(float(one.mean_relative[place])),
-                _short(float(one.mean_absolute[place])),
-                _short(float(one.largest[place])),
-                at,
-                int(one.n[place]),
-                int(one.n_agreeing[place]),
-                *((int(one.missing[0][place]), int(one.missing[1][place])) if alone else ()),
-            )
-        )
-    columns = ("metric", "relative change [%]", "mean difference", "largest", "at", "cells", "agree")
-    counted = ("missing in a", "missing in b") if alone else ()
-    return Table((*columns, *counted), tuple(rows), _difference_title(one), (*_notes(one), *notes))
-
-
-def difference_long_table(one: Difference) -> Table:
-    """A row a metric in full precision; what csv and json hold."""
-    figures = ("relative_change", "mean_difference", "max_difference")
-    columns = ("a", "b", "metric", "unit", *figures, "n", "n_agreeing", "tolerance", "missing_a", "missing_b")
-    rows: list[tuple[Entry, ...]] = [
+    columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
+    names, units, relative, mean, largest, n, agreeing, *missing = (
+        ds[name].values.tolist() for name in ("metric", "unit", *columns)
+    )
+    systems, tracks = ds["system"].values.tolist(), ds["track"].values.tolist()
+    worst = {metric: f"{systems[system]}, {tracks[track]}" for system, track, metric in _worst_cells(ds, 1)}
+    alone = any(map(any, missing))
+    rows = tuple(
         (
-            *(one.sides[0].label, one.sides[1].label, name, one.units[place]),
-            *(float(figure[place]) for figure in (one.mean_relative, one.mean_absolute, one.largest)),
-            *(int(one.n[place]), int(one.n_agreeing[place]), float(one.tolerance[place])),
-            *(int(count[place]) for count in one.missing),
+            f"{name} [{units[place]}]" if units[place] else name,
+            _percent(relative[place]),
+            *("-" if np.isnan(one) else f"{one:.3g}" for one in (mean[place], largest[place])),
+            worst.get(place, "-"),
+            *(n[place], agreeing[place]),
+            *((own[place] for own in missing) if alone else ()),
         )
-        for place, name in enumerate(one.metrics)
-    ]
-    return Table(columns, tuple(rows))
-
-
-def worst_table(one: Difference, most: int, *, long: bool = False) -> Table:
-    """The cells of each metric that differ most among those that do not agree.
-
-    Parameters
-    ----------
-    one : Difference
-    most : int
-        How many a metric.
-    long : bool
-        In full precision, with the two sides' names, as csv and json want it.
-    """
-    rows: list[tuple[Entry, ...]] = []
-    for cell in one.worst(most):
-        system, track, metric = cell
-        figures = [float(values[cell]) for values in (*one.scores, one.change)]
-        names = (one.metrics[metric], one.systems[system], one.tracks[track])
-        if long:
-            rows.append((one.sides[0].label, one.sides[1].label, *names, *figures))
-        else:
-            rows.append((*names, *(f"{figure:.6g}" for figure in figures)))
-    columns = ("metric", "system", "track", "score_a", "score_b", "difference")
-    if long:
-        return Table(("a", "b", *columns), tuple(rows))
-    return Table(columns, tuple(rows), f"{_difference_title(one)}; the cells that differ most")
-
-
-def _difference_title(one: Difference) -> str:
-    a, b = (side.label for side in one.sides)
-    return f"a: {a}; b: {b}"
+        for place, name in enumerate(names)
+    )
+    heads = ("metric", "relative change [%]", "mean difference", "largest", "at", "cells", "agree")
+    counted = ("missing in a", "missing in b") if alone else ()
+    return Table((*heads, *counted), rows, _difference_title(ds), (*_difference_notes(ds), *notes))
 
 
 def _percent(value: float) -> str:
@@ -355,48 +308,99 @@ def _percent(value: float) -> str:
     return "-" if np.isnan(value) else f"{100 * value:.{4 if value >= 5e-5 or value == 0 else 7}f}"
 
 
-def _short(value: float) -> str:
-    return "-" if np.isnan(value) else f"{value:.3g}"
+def difference_long_table(ds: xr.Dataset) -> Table:
+    """A row a metric in full precision; what csv and json hold.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A difference.
+    """
+    counts = ("n", "n_agreeing", "tolerance", "missing_a", "missing_b")
+    columns = ("metric", "unit", "relative_change", "mean_difference", "max_difference", *counts)
+    rows = zip(*(ds[name].values.tolist() for name in columns), strict=True)
+    sides = ds.attrs["a"], ds.attrs["b"]
+    return Table(("a", "b", *columns), tuple((*sides, *row) for row in rows))
 
 
-def _notes(one: Difference) -> Iterator[str]:
-    """How the numbers came about, what is not compared, and what the two sides say differently of themselves."""
+def _worst_cells(ds: xr.Dataset, most: int) -> Iterator[tuple[int, int, int]]:
+    """For each metric the cells that do not agree and differ most: (system, track, metric)."""
+    change = np.abs(ds["difference"].values)
+    apart = np.where(change > ds["tolerance"].values, change, 0.0)
+    for metric in range(ds.sizes["metric"]):
+        flat = apart[..., metric].ravel()
+        # Stable, so that of equal differences the first cells come first.
+        order = np.argsort(-flat, kind="stable")[:most]
+        for at in order[flat[order] > 0].tolist():
+            yield (*divmod(at, ds.sizes["track"]), metric)
+
+
+def worst_table(ds: xr.Dataset, most: int, *, long: bool = False) -> Table:
+    """The cells of each metric that differ most among those that do not agree.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A difference.
+    most : int
+        How many a metric.
+    long : bool
+        In full precision, with the two sides' names, as csv and json want it.
+    """
+    rows: list[tuple[Entry, ...]] = []
+    systems, tracks, metrics = (ds[name].values.tolist() for name in ("system", "track", "metric"))
+    floats = [ds[name].values for name in ("a", "b", "difference")]
+    for cell in _worst_cells(ds, most):
+        system, track, metric = cell
+        named, values = (metrics[metric], systems[system], tracks[track]), [float(one[cell]) for one in floats]
+        if long:
+            rows.append((ds.attrs["a"], ds.attrs["b"], *named, *values))
+        else:
+            rows.append((*named, *(f"{value:.6g}" for value in values)))
+    columns = ("metric", "system", "track", "score_a", "score_b", "difference")
+    if long:
+        return Table(("a", "b", *columns), tuple(rows))
+    return Table(columns, tuple(rows), f"{_difference_title(ds)}; the cells that differ most")
+
+
+def _difference_title(ds: xr.Dataset) -> str:
+    return f"a: {ds.attrs['a']}; b: {ds.attrs['b']}"
+
+
+def _difference_notes(ds: xr.Dataset) -> Iterator[str]:
+    """How the numbers were computed, what is not compared, and in which settings the two sides differ."""
     yield "relative change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0"
-    low, high = float(one.tolerance.min()), float(one.tolerance.max())
+    low, high = float(ds["tolerance"].min()), float(ds["tolerance"].max())
     yield f"agree: |a - b| is at most {low:.3g}" + (f" to {high:.3g}, by metric" if high > low else "")
-    for what, pair in one.only.items():
-        for side, names in zip("ab", pair, strict=True):
-            if names:
+    for what in ("systems", "tracks", "metrics"):
+        for side in "ab":
+            if names := ds.attrs[f"{what}_only_in_{side}"]:
                 yield f"{what} only in {side}: {_some(names)}"
-    for mine, other, said in one.akin[:_NAMED]:
-        yield f"not compared: {mine} in a and {other} in b differ in {said}; --pair '{mine}={other}' compares them"
-    yield from _missing(one)
-    yield from _settings(one)
-    if one.inputs is not None and (one.inputs.reference or one.inputs.estimate):
-        counts = f"references of {one.inputs.reference}, estimates of {one.inputs.estimate}"
-        yield f"files with other contents: {counts} of {one.inputs.cells} cells"
-
-
-def _missing(one: Difference) -> Iterator[str]:
-    """Cells of which only one side has a score."""
-    has = [~np.isnan(scores) for scores in one.scores]
-    for side, lacking in zip("ab", (~has[0] & has[1], has[0] & ~has[1]), strict=True):
-        cells = np.argwhere(lacking.any(axis=2))
-        if len(cells):
-            names = [f"{one.systems[system]}, {one.tracks[track]}" for system, track in cells[:_SOME_CELLS].tolist()]
-            more = "; ..." if len(cells) > _SOME_CELLS else ""
-            yield f"{len(cells)} cells without a score in {side} alone: {'; '.join(names)}{more}"
-
-
-def _settings(one: Difference) -> Iterator[str]:
-    """What differs; the same difference of several metrics in one line."""
-    grouped: dict[tuple[str, str, str], list[str]] = {}
-    for setting in one.settings:
-        name, _, metric = setting.name.partition(" of ")
-        grouped.setdefault((name, setting.a, setting.b), []).append(metric)
+    for mine, other, settings in zip(*(ds.attrs[f"similar_{name}"] for name in ("a", "b", "by")), strict=True):
+        hint = f"--pair '{mine}={other}' compares them"
+        yield f"not compared: {mine} in a and {other} in b differ in {settings}; {hint}"
+    yield from _missing(ds)
+    grouped: dict[tuple[str, str, str], list[str]] = {}  # the same difference of several metrics is one line
+    for text, a, b in zip(*(ds[name].values.tolist() for name in ("setting", "setting_a", "setting_b")), strict=True):
+        name, _, metric = text.partition(" of ")
+        grouped.setdefault((name, a, b), []).append(metric)
     for (name, a, b), metrics in grouped.items():
         of = f" ({_some(metrics)})" if any(metrics) else ""
         yield f"differs: {name}: {a or 'not given'} in a, {b or 'not given'} in b{of}"
+    references, estimates, cells = (ds.attrs.get(f"inputs_{name}", 0) for name in ("reference", "estimate", "cells"))
+    if references or estimates:
+        yield f"files with other contents: references of {references}, estimates of {estimates} of {cells} cells"
+
+
+def _missing(ds: xr.Dataset) -> Iterator[str]:
+    """Cells of which only one side has a score."""
+    has = [~np.isnan(ds[side].values) for side in "ab"]
+    for side, lacking in zip("ab", (~has[0] & has[1], has[0] & ~has[1]), strict=True):
+        cells = np.argwhere(lacking.any(axis=2))
+        if len(cells):
+            names = [f"{ds['system'].values[at]}, {ds['track'].values[t]}" for at, t in cells[:_SOME_CELLS].tolist()]
+            more = "; ..." if len(cells) > _SOME_CELLS else ""
+            yield f"{len(cells)} cells without a score in {side} alone: {'; '.join(names)}{more}"
 
 
 def _some(names: Sequence[str]) -> str:
