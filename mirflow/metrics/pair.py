@@ -9,7 +9,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, TypeVar
 
+import numpy as np
+import numpy.typing as npt
+
 from ..errors import refuse_unknown
+from ..ragged import Column, Ragged
 from .base import Measure, Metric, Parameter, Value
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -127,6 +131,24 @@ def _entry(parameter: Parameter, name: str, default: object) -> str:
     unit = f", {_UNITS.get(parameter.unit, parameter.unit)}" if parameter.unit else ""
     text = f"{parameter.help[:1].upper()}{parameter.help[1:]}"
     return f"{name} : {type(parameter.default).__name__}{unit}, default {default}\n    {text}."
+
+
+def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None = None) -> Ragged:
+    """A single annotation of intervals, (n, 2) in seconds, as a ragged row.
+
+    Examples
+    --------
+    >>> row = row_of_intervals(np.array([[0, 1], [1, 3]]), ["A", "A"])
+    >>> row.columns["start"].tolist(), row.columns["label"].tolist(), row.labels
+    ([0.0, 1.0], [0, 0], ('A',))
+    """
+    start, end = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T
+    columns: dict[str, Column] = {"start": np.ascontiguousarray(start), "end": np.ascontiguousarray(end)}
+    codes: dict[str, int] = {}
+    if labels is not None:
+        code = [codes.setdefault(str(label), len(codes)) for label in labels]
+        columns["label"] = np.array(code, dtype=np.int64)
+    return Ragged(columns, (np.array([len(start)], dtype=np.int64),), tuple(codes))
 
 
 class PairFunctions:

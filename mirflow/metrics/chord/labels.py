@@ -18,15 +18,14 @@ from ...theory.chords import (
     reduce_quality,
 )
 from ...theory.harte import CHORD_RE, X_CHORD, InvalidChordException, parse_chord, scale_degree_to_semitone
+from ..pair import documented
 
 BITMAP_LENGTH = OCTAVE
 NO_CHORD_ENCODED: tuple[int, Int, int] = (-1, np.zeros(BITMAP_LENGTH, dtype=np.int64), -1)
 X_CHORD_ENCODED: tuple[int, Int, int] = (-1, np.full(BITMAP_LENGTH, -1, dtype=np.int64), -1)
 
-
-def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int = BITMAP_LENGTH) -> Int:
-    """A scale degree as a vector with one entry that is not zero.
-
+_documented = documented(
+    """
     Parameters
     ----------
     scale_degree : str
@@ -35,16 +34,33 @@ def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int 
         Whether a degree beyond the vector is wrapped into it. Otherwise it leaves no trace.
     length : int
         Semitones in the vector.
+    quality : str
+        One of `QUALITIES`.
+    chord_label : str
+    chord_labels : sequence of str
+    reduce_extended_chords : bool
+        Whether an extended quality is read as a simpler one with degrees, and degrees above the octave count as their
+        octave equivalents.
+    strict_bass_intervals : bool
+        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
+
+    Raises
+    ------
+    InvalidChordException
+        For a label outside the grammar, a quality without a meaning, anything that is no degree, and a bass that is
+        refused.
+    """
+)
+
+
+@_documented
+def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int = BITMAP_LENGTH) -> Int:
+    """A scale degree as a vector with one entry that is not zero.
 
     Returns
     -------
     int64 (length,)
         1 at the degree, or -1 where it is taken away.
-
-    Raises
-    ------
-    InvalidChordException
-        If it is no degree.
 
     Examples
     --------
@@ -58,23 +74,14 @@ def scale_degree_to_bitmap(scale_degree: str, modulo: bool = False, length: int 
     return bitmap
 
 
+@_documented
 def quality_to_bitmap(quality: str) -> Int:
     """The semitones of a chord quality.
-
-    Parameters
-    ----------
-    quality : str
-        One of `QUALITIES`.
 
     Returns
     -------
     int64 (12,)
         1 where the semitone above the root sounds.
-
-    Raises
-    ------
-    InvalidChordException
-        For any other quality.
 
     Examples
     --------
@@ -106,17 +113,9 @@ def reduce_extended_quality(quality: str) -> tuple[str, set[str]]:
     return base, set(added)
 
 
+@_documented
 def validate_chord_label(chord_label: str) -> None:
     """Check that a label follows the grammar; a label that does may still have a quality without a meaning.
-
-    Parameters
-    ----------
-    chord_label : str
-
-    Raises
-    ------
-    InvalidChordException
-        If it does not.
 
     Examples
     --------
@@ -126,25 +125,15 @@ def validate_chord_label(chord_label: str) -> None:
         raise InvalidChordException(f"Invalid chord label: {chord_label}", chord_label)
 
 
+@_documented
 def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | set[str]]:
     """The parts of a chord label.
-
-    Parameters
-    ----------
-    chord_label : str
-    reduce_extended_chords : bool
-        Whether an extended quality is given as a simpler one with degrees.
 
     Returns
     -------
     list
         Root, quality, set of degrees, bass. The quality is ``maj`` where nothing is written after the root, and empty
         where only degrees are.
-
-    Raises
-    ------
-    InvalidChordException
-        If the label does not follow the grammar.
 
     Examples
     --------
@@ -157,6 +146,7 @@ def split(chord_label: str, reduce_extended_chords: bool = False) -> list[str | 
     return [parts.root, parts.quality, set(parts.degrees), parts.bass]
 
 
+@_documented
 def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = None, bass: str = "") -> str:
     """A chord label of its parts.
 
@@ -171,11 +161,6 @@ def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = 
     Returns
     -------
     str
-
-    Raises
-    ------
-    InvalidChordException
-        If the parts make no label.
 
     Examples
     --------
@@ -194,18 +179,11 @@ def join(chord_root: str, quality: str = "", extensions: Iterable[str] | None = 
     return label
 
 
+@_documented
 def encode(
     chord_label: str, reduce_extended_chords: bool = False, strict_bass_intervals: bool = False
 ) -> tuple[int, Int, int]:
     """A chord label as numbers.
-
-    Parameters
-    ----------
-    chord_label : str
-    reduce_extended_chords : bool
-        Whether degrees above the octave count as their octave equivalents, those that extended qualities imply too.
-    strict_bass_intervals : bool
-        Whether a bass that is not in the chord is an error. Otherwise it is added to the chord.
 
     Returns
     -------
@@ -215,11 +193,6 @@ def encode(
         1 where the semitone above the root sounds; all 0 for N, all -1 for X.
     bass : int
         Semitones above the root; -1 for N and X.
-
-    Raises
-    ------
-    InvalidChordException
-        For a label outside the grammar, a quality without a meaning, or a bass that is refused.
 
     Examples
     --------
@@ -243,14 +216,9 @@ def encode_table(chord_labels: Sequence[str], reduce_extended_chords: bool = Fal
     return table.take([vocabulary[label] for label in chord_labels])
 
 
+@_documented
 def encode_many(chord_labels: Sequence[str], reduce_extended_chords: bool = False) -> tuple[Int, Int, Int]:
     """Chord labels as numbers.
-
-    Parameters
-    ----------
-    chord_labels : sequence of str
-    reduce_extended_chords : bool
-        See `encode`.
 
     Returns
     -------
@@ -258,11 +226,6 @@ def encode_many(chord_labels: Sequence[str], reduce_extended_chords: bool = Fals
     bitmaps : int64 (n, 12)
     basses : int64 (n,)
         As `encode` gives them.
-
-    Raises
-    ------
-    InvalidChordException
-        For the first label that cannot be encoded.
 
     Examples
     --------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -10,10 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ...errors import MirflowWarning, refuse_unknown
+from ...errors import refuse_unknown, warn_caller
 from ...kernels.intervals import directional_hamming
-from ...ragged import Bool, Float, Int, Ragged
+from ...ragged import Float, Int
 from ...theory.harte import NO_CHORD
+from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, check_aligned, validate_intervals
 from .labels import encode_table, validate_chord_label
 from .metrics import MIR_EVAL
@@ -22,9 +22,8 @@ from .rules import compare
 NOTHING_COMPARABLE = "No reference chords were comparable to estimated chords, returning 0."
 
 
-def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> None:
-    """Check two lists of labels that are to be compared.
-
+_of_labels = documented(
+    """
     Parameters
     ----------
     reference_labels, estimated_labels : sequence of str, n items
@@ -40,11 +39,30 @@ def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -
     -----
     MirflowWarning
         For each list that is empty.
-
-    Examples
-    --------
-    >>> validate(["C", "G:7"], ["C", "N"])
     """
+)
+_of_intervals = documented(
+    """
+    Parameters
+    ----------
+    reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
+        In order of time and without overlap; neighbours with the same chord should be merged.
+
+    Raises
+    ------
+    ValueError
+        If either side is no valid array of intervals, or what is cut is empty or overlaps itself.
+
+    References
+    ----------
+    C. Harte, "Towards automatic extraction of harmony information from music signals", PhD thesis, 2010.
+    """
+)
+
+
+@_of_labels
+def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> None:
+    """Check two lists of labels that are to be compared."""
     if len(reference_labels) != len(estimated_labels):
         raise ValueError(
             "Chord comparison received different length lists: "
@@ -55,7 +73,7 @@ def validate(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -
             validate_chord_label(label)
     for side, labels in (("Reference", reference_labels), ("Estimated", estimated_labels)):
         if len(labels) == 0:
-            warnings.warn(f"{side} labels are empty", MirflowWarning, stacklevel=2)
+            warn_caller(f"{side} labels are empty")
 
 
 def weighted_accuracy(comparisons: npt.NDArray[Any], weights: npt.NDArray[Any]) -> float:
@@ -96,11 +114,11 @@ def weighted_accuracy(comparisons: npt.NDArray[Any], weights: npt.NDArray[Any]) 
     if (weights < 0).any():
         raise ValueError("Weights should all be positive.")
     if np.sum(weights) == 0:
-        warnings.warn("No nonzero weights, returning 0", MirflowWarning, stacklevel=2)
+        warn_caller("No nonzero weights, returning 0")
         return 0.0
     defined = comparisons >= 0
     if not defined.any():
-        warnings.warn(NOTHING_COMPARABLE, MirflowWarning, stacklevel=2)
+        warn_caller(NOTHING_COMPARABLE)
         return 0.0
     shares = weights[defined] / float(np.sum(weights[defined]))
     return float(np.sum(comparisons[defined] * shares))
@@ -113,108 +131,62 @@ class ChordRule(Protocol):
         """Compare the labels of each stretch of time: float64 (n,)."""
 
 
-_DOCSTRING = """{summary}
-
-    Parameters
-    ----------
-    reference_labels, estimated_labels : sequence of str, n items
-
-    Returns
-    -------
-    float64 (n,)
-        1 right, 0 wrong, -1 not comparable: {left_out}.
-
-    Raises
-    ------
-    ValueError, InvalidChordException
-        As `validate` does, and for a quality without a meaning.
-
-    Examples
-    --------
-    >>> {rule}({reference}, {estimate}).tolist()
-    {verdicts}
-    """
+_LEFT_OUT = {
+    "mirex": "references of X and of one or two pitch classes",
+    "majmin": "references other than major, minor and N up to the fifth",
+    "sevenths": "references other than maj, min, maj7, 7, min7 and N",
+}
 
 
-def _comparison(
-    rule: str, summary: str, left_out: str, reference: list[str], estimate: list[str], verdicts: list[float]
-) -> ChordRule:
-    """The public function of a rule; its docstring, with an executed example, comes from its row below."""
+def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: list[float]) -> ChordRule:
+    """The function of a rule; its example compares the given labels."""
 
     def compared(reference_labels: Sequence[str], estimated_labels: Sequence[str]) -> Float:
         validate(reference_labels, estimated_labels)
         return compare(encode_table(reference_labels), encode_table(estimated_labels), rule)
 
     compared.__name__ = compared.__qualname__ = rule
-    compared.__doc__ = _DOCSTRING.format(
-        rule=rule, summary=summary, left_out=left_out, reference=reference, estimate=estimate, verdicts=verdicts
-    )
-    return compared
+    compared.__doc__ = f"""Whether {what} right.
+
+    Returns
+    -------
+    float64 (n,)
+        1 right, 0 wrong, -1 not comparable: {_LEFT_OUT.get(rule.removesuffix("_inv"), "references of X")}.
+
+    Raises
+    ------
+    InvalidChordException
+        For a quality without a meaning.
+
+    Examples
+    --------
+    >>> {rule}({reference.split()}, {estimate.split()}).tolist()
+    {verdicts}
+    """
+    return _of_labels(compared)
 
 
-_X = "references of X"
-_MAJMIN = "references other than major, minor and N up to the fifth"
-_SEVENTHS = "references other than maj, min, maj7, 7, min7 and N"
+_TRIAD, _SEVENTH = "where the reference is a major or minor one", "where the reference is of a short list"
 
-thirds = _comparison(
-    "thirds",
-    "Whether root and third are right: minor thirds against all others.",
-    *(_X, ["A:7", "C:min"], ["A:aug", "C"], [1.0, 0.0]),
-)
-thirds_inv = _comparison(
-    "thirds_inv",
-    "Whether root, third and bass are right.",
-    *(_X, ["A:7/3", "C:min"], ["A/3", "C:min/5"], [1.0, 0.0]),
-)
-triads = _comparison(
-    "triads",
-    "Whether root and all semitones up to the fifth are right.",
-    *(_X, ["A:7", "C"], ["A", "C:aug"], [1.0, 0.0]),
-)
+thirds = _comparison("thirds", "root and third (minor or not) are", "A:7 C:min", "A:aug C", [1.0, 0.0])
+thirds_inv = _comparison("thirds_inv", "root, third and bass are", "A:7/3 C:min", "A/3 C:min/5", [1.0, 0.0])
+triads = _comparison("triads", "root and all semitones up to the fifth are", "A:7 C", "A C:aug", [1.0, 0.0])
 triads_inv = _comparison(
-    "triads_inv",
-    "Whether root, all semitones up to the fifth and bass are right.",
-    *(_X, ["A:7/3", "C"], ["A/3", "C/5"], [1.0, 0.0]),
+    "triads_inv", "root, all semitones up to the fifth and bass are", "A:7/3 C", "A/3 C/5", [1.0, 0.0]
 )
-tetrads = _comparison(
-    "tetrads",
-    "Whether root and all semitones within the octave are right.",
-    *(_X, ["A:7", "A:7"], ["A:9", "A:maj7"], [1.0, 0.0]),
-)
+tetrads = _comparison("tetrads", "root and all semitones within the octave are", "A:7 A:7", "A:9 A:maj7", [1.0, 0.0])
 tetrads_inv = _comparison(
-    "tetrads_inv",
-    "Whether root, all semitones within the octave and bass are right.",
-    *(_X, ["A:7/3", "A:7"], ["A:9/3", "A:7/3"], [1.0, 0.0]),
+    "tetrads_inv", "root, all semitones within the octave and bass are", "A:7/3 A:7", "A:9/3 A:7/3", [1.0, 0.0]
 )
-root = _comparison(
-    "root",
-    "Whether the root is right.",
-    *(_X, ["A:7", "N", "X"], ["A:dim", "C", "N"], [1.0, 0.0, -1.0]),
-)
-mirex = _comparison(
-    "mirex",
-    "Whether at least three pitch classes are right, whatever the root.",
-    *(f"{_X} and of one or two pitch classes", ["C:maj6", "C:min", "C:5"], ["A:min7", "C", "C"], [1.0, 0.0, -1.0]),
-)
-majmin = _comparison(
-    "majmin",
-    "Whether root and triad are right, where the reference is a major or minor one.",
-    *(_MAJMIN, ["C:7", "C:aug"], ["C", "C:aug"], [1.0, -1.0]),
-)
-majmin_inv = _comparison(
-    "majmin_inv",
-    "Whether root, triad and bass are right, where the reference is a major or minor one.",
-    *(_MAJMIN, ["C:7/5", "C"], ["C/5", "C/3"], [1.0, 0.0]),
-)
+root = _comparison("root", "the root is", "A:7 N X", "A:dim C N", [1.0, 0.0, -1.0])
+mirex = _comparison("mirex", "at least three pitch classes are", "C:maj6 C:min C:5", "A:min7 C C", [1.0, 0.0, -1.0])
+majmin = _comparison("majmin", f"root and triad, {_TRIAD}, are", "C:7 C:aug", "C C:aug", [1.0, -1.0])
+majmin_inv = _comparison("majmin_inv", f"root, triad and bass, {_TRIAD}, are", "C:7/5 C", "C/5 C/3", [1.0, 0.0])
 sevenths = _comparison(
-    "sevenths",
-    "Whether root and chord are right, where the reference is a triad or seventh chord of a short list.",
-    *(_SEVENTHS, ["C:7", "C:min7", "C:maj6"], ["C:9", "C:min", "C"], [1.0, 0.0, -1.0]),
+    "sevenths", f"root and chord, {_SEVENTH}, are", "C:7 C:min7 C:maj6", "C:9 C:min C", [1.0, 0.0, -1.0]
 )
 sevenths_inv = _comparison(
-    "sevenths_inv",
-    "Whether root, chord and bass are right, where the reference is of that short list.",
-    *(_SEVENTHS, ["C:7/b7", "C:7"], ["C:9/b7", "C:7/3"], [1.0, 0.0]),
+    "sevenths_inv", f"root, chord and bass, {_SEVENTH}, are", "C:7/b7 C:7", "C:9/b7 C:7/3", [1.0, 0.0]
 )
 
 OVERLAP = "Chord Intervals must not overlap"
@@ -226,28 +198,14 @@ def check_disjoint(intervals: Array) -> None:
         raise ValueError(OVERLAP)
 
 
+@_of_intervals
 def directional_hamming_distance(reference_intervals: Array, estimated_intervals: Array) -> float:
     """The share of time outside the largest pieces into which the estimate cuts the reference's intervals.
-
-    Parameters
-    ----------
-    reference_intervals : (n, 2), seconds
-        In order of time and without overlap; neighbours with the same chord should be merged.
-    estimated_intervals : (m, 2), seconds
 
     Returns
     -------
     float
         0 where no interval of the reference is cut.
-
-    Raises
-    ------
-    ValueError
-        If either side is no valid array of intervals, or the reference is empty or overlaps itself.
-
-    References
-    ----------
-    C. Harte, "Towards automatic extraction of harmony information from music signals", PhD thesis, 2010.
 
     Examples
     --------
@@ -259,21 +217,15 @@ def directional_hamming_distance(reference_intervals: Array, estimated_intervals
     check_disjoint(reference_intervals)
     if len(reference_intervals) == 0:
         raise ValueError("the directional Hamming distance from no intervals is not defined")
-    sides = [np.asarray(side, dtype=np.float64) for side in (reference_intervals, estimated_intervals)]
-    (start, end), (cut_start, cut_end) = (side.T for side in sides)
-    distance, _ = directional_hamming(
-        start, end, np.array([len(start)]), cut_start, cut_end, np.array([len(cut_start)])
-    )
-    return float(distance[0])
+    reference, estimate = (row_of_intervals(side) for side in (reference_intervals, estimated_intervals))
+    columns = ((*(side.columns[name] for name in ("start", "end")), side.counts[0]) for side in (reference, estimate))
+    cut, by = columns
+    return float(directional_hamming(*cut, *by)[0][0])
 
 
+@_of_intervals
 def overseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     """How little the estimate cuts up the reference's intervals: one minus the directional Hamming distance.
-
-    Parameters
-    ----------
-    reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
-        See `directional_hamming_distance`.
 
     Returns
     -------
@@ -288,13 +240,9 @@ def overseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     return 1 - directional_hamming_distance(reference_intervals, estimated_intervals)
 
 
+@_of_intervals
 def underseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     """How little the reference cuts up the estimate's intervals: `overseg` with the sides exchanged.
-
-    Parameters
-    ----------
-    reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
-        See `directional_hamming_distance`.
 
     Returns
     -------
@@ -309,13 +257,9 @@ def underseg(reference_intervals: Array, estimated_intervals: Array) -> float:
     return 1 - directional_hamming_distance(estimated_intervals, reference_intervals)
 
 
+@_of_intervals
 def seg(reference_intervals: Array, estimated_intervals: Array) -> float:
     """The smaller of `overseg` and `underseg`.
-
-    Parameters
-    ----------
-    reference_intervals, estimated_intervals : (n, 2) and (m, 2), seconds
-        See `directional_hamming_distance`.
 
     Returns
     -------
@@ -327,10 +271,8 @@ def seg(reference_intervals: Array, estimated_intervals: Array) -> float:
     >>> seg(np.array([[0.0, 4.0]]), np.array([[0.0, 1.0], [1.0, 4.0]]))
     0.75
     """
-    return min(
-        underseg(reference_intervals, estimated_intervals),
-        overseg(reference_intervals, estimated_intervals),
-    )
+    sides = reference_intervals, estimated_intervals
+    return min(underseg(*sides), overseg(*sides))
 
 
 def merge_chord_intervals(intervals: Array, labels: Sequence[str]) -> Array:
@@ -362,26 +304,20 @@ def merge_chord_intervals(intervals: Array, labels: Sequence[str]) -> Array:
     """
     if len(intervals) != len(labels):
         raise ValueError(f"{len(intervals)} intervals need as many labels, got {len(labels)}")
-    first = np.flatnonzero(_begins_run(labels))
-    last = np.append(first[1:], len(labels))[: len(first)] - 1
-    return np.column_stack((intervals[first, 0], intervals[last, 1]))
-
-
-def _begins_run(labels: Sequence[str]) -> Bool:
     chords = encode_table(labels, reduce_extended_chords=True)
     codes: Int = np.column_stack((chords.root, chords.pitches, chords.bass)).astype(np.int64)
     begins = np.ones(len(labels), dtype=np.bool_)
     begins[1:] = (codes[1:] != codes[:-1]).any(axis=1)
-    return begins
+    first = np.flatnonzero(begins)
+    last = np.append(first[1:], len(labels))[: len(first)] - 1
+    return np.column_stack((intervals[first, 0], intervals[last, 1]))
 
 
-_ARGUMENTS = ("ref_intervals", "ref_labels", "est_intervals", "est_labels")
-
-
+@documented("")
 def evaluate(
     ref_intervals: Array, ref_labels: Sequence[str], est_intervals: Array, est_labels: Sequence[str], **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """All chord scores of one estimate.
+    """All chord scores of one estimate: twelve chord symbol recalls, then underseg, overseg and seg.
 
     Parameters
     ----------
@@ -392,15 +328,8 @@ def evaluate(
     **kwargs
         There are none; they are only named to say so.
 
-    Returns
-    -------
-    OrderedDict of str to float
-        The twelve chord symbol recalls, each 0 where nothing is comparable, then underseg, overseg and seg.
-
     Raises
     ------
-    TypeError
-        For any other keyword argument.
     ValueError
         For an empty reference, labels and intervals that differ in number, and intervals that are negative, without
         length, not finite, not in order or overlapping, also after the estimate is cropped.
@@ -410,7 +339,7 @@ def evaluate(
     Warns
     -----
     MirflowWarning
-        For each recall for which nothing is comparable.
+        For each recall for which nothing is comparable; it is 0.
 
     Examples
     --------
@@ -419,7 +348,7 @@ def evaluate(
     >>> scores["majmin"], scores["sevenths"], scores["seg"]
     (1.0, 0.25, 1.0)
     """
-    refuse_unknown("evaluate", kwargs, _ARGUMENTS)
+    refuse_unknown("evaluate", kwargs, ("ref_intervals", "ref_labels", "est_intervals", "est_labels"))
     low, high = ref_intervals.min(), ref_intervals.max()
     # The estimate may end at infinity, because it is cropped.
     if not are_times([low, high]) or np.isnan(est_intervals).any():
@@ -428,33 +357,17 @@ def evaluate(
     est_labels = fitted or []
     check_aligned(ref_intervals, est_intervals)
     for intervals, labels in ((ref_intervals, ref_labels), (est_intervals, est_labels)):
-        _check(intervals, labels)
-    return _scores(_row(ref_intervals, ref_labels), _row(est_intervals, est_labels))
-
-
-def _check(intervals: Array, labels: Sequence[str]) -> None:
-    merged = merge_chord_intervals(intervals, labels)
-    validate_intervals(merged)
-    check_disjoint(merged)
-    if (np.diff(intervals, axis=0) < 0).any():  # within a run of one chord, which merging hides
-        raise ValueError(OVERLAP)
-
-
-def _row(intervals: Array, labels: Sequence[str]) -> Ragged:
-    """One row of labelled intervals."""
-    vocabulary = {label: code for code, label in enumerate(dict.fromkeys(labels))}
-    start, end = np.asarray(intervals, dtype=np.float64).T
-    codes = np.array([vocabulary[label] for label in labels], dtype=np.int64)
-    return Ragged({"start": start, "end": end, "label": codes}, (np.array([len(labels)]),), tuple(vocabulary))
-
-
-def _scores(reference: Ragged, estimate: Ragged) -> OrderedDict[str, float]:
-    measures = MIR_EVAL.select()
-    only = np.zeros(1, dtype=np.int64)
-    scores = MIR_EVAL.score(reference, estimate, only, only, measures, "union")
+        merged = merge_chord_intervals(intervals, labels)
+        validate_intervals(merged)
+        check_disjoint(merged)
+        if (np.diff(intervals, axis=0) < 0).any():  # within a run of one chord, which merging hides
+            raise ValueError(OVERLAP)
+    measures, only = MIR_EVAL.select(), np.zeros(1, dtype=np.int64)
+    sides = row_of_intervals(ref_intervals, ref_labels), row_of_intervals(est_intervals, est_labels)
+    scores = MIR_EVAL.score(*sides, only, only, measures, "union")
     if scores.refused:
         raise ValueError(scores.refused[0])
     for measure, weight in zip(measures, scores.weight[0], strict=True):
         if measure.metric.recall and weight == 0:
-            warnings.warn(NOTHING_COMPARABLE, MirflowWarning, stacklevel=3)
+            warn_caller(NOTHING_COMPARABLE)
     return OrderedDict((m.metric.key, float(score)) for m, score in zip(measures, scores.score[0], strict=True))
