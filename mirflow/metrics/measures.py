@@ -275,15 +275,14 @@ class Family(tuple[Metric, ...]):
 
 
 def family(
-    weight: Weight | Mapping[str, Weight], members: Mapping[str, Mapping[str, Any]], **common: Any
+    weight: Weight | Sequence[Weight] | Mapping[str, Weight], members: Mapping[Any, Mapping[str, Any]], **common: Any
 ) -> Callable[[Callable[..., Any]], Family]:
     """Declare several metrics on one function, which takes the key of a metric before what the kernel has computed.
 
     Parameters
     ----------
-    weight : Weight or mapping of str to Weight
-        That of all members, or of each.
-    members : mapping of str to mapping
+    weight : Weight, or those of the keys of `members`
+    members : mapping to mappings
         Title, summary and what else is not common to all, by the key, which is the name where none is given.
     **common
         Fields of `Metric`.

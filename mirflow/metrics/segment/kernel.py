@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information, tabulate
+from ...kernels.clustering import ContingencyTables, FrameLabels, expected_mutual_information
 from ...kernels.intervals import NOTHING, Runs, paint, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import Measure, Value
+from ..base import Measure, Shared, Value
 from ..events import MATCHINGS
 
 GAP, BEFORE, AFTER = "none", "__t_min", "__t_max"
@@ -182,13 +182,6 @@ def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
     return paint(first, stop, spans.code, spans.counts, frames)
 
 
-def tabulate_sides(
-    references: LabelledSpans, estimates: LabelledSpans, end: Float, frame_size: float
-) -> ContingencyTables:
-    """The contingency tables of pairs whose sides end together."""
-    return tabulate(sample(references, end, frame_size), sample(estimates, end, frame_size))
-
-
 Scored = tuple[Float, Float]
 """Scores and weights, float64 (pairs,) each."""
 
@@ -261,26 +254,19 @@ def deviate(references: Boundaries, estimates: Boundaries, median: str) -> tuple
 Three = tuple[Scored, Scored, Scored]
 Given = Mapping[str, Value]
 """Parameters of a measure."""
-T = TypeVar("T")
 
 
-class PairScores:
-    """Scores of some pairs that several measures are read from."""
+class PairScores(Shared):
+    """Scores of some pairs that several measures are read from; a convention has its methods by kinds of scores."""
 
-    def __init__(self) -> None:
-        self._scores: dict[tuple[object, ...], Any] = {}
-
-    def once(self, compute: Callable[[Given], T], measure: Measure) -> T:
-        """What was computed before with the parameters of a measure, or is now."""
+    def scores(self, kind: str, measure: Measure) -> Any:
+        """Scores of a kind with the parameters of a measure, computed once."""
         given = {"beta": 1.0, **measure.parameters}
-        key = (compute.__name__, *sorted(given.items()))
-        if key not in self._scores:
-            self._scores[key] = compute(given)
-        found: T = self._scores[key]
-        return found
+        return self.once((kind, *sorted(given.items())), lambda: getattr(self, kind)(given))
 
 
-def _ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
+def ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
+    """``part / whole``, and `otherwise` where there is nothing to divide by."""
     result: Float = np.divide(part, whole, out=np.full(len(part), otherwise), where=whole != 0)
     return result
 
@@ -341,7 +327,7 @@ class LabelAgreement:
         # Grouped so that a side with one class gives exactly 0, and not what rounding leaves of it.
         frames = np.log(table.frames[table.pair])
         gain = (np.log(table.count) - np.log(rows)) + (frames - np.log(columns))
-        return np.maximum(_ratio(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
+        return np.maximum(ratio(table.sum_cells(table.count * gain), table.frames, 0.0), 0.0)
 
     @cached_property
     def entropies(self) -> tuple[Float, Float]:
@@ -351,7 +337,7 @@ class LabelAgreement:
     def _entropy(self, side: FrameLabels) -> Float:
         frames = self.table.frames
         surprise = np.log(frames[side.pair]) - np.log(side.frames)
-        return _ratio(self.sum_classes(side, side.frames * surprise), frames, 0.0)
+        return ratio(self.sum_classes(side, side.frames * surprise), frames, 0.0)
 
     @cached_property
     def conditional(self) -> tuple[Float, Float]:
@@ -360,7 +346,7 @@ class LabelAgreement:
         rows, columns = table.left.frames[table.row], table.right.frames[table.column]
         cells = np.log2(table.count)
         given = (table.sum_cells(table.count * (np.log2(of) - cells)) for of in (columns, rows))
-        under, over = (_ratio(bits, table.frames, 0.0) for bits in given)
+        under, over = (ratio(bits, table.frames, 0.0) for bits in given)
         return under, over
 
     @cached_property
@@ -372,7 +358,7 @@ class LabelAgreement:
 def pairwise(agreement: LabelAgreement, beta: float, undefined: float = np.nan) -> Three:
     """Precision, recall and F-measure of pairs of frames of one class; `undefined` where a side has no such pair."""
     both, reference, estimate, _ = agreement.pairs
-    precision, recall = _ratio(both, estimate, undefined), _ratio(both, reference, undefined)
+    precision, recall = ratio(both, estimate, undefined), ratio(both, reference, undefined)
     f = f_measure(precision, recall, beta)
     return (precision, estimate), (recall, reference), (f, f_weight(estimate, reference, beta))
 
@@ -383,38 +369,7 @@ def rand(agreement: LabelAgreement) -> Scored:
     frames = agreement.table.frames
     cells, reference, estimate = agreement.squares
     neither = (frames**2 - reference - estimate + cells) / 2
-    return _ratio(both + neither, every), np.maximum(every, 0.0)
-
-
-def adjusted_rand(agreement: LabelAgreement) -> Scored:
-    """The Rand index with what chance gives taken off."""
-    both, reference, estimate, every = agreement.pairs
-    chance = _ratio(reference * estimate, every, 0.0)
-    reach = (reference + estimate) / 2 - chance
-    trivial = agreement.single | agreement.distinct
-    score = _ratio(both - chance, np.where(trivial, 0.0, reach))
-    return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
-
-
-def information(agreement: LabelAgreement) -> Scored:
-    """Mutual information, nats."""
-    return agreement.information, agreement.seconds
-
-
-def adjusted_information(agreement: LabelAgreement) -> Scored:
-    """Mutual information with what chance gives taken off, over the most it can be."""
-    reach = np.maximum(*agreement.entropies) - agreement.expected
-    trivial = agreement.single | agreement.distinct
-    score = _ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
-    weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
-    return np.where(trivial, 1.0, score), weight
-
-
-def normalized_information(agreement: LabelAgreement) -> Scored:
-    """Mutual information over the geometric mean of both entropies."""
-    whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
-    score = agreement.information / np.maximum(whole, 1e-10)
-    return np.where(agreement.single, 1.0, score), whole * agreement.seconds
+    return ratio(both + neither, every), np.maximum(every, 0.0)
 
 
 def conditional_entropy(
@@ -444,7 +399,7 @@ def conditional_entropy(
         counts = [side.counts.astype(np.float64) for side in sides] if labels is None else list(labels)
         most = [np.log2(np.maximum(count, 1.0)) for count in counts]
     under, over = (
-        np.where(bits > 0, np.maximum(1 - _ratio(given, bits, 0.0), 0.0), single_label)
+        np.where(bits > 0, np.maximum(1 - ratio(given, bits, 0.0), 0.0), single_label)
         for given, bits in zip(agreement.conditional, most, strict=True)
     )
     weights = [bits * agreement.seconds for bits in most]

@@ -1,4 +1,4 @@
-"""The segment metrics: their records, readings, cleaning, evidence, and the conventions."""
+"""The segment metrics: their declarations, cleaning, scores of batches, evidence, and the conventions."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
+from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged
 from ..base import (
-    Cleaned,
     Convention,
     Grid,
     Measure,
@@ -25,14 +26,14 @@ from ..base import (
     Scores,
     Task,
     Weight,
+    family,
     metric,
     metrics_in,
     refuse_grid,
     refuse_unjudged,
 )
-from ..cleaning import set_aside, usable
+from ..cleaning import Cleaned, set_aside, usable_pair
 from ..events import matched
-from . import kernel as of
 from . import mirex
 from .kernel import (
     MOST_FRAMES,
@@ -43,6 +44,7 @@ from .kernel import (
     PairScores,
     Scored,
     Three,
+    conditional_entropy,
     count_misfits,
     detect,
     deviate,
@@ -50,7 +52,10 @@ from .kernel import (
     find_boundaries,
     fit_estimate,
     fit_reference,
-    tabulate_sides,
+    pairwise,
+    rand,
+    ratio,
+    sample,
     take,
     too_long,
 )
@@ -114,40 +119,38 @@ def _look_through(rows: Ragged) -> Cleaned:
     return set_aside(rows, [(one.items, partial(one.describe, rows)) for one in found], irregular)
 
 
-class Reader(PairScores):
-    """Scores of some pairs; what several measures need is computed once.
+class FittedScores(PairScores):
+    """Scores of some pairs by mir_eval's rules.
 
     Parameters
     ----------
     references, estimates : LabelledSpans
         One row a pair, fitted to each other.
-    end : float64 (pairs,), seconds
-        Where the frames of both sides end.
+    *ends : float64 (pairs,), seconds
+        Where the frames of each side end; given once where both end together.
     """
 
-    def __init__(self, references: LabelledSpans, estimates: LabelledSpans, end: Float) -> None:
+    def __init__(self, references: LabelledSpans, estimates: LabelledSpans, *ends: Float) -> None:
         super().__init__()
-        self._sides = references, estimates
-        self._end = end
-        self._boundaries: dict[bool, tuple[Boundaries, Boundaries]] = {}
-        self._agreements: dict[float, LabelAgreement] = {}
+        self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
     def boundaries(self, trim: bool) -> tuple[Boundaries, Boundaries]:
         """The boundaries of both sides."""
-        if False not in self._boundaries:
-            self._boundaries[False] = find_boundaries(self._sides[0]), find_boundaries(self._sides[1])
-        if trim not in self._boundaries:
-            references, estimates = self._boundaries[False]
-            self._boundaries[trim] = references.trim(), estimates.trim()
-        return self._boundaries[trim]
+        if not trim:
+            return self.once("boundaries", lambda: (find_boundaries(self._sides[0]), find_boundaries(self._sides[1])))
+        references, estimates = self.boundaries(False)
+        return self.once("trimmed", lambda: (references.trim(), estimates.trim()))
 
-    def agreement(self, given: Given) -> LabelAgreement:
-        """What is known of the labels of frames."""
+    def agreement(self, given: Given | Measure) -> LabelAgreement:
+        """Agreement of the labels of frames."""
         frame_size = float(given["frame_size"])
-        if frame_size not in self._agreements:
-            table = tabulate_sides(*self._sides, self._end, frame_size)
-            self._agreements[frame_size] = LabelAgreement(table, frame_size)
-        return self._agreements[frame_size]
+        return self.once(frame_size, lambda: self._agreement(frame_size))
+
+    def _agreement(self, frame_size: float) -> LabelAgreement:
+        left, right = (sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
+        if (left.frames != right.frames).any():
+            raise ValueError(f"the two sides have {left.frames[0]} and {right.frames[0]} frames")
+        return LabelAgreement(tabulate(left, right), frame_size)
 
     def detection(self, given: Given) -> Three:
         """Precision, recall and F-measure of boundaries."""
@@ -160,20 +163,16 @@ class Reader(PairScores):
 
     def pairwise(self, given: Given) -> Three:
         """Precision, recall and F-measure of pairs of frames."""
-        return of.pairwise(self.agreement(given), float(given["beta"]))
+        return pairwise(self.agreement(given), float(given["beta"]))
 
     def rand(self, given: Given) -> Scored:
         """The Rand index."""
-        return of.rand(self.agreement(given))
+        return rand(self.agreement(given))
 
     def entropy(self, given: Given) -> Three:
         """Conditional entropies of the estimate and of the reference, and their F-measure."""
-        marginal, single = bool(given["marginal"]), float(given["single_label"])
-        return of.conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
-
-    def v_measure(self, given: Given) -> Three:
-        """The V-measure with its precision and recall."""
-        return of.conditional_entropy(self.agreement(given), float(given["beta"]), True, 0.0)
+        marginal, single = bool(given.get("marginal", True)), float(given.get("single_label", 0.0))
+        return conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
 
 
 _TURNBULL = "Turnbull et al., A supervised approach for detecting boundaries in music, ISMIR 2007"
@@ -198,103 +197,117 @@ _MARGINAL = Parameter(
     "marginal", False, help="normalise by the entropy of the labels, as the V-measure does", mir_eval="marginal"
 )
 _SINGLE = Parameter("single_label", 0.0, help="the score of a side with a single label")
-_ONE_FRAME = "NaN for a reference shorter than two frames, or where no two frames have the same label"
-_ONE_LABEL = "0 (see single_label) where the reference has a single label"
 _ENTROPIES = (_MARGINAL, _SINGLE)
 _WANTED = Weight("number of boundaries of the reference", "boundaries")
 _ESTIMATED = Weight("number of boundaries of the estimate", "boundaries")
 
-_boundary = partial(
-    metric,
+
+def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> dict[int, dict[str, Any]]:
+    """Members of a family: names, titles, which are mir_eval's keys, and summaries; the third one is an F-measure."""
+    with_beta = (*parameters[:1], _BETA, *parameters[1:])
+    return {
+        place: {
+            "name": name,
+            "title": title,
+            "key": title,
+            "summary": summary,
+            "parameters": with_beta if place == 2 else parameters,
+        }
+        for place, (name, title, summary) in enumerate(rows)
+    }
+
+
+@family(
+    (
+        _ESTIMATED,
+        _WANTED,
+        Weight("(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)", "boundaries"),
+    ),
+    _members(
+        (_WINDOW, _TRIM, _MATCHING),
+        ("precision", "Precision", "share of the estimate's boundaries that match one of the reference"),
+        ("recall", "Recall", "share of the reference's boundaries that match one of the estimate"),
+        ("f_measure", "F-measure", "harmonic mean of precision and recall of boundaries"),
+    ),
+    mir_eval="detection",
     pooling="micro",
-    parameters=(_WINDOW, _TRIM, _MATCHING),
     perfect_exceptions="0 where trimming leaves no boundary",
     literature=_TURNBULL,
     itemwise=True,
 )
-_deviation = partial(
-    metric,
+def detection(place: int, scores: PairScores, measure: Measure) -> Scored:
+    """Boundaries that match within a window."""
+    return _scored(scores, "detection", measure)[place]
+
+
+def _scored(scores: PairScores, kind: str, measure: Measure) -> Sequence[Scored]:
+    found: Sequence[Scored] = scores.scores(kind, measure)
+    return found
+
+
+@family(
+    (_WANTED, _ESTIMATED),
+    _members(
+        (_TRIM, _MEDIAN),
+        (
+            "deviation_ref_to_est",
+            "Ref-to-est deviation",
+            "median time from a boundary of the reference to the nearest of the estimate",
+        ),
+        (
+            "deviation_est_to_ref",
+            "Est-to-ref deviation",
+            "median time from a boundary of the estimate to the nearest of the reference",
+        ),
+    ),
+    mir_eval="deviation",
     range=(0.0, float("inf")),
     orientation="lower",
     unit="s",
     pooling="none",
     perfect=0.0,
     perfect_exceptions="NaN where trimming leaves no boundary",
-    parameters=(_TRIM, _MEDIAN),
     literature=_TURNBULL,
 )
-_of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
-_paired = partial(_of_frames, literature=_LEVY, perfect_exceptions=_ONE_FRAME)
-_entropy = partial(_of_frames, parameters=(_FRAME, *_ENTROPIES), literature=_LUKASHEVICH, perfect_exceptions=_ONE_LABEL)
-_v_measure = partial(_of_frames, literature=_ROSENBERG, perfect_exceptions="0 where the reference has a single label")
+def deviation(place: int, scores: PairScores, measure: Measure) -> Scored:
+    """Median distance to the nearest boundary of the other side."""
+    return _scored(scores, "deviation", measure)[place]
 
 
-@_boundary("Precision", _ESTIMATED, key="Precision")
-def precision(reader: Reader, measure: Measure) -> Scored:
-    """Share of the estimate's boundaries that match one of the reference."""
-    return reader.once(reader.detection, measure)[0]
-
-
-@_boundary("Recall", _WANTED, key="Recall")
-def recall(reader: Reader, measure: Measure) -> Scored:
-    """Share of the reference's boundaries that match one of the estimate."""
-    return reader.once(reader.detection, measure)[1]
-
-
-@_boundary(
-    "F-measure",
-    Weight("(beta^2 * boundaries of the reference + boundaries of the estimate) / (1 + beta^2)", "boundaries"),
-    key="F-measure",
-    parameters=(_WINDOW, _BETA, _TRIM, _MATCHING),
-)
-def f_measure(reader: Reader, measure: Measure) -> Scored:
-    """Harmonic mean of precision and recall of boundaries."""
-    return reader.once(reader.detection, measure)[2]
-
-
-@_deviation("Ref-to-est deviation", _WANTED, key="Ref-to-est deviation")
-def deviation_ref_to_est(reader: Reader, measure: Measure) -> Scored:
-    """Median time from a boundary of the reference to the nearest of the estimate."""
-    return reader.once(reader.deviation, measure)[0]
-
-
-@_deviation("Est-to-ref deviation", _ESTIMATED, key="Est-to-ref deviation")
-def deviation_est_to_ref(reader: Reader, measure: Measure) -> Scored:
-    """Median time from a boundary of the estimate to the nearest of the reference."""
-    return reader.once(reader.deviation, measure)[1]
-
-
-@_paired(
-    "Pairwise Precision",
-    Weight("pairs of frames with one label in the estimate", "pairs of frames"),
-    key="Pairwise Precision",
-)
-def pairwise_precision(reader: Reader, measure: Measure) -> Scored:
-    """Of the pairs of frames with one label in the estimate, the share with one label in the reference."""
-    return reader.once(reader.pairwise, measure)[0]
-
-
-@_paired(
-    "Pairwise Recall",
-    Weight("pairs of frames with one label in the reference", "pairs of frames"),
-    key="Pairwise Recall",
-)
-def pairwise_recall(reader: Reader, measure: Measure) -> Scored:
-    """Of the pairs of frames with one label in the reference, the share with one label in the estimate."""
-    return reader.once(reader.pairwise, measure)[1]
-
-
-@_paired(
-    "Pairwise F-measure",
-    Weight(
-        "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)", "pairs of frames"
+@family(
+    (
+        Weight("pairs of frames with one label in the estimate", "pairs of frames"),
+        Weight("pairs of frames with one label in the reference", "pairs of frames"),
+        Weight(
+            "(beta^2 * pairs with one label in the reference + those in the estimate) / (1 + beta^2)",
+            "pairs of frames",
+        ),
     ),
-    key="Pairwise F-measure",
-    parameters=(_FRAME, _BETA),
+    _members(
+        (_FRAME,),
+        (
+            "pairwise_precision",
+            "Pairwise Precision",
+            "of the pairs of frames with one label in the estimate, the share with one label in the reference",
+        ),
+        (
+            "pairwise_recall",
+            "Pairwise Recall",
+            "of the pairs of frames with one label in the reference, the share with one label in the estimate",
+        ),
+        ("pairwise_f_measure", "Pairwise F-measure", "harmonic mean of pairwise precision and recall"),
+    ),
+    mir_eval="pairwise",
+    pooling="micro",
+    perfect_exceptions="NaN for a reference shorter than two frames, or where no two frames have the same label",
+    literature=_LEVY,
 )
-def pairwise_f_measure(reader: Reader, measure: Measure) -> Scored:
-    """Harmonic mean of pairwise precision and recall."""
-    return reader.once(reader.pairwise, measure)[2]
+def pairs_of_frames(place: int, scores: PairScores, measure: Measure) -> Scored:
+    """Pairs of frames with one label on both sides."""
+    return _scored(scores, "pairwise", measure)[place]
+
+
+_of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
 
 
 @_of_frames(
@@ -304,9 +317,10 @@ def pairwise_f_measure(reader: Reader, measure: Measure) -> Scored:
     literature=_HUBERT,
     perfect_exceptions="NaN for a reference shorter than two frames",
 )
-def rand_index(reader: Reader, measure: Measure) -> Scored:
+def rand_index(scores: PairScores, measure: Measure) -> Scored:
     """Share of the pairs of frames that both sides label equally, or both differently."""
-    return reader.rand(measure.parameters)
+    found: Scored = scores.scores("rand", measure)
+    return found
 
 
 @_of_frames(
@@ -314,15 +328,25 @@ def rand_index(reader: Reader, measure: Measure) -> Scored:
     Weight("how far above chance it could be, in pairs of frames", "pairs of frames"),
     summary="Rand index corrected for chance",
     key="Adjusted Rand Index",
+    mir_eval="ari",
     literature=_HUBERT,
     range=(-1.0, 1.0),
 )
-def adjusted_rand_index(reader: Reader, measure: Measure) -> Scored:
-    """Rand index corrected for chance."""
-    return of.adjusted_rand(reader.agreement(measure.parameters))
+def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
+    """The Rand index with what chance gives taken off."""
+    agreement = scores.agreement(measure)
+    both, reference, estimate, every = agreement.pairs
+    chance = ratio(reference * estimate, every, 0.0)
+    reach = (reference + estimate) / 2 - chance
+    trivial = agreement.single | agreement.distinct
+    score = ratio(both - chance, np.where(trivial, 0.0, reach))
+    return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
 
 
-@_of_frames(
+_mutual = partial(_of_frames, mir_eval="mutual_information")
+
+
+@_mutual(
     "Mutual Information",
     Weight("length of all frames", "s"),
     key="Mutual Information",
@@ -332,93 +356,88 @@ def adjusted_rand_index(reader: Reader, measure: Measure) -> Scored:
     perfect=None,
     perfect_exceptions="it is the entropy of the reference's labels",
 )
-def mutual_information(reader: Reader, measure: Measure) -> Scored:
+def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """What the labels of one side tell about those of the other."""
-    return of.information(reader.agreement(measure.parameters))
+    agreement = scores.agreement(measure)
+    return agreement.information, agreement.seconds
 
 
-@_of_frames(
+@_mutual(
     "Adjusted Mutual Information",
     Weight("how far above chance it could be, times the length of all frames", "nat s"),
+    summary="mutual information corrected for chance",
     key="Adjusted Mutual Information",
     literature=_VINH,
     range=(float("-inf"), 1.0),
 )
-def adjusted_mutual_information(reader: Reader, measure: Measure) -> Scored:
-    """Mutual information corrected for chance."""
-    return of.adjusted_information(reader.agreement(measure.parameters))
+def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
+    """Mutual information with what chance gives taken off, over the most it can be."""
+    agreement = scores.agreement(measure)
+    reach = np.maximum(*agreement.entropies) - agreement.expected
+    trivial = agreement.single | agreement.distinct
+    score = ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
+    weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
+    return np.where(trivial, 1.0, score), weight
 
 
-@_of_frames(
+@_mutual(
     "Normalized Mutual Information",
     Weight("geometric mean of both entropies, times the length of all frames", "nat s"),
     key="Normalized Mutual Information",
     literature=_STREHL,
 )
-def normalized_mutual_information(reader: Reader, measure: Measure) -> Scored:
+def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     """Mutual information over the geometric mean of both entropies."""
-    return of.normalized_information(reader.agreement(measure.parameters))
+    agreement = scores.agreement(measure)
+    whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
+    score = agreement.information / np.maximum(whole, 1e-10)
+    return np.where(agreement.single, 1.0, score), whole * agreement.seconds
 
 
-@_entropy(
-    "NCE Over",
-    Weight("largest possible entropy of the estimate's labels, times the length of all frames", "bit s"),
-    key="NCE Over",
+@family(
+    (
+        Weight("largest possible entropy of the estimate's labels, times the length of all frames", "bit s"),
+        Weight("largest possible entropy of the reference's labels, times the length of all frames", "bit s"),
+        Weight("(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)", "bit s"),
+    ),
+    {
+        place: {**about, "pooling": "none" if place == 2 else "micro"}
+        for place, about in _members(
+            (_FRAME, *_ENTROPIES),
+            ("nce_over", "NCE Over", "1 - entropy of the estimate's labels given the reference's, normalised"),
+            ("nce_under", "NCE Under", "1 - entropy of the reference's labels given the estimate's, normalised"),
+            ("nce_f", "NCE F-measure", "harmonic mean of nce_over and nce_under"),
+        ).items()
+    },
+    mir_eval="nce",
+    perfect_exceptions="0 (see single_label) where the reference has a single label",
+    literature=_LUKASHEVICH,
 )
-def nce_over(reader: Reader, measure: Measure) -> Scored:
-    """1 - entropy of the estimate's labels given the reference's, normalised."""
-    return reader.once(reader.entropy, measure)[0]
+def conditional_entropies(place: int, scores: PairScores, measure: Measure) -> Scored:
+    """Entropies of the labels of one side given those of the other."""
+    return _scored(scores, "entropy", measure)[place]
 
 
-@_entropy(
-    "NCE Under",
-    Weight("largest possible entropy of the reference's labels, times the length of all frames", "bit s"),
-    key="NCE Under",
+@family(
+    (
+        Weight("entropy of the estimate's labels, times the length of all frames", "bit s"),
+        Weight("entropy of the reference's labels, times the length of all frames", "bit s"),
+        Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
+    ),
+    _members(
+        (_FRAME,),
+        ("v_precision", "V Precision", "share of the estimate's entropy that the reference explains"),
+        ("v_recall", "V Recall", "share of the reference's entropy that the estimate explains"),
+        ("v_measure", "V-measure", "harmonic mean of v_precision and v_recall"),
+    ),
+    mir_eval="vmeasure",
+    pooling="micro",
+    perfect_exceptions="0 where the reference has a single label",
+    literature=_ROSENBERG,
 )
-def nce_under(reader: Reader, measure: Measure) -> Scored:
-    """1 - entropy of the reference's labels given the estimate's, normalised."""
-    return reader.once(reader.entropy, measure)[1]
-
-
-@_entropy(
-    "NCE F-measure",
-    Weight("(beta^2 * weight of nce_under + weight of nce_over) / (1 + beta^2)", "bit s"),
-    key="NCE F-measure",
-    pooling="none",
-    parameters=(_FRAME, _BETA, *_ENTROPIES),
-)
-def nce_f(reader: Reader, measure: Measure) -> Scored:
-    """Harmonic mean of nce_over and nce_under."""
-    return reader.once(reader.entropy, measure)[2]
-
-
-@_v_measure(
-    "V Precision",
-    Weight("entropy of the estimate's labels, times the length of all frames", "bit s"),
-    key="V Precision",
-)
-def v_precision(reader: Reader, measure: Measure) -> Scored:
-    """Share of the estimate's entropy that the reference explains."""
-    return reader.once(reader.v_measure, measure)[0]
-
-
-@_v_measure(
-    "V Recall", Weight("entropy of the reference's labels, times the length of all frames", "bit s"), key="V Recall"
-)
-def v_recall(reader: Reader, measure: Measure) -> Scored:
-    """Share of the reference's entropy that the estimate explains."""
-    return reader.once(reader.v_measure, measure)[1]
-
-
-@_v_measure(
-    "V-measure",
-    Weight("(beta^2 * weight of v_recall + weight of v_precision) / (1 + beta^2)", "bit s"),
-    key="V-measure",
-    parameters=(_FRAME, _BETA),
-)
-def v_measure(reader: Reader, measure: Measure) -> Scored:
-    """Harmonic mean of v_precision and v_recall."""
-    return reader.once(reader.v_measure, measure)[2]
+def v_measures(place: int, scores: PairScores, measure: Measure) -> Scored:
+    """The same as shares of the entropies of the labels."""
+    return _scored(scores, "entropy", measure)[place]
 
 
 METRICS = metrics_in(globals())
@@ -474,21 +493,21 @@ def score(
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
     repairs = np.zeros(len(reference_row), dtype=np.int64)
     refused: dict[int, str] = {}
-    heard = np.flatnonzero(references.counts[0][reference_row] > 0)
+    filled = np.flatnonzero(references.counts[0][reference_row] > 0)
     codes = encode(references.labels), encode(estimates.labels)
-    rows = reference_row[heard], estimate_row[heard]
+    rows = reference_row[filled], estimate_row[filled]
     for part in batches(references.counts[0][rows[0]] + estimates.counts[0][rows[1]] + 2, _AT_ONCE):
-        pairs = heard[part]
+        pairs = filled[part]
         given = take(references, rows[0][part], codes[0].of_label), take(estimates, rows[1][part], codes[1].of_label)
         end = given[0].latest()
         repairs[pairs] = count_misfits(*given, end)
         sides = fit_reference(given[0], codes[0]), fit_estimate(given[1], codes[1], end)
-        values[:, pairs], of_part = read_sides(*sides, end, measures)
+        values[:, pairs], of_part = _read_sides(*sides, end, measures)
         refused |= {int(pairs[place]): message for place, message in of_part.items()}
     return Scores(values[0], values[1], {}, refused, repairs)
 
 
-def read_sides(
+def _read_sides(
     references: LabelledSpans, estimates: LabelledSpans, end: Float, measures: Sequence[Measure]
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
@@ -497,18 +516,17 @@ def read_sides(
     for size in sizes:
         if not 0 < size < np.inf:
             raise MetricError(f"a frame size has to be above 0: {size!r}")
-    shown = {size: np.flatnonzero(too_long(end, size)) for size in sizes}
     refused = {
         int(place): f"reference: ends at {end[place]} s, too late for frames of {size} s "
         f"(more than {MOST_FRAMES}); are its times in seconds?"
-        for size, places in shown.items()
-        for place in places
+        for size in sizes
+        for place in np.flatnonzero(too_long(end, size))
     }
     short = end.copy()
     short[list(refused)] = 0.0
-    reader = Reader(references, estimates, short)
+    scores = FittedScores(references, estimates, short)
     for column, measure in enumerate(measures):
-        values[:, :, column] = measure.read(reader)
+        values[:, :, column] = measure.read(scores)
     values[0, list(refused)], values[1, list(refused)] = np.nan, 0.0
     return values, refused
 
@@ -547,10 +565,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ['hit', 'hit', 'extra', 'hit']
     """
     refuse_unjudged(measure, METRICS, "boundaries")
-    rows = [
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
+    rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     codes = [encode(side.labels) for side in rows]
@@ -562,12 +577,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         found = [side.trim() for side in found]
     return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))
 
-
-DEFAULT = (
-    *(f"{name}@{window}" for window in (0.5, 3.0) for name in ("precision", "recall", "f_measure")),
-    *(metric.name for metric in METRICS[3:]),
-)
-"""What mir_eval's evaluate computes, in its order."""
 
 _PAULUS = "J. Paulus, MATLAB functions for MIREX structural segmentation, 2008 and 2009"
 _EXTENT = Parameter(
@@ -583,48 +592,49 @@ _SILENCE = Parameter(
     help=f"boundaries of intervals labelled {', '.join(mirex.SILENCE)}",
 )
 _POINTS = Parameter("points", 1000, help="how many points, from the earliest to the latest time", least=2)
-_MIREX_PARAMETERS = {
-    "detection": (_WINDOW, replace(_MATCHING, default="nearest"), _SILENCE, _EXTENT),
-    "deviation": (_MEDIAN, _SILENCE, _EXTENT),
-    "entropy": (_POINTS, replace(_SINGLE, default=1.0), _EXTENT),
-    "rand": (_POINTS, _EXTENT),
-    "pairwise": (replace(_POINTS, default=500), _EXTENT),
-}
-_MIREX_KEYS = {
-    "nce_over": ("entropy", "S_o"),
-    "nce_under": ("entropy", "S_u"),
-    "pairwise_f_measure": ("pairwise", "Fpair"),
-    "pairwise_precision": ("pairwise", "Ppair"),
-    "pairwise_recall": ("pairwise", "Rpair"),
-    "rand_index": ("rand", "Rand"),
-    "f_measure": ("detection", "F"),
-    "precision": ("detection", "P"),
-    "recall": ("detection", "R"),
-    "deviation_ref_to_est": ("deviation", "medianTrue2claim"),
-    "deviation_est_to_ref": ("deviation", "medianClaim2true"),
-}
 
 
-def _of_mirex(metric: Metric) -> Metric:
-    family, alias = _MIREX_KEYS[metric.name]
-    exceptions = {
-        "entropy": "",
-        "pairwise": "0 where no two frames have the same label",
-        "rand": "",
-        "detection": "0 where all labels are silence",
-        "deviation": "NaN where all labels are silence",
-    }
-    return replace(
-        metric,
-        key="",
-        aliases=(alias,),
-        parameters=_MIREX_PARAMETERS[family],
-        perfect_exceptions=exceptions[family],
-        literature=f"{metric.literature}; {_PAULUS}",
+def _of_mirex(
+    metrics: Sequence[Metric], aliases: Sequence[str], parameters: tuple[Parameter, ...], exceptions: str = ""
+) -> tuple[Metric, ...]:
+    return tuple(
+        replace(
+            one,
+            key="",
+            aliases=(alias,),
+            parameters=parameters,
+            perfect_exceptions=exceptions,
+            literature=f"{one.literature}; {_PAULUS}",
+        )
+        for one, alias in zip(metrics, aliases, strict=True)
     )
 
 
-_BY_NAME = {metric.name: metric for metric in METRICS}
+_ENTROPY = _of_mirex(conditional_entropies[:2], ("S_o", "S_u"), (_POINTS, replace(_SINGLE, default=1.0), _EXTENT))
+_PAIRWISE = _of_mirex(
+    (pairs_of_frames[2], *pairs_of_frames[:2]),
+    ("Fpair", "Ppair", "Rpair"),
+    (replace(_POINTS, default=500), _EXTENT),
+    "0 where no two frames have the same label",
+)
+_RAND = _of_mirex((rand_index,), ("Rand",), (_POINTS, _EXTENT))
+_DETECTION = _of_mirex(
+    (detection[2], *detection[:2]),
+    ("F", "P", "R"),
+    (_WINDOW, replace(_MATCHING, default="nearest"), _SILENCE, _EXTENT),
+    "0 where all labels are silence",
+)
+_DEVIATION = _of_mirex(
+    deviation,
+    ("medianTrue2claim", "medianClaim2true"),
+    (_MEDIAN, _SILENCE, _EXTENT),
+    "NaN where all labels are silence",
+)
+
+
+def _in_windows(metrics: Sequence[Metric]) -> list[str]:
+    return [f"{one.name}@{window}" for window in (0.5, 3.0) for one in metrics]
+
 
 MIR_EVAL = Convention(
     "mir_eval",
@@ -632,19 +642,19 @@ MIR_EVAL = Convention(
     METRICS,
     clean,
     score,
-    default_measures=DEFAULT,
+    default_measures=(*_in_windows(detection), *(metric.name for metric in METRICS[3:])),
     explain=evidence,
 )
 MIREX = Convention(
     "mirex",
     "MIREX's own scores: annotations as they are, nearest boundaries matched first, a fixed number of points",
-    tuple(_of_mirex(_BY_NAME[name]) for name in _MIREX_KEYS),
+    (*_ENTROPY, *_PAIRWISE, *_RAND, *_DETECTION, *_DEVIATION),
     clean_as_given,
     mirex.score,
     default_measures=(
-        *("nce_over", "nce_under", "pairwise_f_measure", "pairwise_precision", "pairwise_recall", "rand_index"),
-        *(f"{name}@{window}" for window in (0.5, 3.0) for name in ("f_measure", "precision", "recall")),
-        *("deviation_ref_to_est", "deviation_est_to_ref"),
+        *(metric.name for metric in (*_ENTROPY, *_PAIRWISE, *_RAND)),
+        *_in_windows(_DETECTION),
+        *(metric.name for metric in _DEVIATION),
     ),
 )
 

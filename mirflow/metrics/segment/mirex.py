@@ -87,9 +87,9 @@ def score(
             take(references, reference_row[part], codes[0].of_label),
             take(estimates, estimate_row[part], codes[1].of_label),
         )
-        reader = _MirexScores(given, codes, (references.labels, estimates.labels))
+        scores = _MirexScores(given, codes, (references.labels, estimates.labels))
         for column, measure in enumerate(measures):
-            values[:, part, column] = measure.read(reader)
+            values[:, part, column] = measure.read(scores)
     return Scores(values[0], values[1])
 
 
@@ -101,7 +101,7 @@ def _encode_exactly(labels: tuple[str, ...]) -> Codes:
 
 
 class _MirexScores(PairScores):
-    """Scores of some pairs; what several measures need is computed once."""
+    """Scores of some pairs by MIREX's rules."""
 
     def __init__(
         self,
@@ -111,7 +111,6 @@ class _MirexScores(PairScores):
     ) -> None:
         super().__init__()
         self._given, self._codes, self._labels = given, codes, labels
-        self._tables: dict[tuple[str, int], tuple[ContingencyTables, Float]] = {}
 
     def detection(self, given: Given) -> Three:
         """Precision, recall and F-measure of boundaries."""
@@ -143,9 +142,12 @@ class _MirexScores(PairScores):
         return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
 
     def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
-        references, estimates = self._given
         if extent == "given":
-            return references, estimates
+            return self._given
+        return self.once(extent, self._fit)
+
+    def _fit(self) -> tuple[LabelledSpans, LabelledSpans]:
+        references, estimates = self._given
         end = references.latest()
         # Against a reference without any length an estimate stays as long as it is.
         fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
@@ -166,22 +168,21 @@ class _MirexScores(PairScores):
     def _table(self, given: Given) -> tuple[ContingencyTables, Float]:
         """The contingency tables, in which what no interval covers is a class; and the time between points."""
         extent, points = str(given["extent"]), int(given["points"])
-        if (extent, points) not in self._tables:
-            references, estimates = self._fitted(extent)
-            first, last = span(references, estimates)
-            sampled = (sample(side, first, last, points) for side in (references, estimates))
-            self._tables[extent, points] = tabulate(*sampled), (last - first) / (points - 1)
-        return self._tables[extent, points]
+        return self.once((extent, points), lambda: self._tabulate(extent, points))
+
+    def _tabulate(self, extent: str, points: int) -> tuple[ContingencyTables, Float]:
+        first, last = span(*self._fitted(extent))
+        left, right = (sample(side, first, last, points) for side in self._fitted(extent))
+        return tabulate(left, right), (last - first) / (points - 1)
 
 
 def span(references: LabelledSpans, estimates: LabelledSpans) -> tuple[Float, Float]:
     """From the earliest to the latest time of both sides, 0 to 0 where either is empty: float64 (pairs,), seconds."""
-    heard = (references.counts > 0) & (estimates.counts > 0)
-    starts = [
-        extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in (references, estimates)
-    ]
-    ends = [extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in (references, estimates)]
-    return np.where(heard, np.minimum(*starts), 0.0), np.where(heard, np.maximum(*ends), 0.0)
+    sides = references, estimates
+    filled = (references.counts > 0) & (estimates.counts > 0)
+    first = (extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
+    last = (extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
+    return np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
 
 
 def sample(spans: LabelledSpans, first: Float, last: Float, points: int) -> Runs:
