@@ -1,6 +1,6 @@
-"""mirflow scores music information retrieval systems over whole datasets.
+"""mirflow evaluates music information retrieval systems over whole datasets.
 
-Three doors lead to the same kernels:
+Three interfaces share the same kernels:
 
 - ``from mirflow.metrics import chord``: one pair of plain arrays, with mir_eval's names and signatures;
 - ``mirflow.load``, ``mirflow.evaluate``, ``mirflow.explain``, ``mirflow.align``: labelled xarray datasets;
@@ -22,32 +22,22 @@ if TYPE_CHECKING:
     from . import readers as readers
     from . import report as report
     from . import store as store
-    from .accessor import open_store
-    from .analysis.differences import diff
-    from .engine.runs import open_pipeline, run
-    from .evaluation import evaluate, evaluate_paths, explain
-    from .loading import align, load, load_collection, pack
-    from .published.import_ import import_scores
-    from .readers.jams_objects import to_jams
+    from .accessor import open_store as open_store
+    from .analysis.differences import diff as diff
+    from .engine.runs import open_pipeline as open_pipeline
+    from .engine.runs import run as run
+    from .evaluation import evaluate as evaluate
+    from .evaluation import evaluate_paths as evaluate_paths
+    from .evaluation import explain as explain
+    from .loading import align as align
+    from .loading import load as load
+    from .loading import load_collection as load_collection
+    from .loading import pack as pack
+    from .published.import_ import import_scores as import_scores
+    from .readers.jams_objects import to_jams as to_jams
 
-__all__ = [
-    "align",
-    "diff",
-    "evaluate",
-    "evaluate_paths",
-    "explain",
-    "import_scores",
-    "load",
-    "load_collection",
-    "open_pipeline",
-    "open_store",
-    "pack",
-    "run",
-    "to_jams",
-]
-
-# Where each public name lives; it is imported when it is first used, so that the numpy door stays light. No module here
-# may have the name of a verb: importing it would put the module in the verb's place.
+# The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
+# here may have the name of a function: importing it would replace the function.
 _HOMES = {
     "align": "loading",
     "diff": "analysis.differences",
@@ -63,11 +53,12 @@ _HOMES = {
     "run": "engine.runs",
     "to_jams": "readers.jams_objects",
 }
+__all__ = [*_HOMES]
 
-# Packages that are there after a bare `import mirflow`, each imported when it is first used.
+# Packages that are attributes after a bare `import mirflow`, each imported when it is first used.
 _PACKAGES = frozenset({"analysis", "annotations", "errors", "metrics", "readers", "report", "store"})
 
-del annotations  # that of __future__, which stands in the package's place
+del annotations  # of __future__, in place of the package
 
 _register_accessors()
 # Figures lie above the accessors that lead to them.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import counted, place_of
-from .options import ReadingCommand, check_existing, chosen_annotator, option
+from .options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def check_command(
     task: str | None,
     convention: str | None,
     schema: bool,
-    annotator: str | None,
+    annotator: str | int | None,
     reference: Path | None,
     options: Mapping[str, Any],
     style: str | None,
@@ -51,9 +51,10 @@ def check_command(
     """
     from ..linter import check_paths, count_by_severity
 
-    chosen = chosen_annotator(annotator)
     checks = list(
-        check_paths(paths, task, convention=convention, schema=schema, annotator=chosen, reference=reference, **options)
+        check_paths(
+            paths, task, convention=convention, schema=schema, annotator=annotator, reference=reference, **options
+        )
     )
     style = choose_format(style, output)
     counts = count_by_severity(checks)

@@ -72,54 +72,61 @@ def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str,
     return pairs
 
 
-def _option(*flags: str, **settings: Any) -> tuple[tuple[str, ...], dict[str, Any]]:
-    return flags, settings
+def number_or_name(context: click.Context, parameter: click.Parameter, value: str | None) -> str | int | None:
+    """A number, which counts from 0, or a name."""
+    return int(value) if value is not None and value.isdecimal() else value
 
 
-_SHARED = {
-    "metric": _option("--metric", "-m", multiple=True, help="Repeat for several. Default: all."),
-    "aggregate": _option(
-        *("--aggregate", "-a"),
-        type=Declared(lambda: DECLARED),
-        help="Default: the one that the field reports for each metric.",
+_PAIRS = {"multiple": True, "callback": _pairs}
+_SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
+    "metric": (("--metric", "-m"), {"multiple": True, "help": "Repeat for several. Default: all."}),
+    "aggregate": (
+        ("--aggregate", "-a"),
+        {"type": Declared(lambda: DECLARED), "help": "Default: the one that the field reports for each metric."},
     ),
-    "system": _option("--system", "-s", multiple=True, help="Repeat for several. Default: all."),
-    "tracks": _option("--track", "-t", "tracks", multiple=True, help="Repeat for several. Default: all."),
-    "where": _option(
-        *("--where", "-w"), help="Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."
+    "system": (("--system", "-s"), {"multiple": True, "help": "Repeat for several. Default: all."}),
+    "tracks": (("--track", "-t", "tracks"), {"multiple": True, "help": "Repeat for several. Default: all."}),
+    "where": (
+        ("--where", "-w"),
+        {"help": "Only tracks for which it holds: \"genre == 'Rock' and year < 1980\". See the docs."},
     ),
-    "param": _option(
-        "--param", multiple=True, callback=_pairs, metavar="NAME=VALUE", help="Only metrics with this parameter."
+    "param": (("--param",), _PAIRS | {"metavar": "NAME=VALUE", "help": "Only metrics with this parameter."}),
+    "over": (
+        ("--over",),
+        _PAIRS
+        | {
+            "metavar": "DIM=HOW",
+            "help": "Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. "
+            "In the order given.",
+        },
     ),
-    "over": _option(
-        "--over",
-        multiple=True,
-        callback=_pairs,
-        metavar="DIM=HOW",
-        help="Of metrics with extra dims, in each track: mean, median, sum, min, max, or one label. "
-        "In the order given.",
+    "across": (
+        ("--across",),
+        _PAIRS
+        | {
+            "metavar": "DIM=HOW",
+            "help": "Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+        },
     ),
-    "across": _option(
-        "--across",
-        multiple=True,
-        callback=_pairs,
-        metavar="DIM=HOW",
-        help="Across the values of groups or classes: mean, std, median, min, max. fold=mean,std gives both.",
+    "missing": (("--missing",), {"type": click.Choice(tuple(MISSING)), "help": "Cells without a score."}),
+    "undefined": (
+        ("--undefined",),
+        {"type": click.Choice(tuple(UNDEFINED)), "help": "Scores with nothing to measure."},
     ),
-    "missing": _option("--missing", type=click.Choice(tuple(MISSING)), help="Cells without a score."),
-    "undefined": _option("--undefined", type=click.Choice(tuple(UNDEFINED)), help="Scores with nothing to measure."),
-    "group": _option("--group", "-g", help="Which evaluation. Default: every one that has the metrics."),
-    "cluster": _option("--cluster", help="A coordinate of the tracks (artist, album) to draw together."),
-    "percent": _option("--percent", is_flag=True, help="Ratios as percentages, in tables for people."),
-    "label": _option(
-        *("--label", "labels"), multiple=True, help="A name for each of several STOREs, put before its systems."
+    "group": (("--group", "-g"), {"help": "Which evaluation. Default: every one that has the metrics."}),
+    "cluster": (("--cluster",), {"help": "A coordinate of the tracks (artist, album) to draw together."}),
+    "percent": (("--percent",), {"is_flag": True, "help": "Ratios as percentages, in tables for people."}),
+    "label": (
+        ("--label", "labels"),
+        {"multiple": True, "help": "A name for each of several STOREs, put before its systems."},
     ),
-    "root": _option(
-        "--root", type=click.Path(file_okay=False, path_type=Path), help="Where the patterns of a mapping start."
+    "root": (("--root",), {"type": click.Path(file_okay=False, path_type=Path), "help": "Where its patterns start."}),
+    "task": (("--task", "-t"), {"help": "What the annotations are, for example chord."}),
+    "convention": (("--convention", "-c"), {"help": "Default: mir_eval's."}),
+    "annotator": (
+        ("--annotator",),
+        {"callback": number_or_name, "help": "Of JAMS files that hold several: a number or an identifier."},
     ),
-    "task": _option("--task", "-t", help="What the annotations are, for example chord."),
-    "convention": _option("--convention", "-c", help="Default: mir_eval's."),
-    "annotator": _option("--annotator", help="Of JAMS files that hold several: a number or an identifier."),
 }
 
 
@@ -166,11 +173,6 @@ def _columns(context: click.Context, parameter: click.Parameter, value: str | No
         raise click.BadParameter(f"write name=column,..., such as start=0,label=1, not {value!r}")
     places = {name.strip(): place.strip() for name, _, place in pairs}
     return {name: int(place) if place.isdecimal() else place for name, place in places.items()}
-
-
-def _column(context: click.Context, parameter: click.Parameter, value: str | None) -> str | int | None:
-    """A column's name, or its number counted from 0."""
-    return int(value) if value is not None and value.isdecimal() else value
 
 
 def _names(context: click.Context, parameter: click.Parameter, value: str | None) -> list[str] | None:
@@ -239,7 +241,7 @@ def _parameter(option: Option, note: str) -> click.Option:
     elif option.default == ():
         settings["callback"] = _names
     elif option.type == str | int | None:
-        settings["callback"] = _column
+        settings["callback"] = number_or_name
     elif option.listed:
         settings["type"] = click.Choice(option.choices)
     elif option.type in (int, float):
@@ -269,8 +271,3 @@ def _typed(name: str, value: Any) -> str:
     if isinstance(value, Mapping):
         value = [f"{column}={place}" for column, place in value.items()]
     return f"--{name} {','.join(value) if isinstance(value, list) else value}"
-
-
-def chosen_annotator(text: str | None) -> str | int | None:
-    """An annotator as typed: a number counts from 0, everything else is an identifier."""
-    return int(text) if text is not None and text.isdecimal() else text

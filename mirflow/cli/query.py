@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,9 +47,7 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _level(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Declare an option that may have a level."""
-    return click.option(flag, type=LEVEL, is_flag=False, flag_value=0.95, metavar="[LEVEL]", help=help)
+_OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value": 0.95, "metavar": "[LEVEL]"}
 
 
 @click.command("query", cls=_OptionalLevels, place=2, short_help="Ask stores for means, recalls, groups.")
@@ -59,7 +57,7 @@ def _level(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[...,
 @click.option("--systems", "--system", "-s", "system", multiple=True, help="Names or patterns (*). Repeat for several.")
 @click.option("--tracks", "--track", "-t", "tracks", multiple=True, help="Names or patterns (*). Repeat for several.")
 @option("where")
-@option("annotator", "Only scores against this annotator. Repeat for several.", multiple=True)
+@option("annotator", "Only scores against this annotator. Repeat for several.", multiple=True, callback=None)
 @option("param")
 @click.option(
     "--by", "-b", multiple=True, help="Group tracks by a coordinate (genre, ...) or by annotator, or list each: track."
@@ -84,9 +82,13 @@ def _level(flag: str, help: str) -> Callable[[Callable[..., Any]], Callable[...,
     help="How much alike metrics or annotators rank the systems, or systems the tracks: Kendall's tau.",
 )
 @click.option("--overall", is_flag=True, help="For --worst and --best: by the mean over the systems.")
-@_level("--ci", "Confidence intervals by bootstrap over the tracks. Default level: 0.95.")
+@click.option("--ci", **_OPTIONAL_LEVEL, help="Confidence intervals by bootstrap over the tracks. Default level: 0.95.")
 @option("cluster", "For --ci, --significance: a coordinate (artist) whose tracks are drawn together.")
-@_level("--significance", "Mark the systems that are not told apart from the best. Default level: 0.95.")
+@click.option(
+    "--significance",
+    **_OPTIONAL_LEVEL,
+    help="Mark the systems that are not told apart from the best. Default level: 0.95.",
+)
 @click.option("--pivot", type=click.Choice(("metric", "system", "group")), help="What runs across tables for people.")
 @click.option("--stacked", is_flag=True, help="In LaTeX: intervals below their values.")
 @click.option("--caption", help="In LaTeX: the caption, as LaTeX. Default: what the table holds.")

@@ -13,7 +13,7 @@ import click
 from ..errors import counted
 from ..interruption import Interrupted
 from ..report.tables import shorten
-from .options import Command, ReadingCommand, check_existing, chosen_annotator, option, typed
+from .options import Command, ReadingCommand, check_existing, number_or_name, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 
 @click.command("run", cls=Command, place=1, short_help="Score what a pipeline file names.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@option("root", "Where its patterns start.")
+@option("root")
 @click.option("--store", type=click.Path(path_type=Path), help="Where the scores go.")
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="How many processes or threads. Default: one a core.")
@@ -241,7 +241,7 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
 @option("annotator")
-@click.option("--estimate-annotator", help="The estimate's, where it is another one.")
+@click.option("--estimate-annotator", callback=number_or_name, help="The estimate's, where it is another one.")
 @click.option(
     "--classes",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
@@ -258,8 +258,8 @@ def evaluate_command(
     convention: str | None,
     grid: str | float | None,
     percent: bool,
-    annotator: str | None,
-    estimate_annotator: str | None,
+    annotator: str | int | None,
+    estimate_annotator: str | int | None,
     classes: Path | None,
     options: Mapping[str, Any],
     style: str | None,
@@ -276,13 +276,12 @@ def evaluate_command(
     from ..report.summaries import failed_cells, partial_cells, problem_lines
 
     style = choose_format(style, output)
-    annotators = chosen_annotator(annotator), chosen_annotator(estimate_annotator or annotator)
     ds = evaluate_paths(
         *(reference, estimate, task),
         metrics=metric or None,
         convention=convention,
         grid=grid,
-        annotators=annotators,
+        annotators=(annotator, annotator if estimate_annotator is None else estimate_annotator),
         classes=None if classes is None else read_classes(classes),
         **options,
     )
@@ -329,7 +328,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
 @option("annotator", "Of files that hold several: a number or an identifier.")
 @click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
 def pack_command(
-    pattern: str, out: Path, task: str, annotator: str | None, overwrite: bool, options: Mapping[str, Any]
+    pattern: str, out: Path, task: str, annotator: str | int | None, overwrite: bool, options: Mapping[str, Any]
 ) -> None:
     """Pack the annotations that PATTERN (such as 'refs/{track}.jams') matches into one Zarr file OUT.
 
@@ -337,5 +336,5 @@ def pack_command(
     """
     from ..loading import pack
 
-    tracks = pack(pattern, out, task, annotator=chosen_annotator(annotator), overwrite=overwrite, **options)
+    tracks = pack(pattern, out, task, annotator=annotator, overwrite=overwrite, **options)
     click.echo(f"{out}: {counted(tracks, 'track')}", err=True)
