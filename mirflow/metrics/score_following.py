@@ -54,7 +54,7 @@ from .base import (
     metrics_in,
     refuse_grid,
 )
-from .cleaning import Problem, set_aside, usable
+from .cleaning import Problem, set_aside, usable, usable_pair
 from .pair import PairFunctions
 
 __all__ = [
@@ -66,16 +66,11 @@ __all__ = [
 def clean(rows: Ragged) -> Cleaned:
     """Find the rows with impossible times; nothing is mended, and the order stays: the first report of a note counts.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns time, position (float64, seconds), perhaps detected (seconds) and pitch (MIDI).
-
-    Returns
-    -------
-    Cleaned
-        All four columns; what is absent is NaN. Flaws are onsets that are negative, not finite or hardly in
-        seconds, positions and times of detection likewise (which may be negative), and infinite pitches.
+    Rows have the columns time, position (float64, seconds), detected (seconds) and pitch (MIDI), NaN where absent.
+    Flaws
+    are onsets that are negative, not finite or hardly in seconds, positions and times of detection likewise (which may
+    be
+    negative), and infinite pitches.
 
     Examples
     --------
@@ -145,25 +140,18 @@ class Followed:
 def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, tolerance: float) -> Followed:
     """Find the report of each note.
 
-    A report is of the note of its pitch that is nearest in the score and not further than the tolerance; without
-    pitches on either side, of any note there. Of several reports of a note the first counts; of several notes of one
-    pitch at one position each takes a report, in the order of the files.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        As :func:`mirflow.metrics.score_following.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-    tolerance : float, seconds
-        Of positions in the score.
+    A report is of the note of its pitch that is nearest in the score and not further than the tolerance, in seconds;
+    without pitches on either side, of any note there. Of several reports of a note the first counts; of several notes
+    of
+    one pitch at one position each takes a report, in the order of the files.
 
     Examples
     --------
     >>> notes = Ragged({"time": np.array([0.1, 1.2]), "detected": np.full(2, np.nan), "position": np.array([0.0, 1.0]),
     ...                 "pitch": np.array([60.0, 62.0])}, (np.array([2]),))
-    >>> heard = Ragged({"time": np.array([1.3]), "detected": np.array([1.4]), "position": np.array([1.0004]),
-    ...                 "pitch": np.array([62.0])}, (np.array([1]),))
-    >>> follow(notes, heard, np.array([0]), np.array([0]), 0.001).estimated.tolist()
+    >>> reports = Ragged({"time": np.array([1.3]), "detected": np.array([1.4]), "position": np.array([1.0004]),
+    ...                   "pitch": np.array([62.0])}, (np.array([1]),))
+    >>> follow(notes, reports, np.array([0]), np.array([0]), 0.001).estimated.tolist()
     [nan, 1.3]
     """
     notes, reports = references.take(reference_row), estimates.take(estimate_row)
@@ -193,36 +181,25 @@ def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_r
         np.append(reports.columns[name], np.nan)[report]  # the last one, which -1 finds, is that of missed notes
         for name in ("time", "detected")
     )
-    columns = notes.columns
-    return Followed(
-        pair,
-        notes.counts[0],
-        columns["time"],
-        position,
-        columns["pitch"],
-        report,
-        estimated,
-        detected,
-        np.flatnonzero(left),
-        reports,
-    )
+    found_of_notes = report, estimated, detected, np.flatnonzero(left), reports
+    return Followed(pair, notes.counts[0], notes.columns["time"], position, notes.columns["pitch"], *found_of_notes)
 
 
 def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int, Int, int]:
     """Numbers for the pair and pitch of each note and of each report, -1 for one that no note has, and how many."""
     sides = [side.columns["pitch"] for side in (notes, reports)]
     pairs = len(notes)
-    deaf = np.zeros(pairs, dtype=np.bool_)
+    pitchless = np.zeros(pairs, dtype=np.bool_)
     for owner, pitch in zip((pair, other), sides, strict=True):
-        deaf |= np.bincount(owner, np.isnan(pitch), minlength=pairs) > 0
-    own, heard = (np.where(deaf[owner], 0.0, pitch) for owner, pitch in zip((pair, other), sides, strict=True))
+        pitchless |= np.bincount(owner, np.isnan(pitch), minlength=pairs) > 0
+    own, reported = (np.where(pitchless[owner], 0.0, pitch) for owner, pitch in zip((pair, other), sides, strict=True))
     pitches = np.unique(own)
     keys = pair * max(len(pitches), 1) + np.searchsorted(pitches, own)
     distinct, group = np.unique(keys, return_inverse=True)
     if not len(distinct):
         return group, np.full(len(other), -1, dtype=np.int64), 0
-    number = np.minimum(np.searchsorted(pitches, heard), len(pitches) - 1)
-    key = np.where(pitches[number] == heard, other * len(pitches) + number, -1)
+    number = np.minimum(np.searchsorted(pitches, reported), len(pitches) - 1)
+    key = np.where(pitches[number] == reported, other * len(pitches) + number, -1)
     place = np.minimum(np.searchsorted(distinct, key), len(distinct) - 1)
     return group, np.where(distinct[place] == key, place, -1), len(distinct)
 
@@ -245,7 +222,7 @@ def _occurrence(values: Int) -> Int:
     return counted
 
 
-def within(distance: Float, threshold: float) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def within(distance: Float, threshold: float) -> Bool:
     """Whether times are near enough; NaN is not.
 
     Examples
@@ -280,12 +257,12 @@ class JudgedNotes:
 
     @cached_property
     def latency(self) -> Float:
-        """Time of detection less estimated onset of each note, in seconds; NaN if missed or not told."""
+        """Time of detection less estimated onset of each note, in seconds; NaN if missed or not given."""
         return self.notes.detected - self.notes.estimated
 
     @cached_property
     def offset(self) -> Float:
-        """Time of detection less true onset of each note, in seconds; NaN if missed or not told."""
+        """Time of detection less true onset of each note, in seconds; NaN if missed or not given."""
         return self.notes.detected - self.notes.time
 
     @cached_property
@@ -450,42 +427,8 @@ def score(
 ) -> Scores:
     """Scores of what followers report of performances.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Rows as :func:`mirflow.metrics.score_following.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Notes are compared one by one.
-
-    Returns
-    -------
-    Scores
-        Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
-        aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> notes = Ragged({"time": np.array([0.0, 1.0, 2.0]), "detected": np.full(3, np.nan),
-    ...                 "position": np.array([0.0, 0.5, 1.0]), "pitch": np.full(3, 60.0)}, (np.array([3]),))
-    >>> heard = Ragged({"time": np.array([0.25, 4.5]), "detected": np.array([0.375, 4.5]),
-    ...                 "position": np.array([0.0, 1.0]), "pitch": np.full(2, 60.0)}, (np.array([2]),))
-    >>> row, names = np.array([0]), ["missed", "misaligned", "mean_offset", "mean_latency"]
-    >>> scores = score(notes, heard, row, row, get_task("score_following").convention().select(names))
-    >>> scores.score.round(4).tolist(), scores.weight.tolist()
-    ([[0.3333, 0.3333, 0.375, 0.125]], [[3.0, 3.0, 1.0, 1.0]])
+    Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
+    aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
     """
     refuse_grid(grid, "notes of a score")
     pairs = len(reference_row)
@@ -506,26 +449,15 @@ def score(
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The notes of the score, and reports that are of none of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind following.
-    measure : Measure
-        Any; all are read off the same verdicts.
+    """The notes of the score, and reports that are of none of them, for any measure.
 
     Returns
     -------
     dict of str to array
         In order of time: ``reference``, ``estimate``, ``detected`` and ``position`` (float64, seconds; NaN for none),
         ``pitch`` (MIDI number) and ``verdict``: ``aligned``, ``misaligned``, ``missed``, or ``extra`` for a report of
-        no note or of one that was reported before.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
+        no
+        note or of one that was reported before.
 
     Examples
     --------
@@ -536,12 +468,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(notes(0.5, 1.5), notes(0.75, 9.0), measure)["verdict"].tolist()
     ['aligned', 'misaligned']
     """
-    own, heard = (
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
     only = np.zeros(1, dtype=np.int64)
-    notes = follow(own, heard, only, only, float(measure["tolerance"]))
+    notes = follow(*usable_pair(reference, estimate, clean), only, only, float(measure["tolerance"]))
     judged = JudgedNotes(notes, float(measure["threshold"]), str(measure["by"]))
     verdict = np.where(judged.aligned, "aligned", np.where(judged.reported, "misaligned", "missed"))
     left = {name: column[notes.unknown] for name, column in notes.reports.columns.items()}
@@ -637,9 +565,9 @@ def evaluate(
 
 
 def _score_pair(reference: npt.ArrayLike, estimate: npt.ArrayLike, measures: Sequence[Measure]) -> Float:
-    own, heard = _rows(reference, _REFERENCE, "reference"), _rows(estimate, _ESTIMATE, "estimate")
+    sides = _rows(reference, _REFERENCE, "reference"), _rows(estimate, _ESTIMATE, "estimate")
     try:
-        return MIREX2006.score_pair(own, heard, measures)
+        return MIREX2006.score_pair(*sides, measures)
     except ValueError as error:
         raise InvalidAnnotationError(str(error)) from None
 

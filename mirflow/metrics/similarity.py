@@ -32,7 +32,7 @@ from types import MappingProxyType
 import numpy as np
 import numpy.typing as npt
 
-from ..annotations.annotation import Annotation, to_ragged
+from ..annotations.annotation import Annotation
 from ..errors import InvalidAnnotationError
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
@@ -51,7 +51,7 @@ from .base import (
     metrics_in,
     refuse_grid,
 )
-from .cleaning import Problem, set_aside, usable
+from .cleaning import Problem, set_aside, usable_pair
 
 __all__ = [
     "TASK",
@@ -71,32 +71,15 @@ _LEVELS = MappingProxyType(
 )
 
 
-def level_of(text: str) -> float:
-    """The level of a broad category: 0, 1 or 2; NaN for anything else.
-
-    Examples
-    --------
-    >>> level_of("SS"), level_of("very similar"), level_of("0")
-    (1.0, 2.0, 0.0)
-    """
-    return float(_LEVELS.get(" ".join(text.replace("_", " ").split()).casefold(), np.nan))
-
-
 def clean(rows: Ragged) -> Cleaned:
     """Put levels in the place of broad categories, and set aside what contradicts itself.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column label; of judgements also grader, broad (text) and value.
-
-    Returns
-    -------
-    Cleaned
-        Columns label, level (float64: 0 for NS, 1 for SS, 2 for VS, NaN for none) and value (float64, NaN for none).
-        Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, a broad category that
-        is none, and judgements that say nothing or are not finite. A row is one of judgements, and may name a candidate
-        again, if it says anything of graders or categories.
+    Rows have the columns label, level (float64: 0 for NS, 1 for SS, 2 for VS, NaN for none) and value (float64, NaN for
+    none). Flaws are a grader who judged a candidate twice, a candidate that occurs twice in a list, a broad category
+    that is
+    none, and judgements that say nothing or are not finite. A row is one of judgements, and may name a candidate again,
+    if
+    it says anything of graders or categories.
 
     Examples
     --------
@@ -132,8 +115,10 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def _levels(broad: Column) -> Float:
+    """Levels of broad categories: 0, 1 or 2; NaN for anything else."""
     texts, place = np.unique(broad, return_inverse=True)
-    return np.array([level_of(str(text)) for text in texts], dtype=np.float64)[place]
+    names = (" ".join(str(text).replace("_", " ").split()).casefold() for text in texts)
+    return np.array([_LEVELS.get(name, np.nan) for name in names], dtype=np.float64)[place]
 
 
 def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
@@ -205,12 +190,7 @@ class JudgedCandidates:
 
 
 def gather(rows: Ragged) -> JudgedCandidates:
-    """The judgements of each candidate together.
-
-    Parameters
-    ----------
-    rows : Ragged
-        As :func:`mirflow.metrics.similarity.clean` leaves it.
+    """The judgements of each candidate together, of rows as `clean` leaves them.
 
     Examples
     --------
@@ -235,25 +215,15 @@ def gather(rows: Ragged) -> JudgedCandidates:
     return JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
 
 
-def meet(judged: JudgedCandidates, names: tuple[str, ...], lists: Ragged, judged_row: Int, list_row: Int) -> Met:
-    """Where the judged candidates of some queries stand in the lists of systems.
-
-    Parameters
-    ----------
-    judged : JudgedCandidates
-    names : tuple of str
-        What its codes stand for.
-    lists : Ragged
-        Column label, in the order of rank.
-    judged_row, list_row : int64 (pairs,)
-    """
+def find_judged(judged: JudgedCandidates, names: tuple[str, ...], lists: Ragged, judged_row: Int, list_row: Int) -> Met:
+    """Places of the judged candidates of queries, of which the codes stand for names, in the lists of systems."""
     codes = {name: code for code, name in enumerate(names)}
     known = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
     listed = known[lists.columns["label"]]
     return meet_judged(judged.label, judged.counts, listed, lists.counts[0], judged_row, list_row)
 
 
-def stand_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
+def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
     """How many candidates of its query are more relevant than each one, and how many are relevant at all.
 
     Parameters
@@ -270,7 +240,7 @@ def stand_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
 
     Examples
     --------
-    >>> ahead, relevant = stand_ahead(np.array([2.0, 1.0, 1.0, -np.inf, 2.0]), np.array([5]))
+    >>> ahead, relevant = count_ahead(np.array([2.0, 1.0, 1.0, -np.inf, 2.0]), np.array([5]))
     >>> ahead.tolist(), relevant.tolist()
     ([0, 2, 2, -1, 0], [4])
     """
@@ -409,7 +379,7 @@ def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, 
     judged, met = lists.judged, lists.met
     relevance = judged.relevance(str(measure["by"]))
     relevant = np.where(relevance > float(measure["above"]), relevance, -np.inf)
-    ahead, total = stand_ahead(relevant, judged.counts)
+    ahead, total = count_ahead(relevant, judged.counts)
     most = int(measure["k"])
     places = total[lists.row]
     if most:
@@ -437,49 +407,15 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of lists of candidates by what graders said of them.
+    """Scores of lists of candidates, in the order of rank, by the judgements of graders.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Judgements, and lists in the order of rank, as :func:`mirflow.metrics.similarity.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Lists have no time.
-
-    Returns
-    -------
-    Scores
-        The weight is the number of places that count. A score is NaN with weight 0 where the query has no judgements of
-        the sort that it needs. Pairs whose list holds an unjudged candidate are refused unless the measure says
-        otherwise, as are fine judgements outside the measure's scale.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
-
-    References
-    ----------
-    J. S. Downie et al., "The Music Information Retrieval Evaluation eXchange: some observations and insights", 2010,
-    table 4, equations 13 and 14.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> judged = Ragged({"label": np.array([0, 1, 2]), "level": np.array([2.0, 1.0, 0.0]),
-    ...                  "value": np.array([9.0, 5.0, 0.5])}, (np.array([3]),), ("x", "y", "z"))
-    >>> listed = Ragged({"label": np.array([0, 1])}, (np.array([2]),), ("y", "z"))
-    >>> wanted = get_task("similarity").convention().select(["fine@2", "psum@2"])
-    >>> row = np.array([0])
-    >>> score(judged, listed, row, row, wanted).score.tolist()
-    [[0.275, 0.25]]
+    The weight is the number of places that count. A score is NaN with weight 0 where the query has no judgements of the
+    sort that it needs. Pairs whose list holds an unjudged candidate are refused unless the measure says otherwise, as
+    are fine judgements outside the measure's scale.
     """
     refuse_grid(grid, "candidates")
     judged = gather(references)
-    met = meet(judged, references.labels, estimates, reference_row, estimate_row)
+    met = find_judged(judged, references.labels, estimates, reference_row, estimate_row)
     lists = ListPairs(judged, met, reference_row, estimates.counts[0][estimate_row])
     found = np.zeros((2, len(reference_row), len(measures)))
     unknown = np.zeros(len(reference_row), dtype=np.int64)
@@ -526,24 +462,14 @@ def _check_scale(judged: JudgedCandidates, reference_row: Int, measure: Measure,
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """The candidates that count, in the order of rank.
 
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind judgements.
-    measure : Measure
-
     Returns
     -------
     dict of str to array (candidates,)
         ``estimate`` (the candidate), ``rank`` (from 1), ``NS``, ``SS`` and ``VS`` (how many graders chose them),
-        ``fine`` (the mean; NaN without any) and ``verdict``, ``judged`` or ``unjudged``. Of the average dynamic recall
-        also ``counts_from``, the place from which on a candidate counts (0: never), and ``verdict`` is ``relevant`` or
-        ``not relevant``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
+        ``fine``
+        (the mean; NaN without any) and ``verdict``, ``judged`` or ``unjudged``. Of the average dynamic recall also
+        ``counts_from``, the place from which on a candidate counts (0: never), and ``verdict`` is ``relevant`` or ``not
+        relevant``.
 
     Examples
     --------
@@ -555,12 +481,9 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["fine"].tolist(), found["verdict"].tolist()
     ([1.0, nan], ['judged', 'unjudged'])
     """
-    own, lists = (
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    )
+    own, lists = usable_pair(reference, estimate, clean)
     judged, only = gather(own), np.zeros(1, dtype=np.int64)
-    met = meet(judged, own.labels, lists, only, only)
+    met = find_judged(judged, own.labels, lists, only, only)
     most = int(measure["k"])
     size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
     place, which = met.place[met.place < size], met.judged[met.place < size]
@@ -577,7 +500,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         known = np.isin(np.arange(size), place)
         return {**columns, "verdict": np.where(known, "judged", "unjudged")}
     relevance = judged.relevance(str(measure["by"]))
-    ahead, total = stand_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
+    ahead, total = count_ahead(np.where(relevance > float(measure["above"]), relevance, -np.inf), judged.counts)
     places = min(int(total[0]), most or int(total[0]))
     start = np.maximum(place, ahead[which]) + 1
     counts_from = np.zeros(size, dtype=np.int64)
@@ -716,8 +639,7 @@ def evaluate(
 
 
 def _scores(judged: Annotation, results: Sequence[str], measures: Sequence[Measure]) -> Float:
-    sides = (judged, "reference"), (Annotation("judgements", {}, list(results)), "estimate")
-    own, lists = (usable(one, clean(to_ragged([one])), side) for one, side in sides)
+    own, lists = usable_pair(judged, Annotation("judgements", {}, list(results)), clean)
     try:
         return AMS.score_pair(own, lists, measures)
     except ValueError as error:

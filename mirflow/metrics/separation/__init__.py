@@ -22,9 +22,9 @@ Vincent, Gribonval and Févotte, Performance measurement in blind audio source s
 Roux et al., SDR: half-baked or well done?, ICASSP 2019; Stöter, Liutkus and Ito 2018.
 """
 
+from .kernel import MAX_SOURCES
 from .metrics import TASK
 from .mir_eval import (
-    MAX_SOURCES,
     bss_eval_images,
     bss_eval_images_framewise,
     bss_eval_sources,

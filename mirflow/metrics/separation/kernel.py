@@ -14,6 +14,9 @@ from ...kernels.signals import Bank, DelaySpan, Filters, correlate
 from ...ragged import Float, Int, Ragged
 from ..util import Array
 
+MAX_SOURCES = 100
+"""More sources than that are taken for a mistake: sources and samples may have changed places."""
+
 _BLOCK = 2**16
 
 
@@ -129,16 +132,7 @@ class Energies:
 class ReferenceSources:
     """Reference sources, ready to be met by the estimates of any number of systems.
 
-    Parameters
-    ----------
-    recording : Recording
-    lags : int
-        Taps of the filters.
-
-    Attributes
-    ----------
-    finite : bool
-        Whether there are numbers to work with: no sample is infinite or NaN, or so large that its square is.
+    `finite` says whether there are numbers to work with: no sample is infinite or NaN, or so large that its square is.
     """
 
     def __init__(self, recording: Recording, lags: int) -> None:
@@ -165,16 +159,7 @@ class ReferenceSources:
 
 
 class Projections:
-    """The filters that project estimates onto references.
-
-    Parameters
-    ----------
-    references : ReferenceSources
-    estimates : Recording
-        With as many channels and samples.
-    meetings : sequence of (int, int)
-        Which estimated source is projected onto which reference source; onto all of them each is projected anyway.
-    """
+    """The filters that project estimates onto references, onto single sources for `meetings` and onto all of them."""
 
     def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
         heard = references.recording
@@ -269,17 +254,14 @@ def to_ratios(energies: Energies) -> Float:
 
 
 def best_order(scores: Float) -> Int:
-    """Which estimated source goes to each reference source, for the largest mean of scores.
+    """Estimated source for each reference source with the largest mean of scores: int64 (sources,).
+
+    Up to 7 sources it is the first of the best orders where several are; the given order where a score is NaN.
 
     Parameters
     ----------
     scores : float64 (sources, sources)
         Of each estimated source (rows) against each reference source (columns).
-
-    Returns
-    -------
-    int64 (sources,)
-        The first of the best orders where several are, up to 7 sources; the given order where none can be told.
 
     Examples
     --------
@@ -315,20 +297,14 @@ _SIR = NAMES.index("sir")
 def measure_whole(references: ReferenceSources, estimates: Recording, permutation: bool) -> tuple[Float, Int]:
     """Ratios of whole recordings.
 
-    Parameters
-    ----------
-    references : ReferenceSources
-    estimates : Recording
-        As many sources, channels and samples as the references have.
-    permutation : bool
-        Whether the estimates are brought into the order with the largest mean SIR first.
-
     Returns
     -------
     ratios : float64 (5, sources), dB
         Rows as in `NAMES`; NaN throughout if a sample is not finite.
     order : int64 (sources,)
-        The estimated source that was held against each reference source.
+        The estimated source that was held against each reference source: if `permutation`, of the order with the
+        largest
+        mean SIR, else the one of its place.
     """
     count = len(references.recording)
     order = np.arange(count)
@@ -353,23 +329,23 @@ def measure_whole(references: ReferenceSources, estimates: Recording, permutatio
 def measure_frames(
     references: Recording, estimates: Recording, window: int, hop: int, permutation: bool, lags: int
 ) -> tuple[Float, Float]:
-    """Ratios of stretches of time, each taken for a recording of its own, with filters of its own.
+    """Ratios of frames, each taken for a recording of its own, with filters of its own.
 
     Parameters
     ----------
     references, estimates : Recording
     window, hop : int
-        Samples of a stretch, and from one to the next. If there is less than two, the whole recording is one.
+        Samples of a frame, and from one to the next. If there is less than two, the whole recording is one.
     permutation : bool
-        Whether each stretch has its own order of the estimates.
+        Whether each frame has its own order of the estimates.
     lags : int
         Taps of the filters.
 
     Returns
     -------
-    ratios : float64 (5, sources, stretches), dB
-        NaN in stretches in which a source is silent.
-    order : float64 (sources, stretches)
+    ratios : float64 (5, sources, frames), dB
+        NaN in frames in which a source is silent.
+    order : float64 (sources, frames)
     """
     count = (references.frames - window + hop) // hop
     if count < 2:
@@ -387,29 +363,17 @@ def measure_frames(
 
 
 def measure_frames_with_one_filter(references: ReferenceSources, estimates: Recording, window: int, hop: int) -> Float:
-    """Ratios of stretches of time with the filters of the whole recording, as in the fourth version of BSS Eval.
-
-    Parameters
-    ----------
-    references : ReferenceSources
-    estimates : Recording
-        In the order of the references.
-    window, hop : int
-        Samples of a stretch, and from one to the next.
+    """Ratios of frames with the filters of the whole recording, as in the fourth version of BSS Eval.
 
     Returns
     -------
-    float64 (5, sources, stretches), dB
-        NaN in stretches in which a source is silent.
+    float64 (5, sources, frames), dB
+        NaN in frames in which a source is silent.
 
     Raises
     ------
     FloatingPointError
         If a sample is not finite.
-
-    ReferenceSources
-    ----------
-    F.-R. Stoeter, A. Liutkus and N. Ito, "The 2018 Signal Separation Evaluation Campaign", LVA/ICA 2018.
     """
     heard = references.recording
     window = min(window, heard.frames)
@@ -450,16 +414,11 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     FloatingPointError
         If a sample is not finite.
 
-    References
-    ----------
-    J. Le Roux, S. Wisdom, H. Erdogan and J. R. Hershey, "SDR - half-baked or well done?", ICASSP 2019.
-
     Examples
     --------
-    >>> from mirflow.metrics.separation.kernel import from_arrays
     >>> source, noise = np.array([1.0, 0.0, -1.0, 0.0]), np.array([0.0, 0.1, 0.0, -0.1])
-    >>> heard = from_arrays(np.array([0.5 * source + 0.5 * noise]))
-    >>> scale_invariant(from_arrays(source[None]), heard, zero_mean=False).round(9).tolist()
+    >>> estimate = from_arrays(np.array([0.5 * source + 0.5 * noise]))
+    >>> scale_invariant(from_arrays(source[None]), estimate, zero_mean=False).round(9).tolist()
     [[20.0]]
     """
     sides = references, estimates

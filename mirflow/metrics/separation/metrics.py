@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from ..base import (
 )
 from .kernel import (
     FILTERS_LENGTH,
+    MAX_SOURCES,
     NAMES,
     NOT_FINITE,
     Recording,
@@ -39,21 +41,12 @@ from .kernel import (
     measure_whole,
     scale_invariant,
 )
-from .mir_eval import MAX_SOURCES
 
 
 def clean(rows: Ragged) -> Cleaned:
     """Find the rows that cannot be scored; nothing is mended.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: column signal, and perhaps label.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are sources without samples or with silence alone, sources that cannot be read, and more than 100 of them.
+    Flaws are sources without samples or with silence alone, sources that cannot be read, and more than 100 of them.
 
     Examples
     --------
@@ -73,8 +66,8 @@ def clean(rows: Ragged) -> Cleaned:
             if wrong:
                 flaws[row] = Flaw(item - first, f"{name_of(rows, item, first)} {wrong}")
                 break
-    sound = ~np.isin(rows_of(rows.counts[0]), list(flaws))
-    return Cleaned(rows.keep(sound) if flaws else rows, np.zeros(len(rows), dtype=np.int64), flaws)
+    kept = ~np.isin(rows_of(rows.counts[0]), list(flaws))
+    return Cleaned(rows.keep(kept) if flaws else rows, np.zeros(len(rows), dtype=np.int64), flaws)
 
 
 def name_of(rows: Ragged, item: int, first: int) -> str:
@@ -100,12 +93,12 @@ def _trouble(rows: Ragged, item: int) -> str:
 _HINT = "the option sources says which to compare"
 
 
-class CannotMeet(Exception):
+class UnpairedError(Exception):
     """The sides of a pair cannot be compared; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sides:
+class SourcePair:
     """Both sides of a pair, source by source.
 
     Parameters
@@ -125,24 +118,14 @@ class Sides:
     refitted: int
 
 
-def meet(references: Ragged, estimates: Ragged, rows: tuple[int, int], refit: bool) -> Sides:
+def pair_sources(references: Ragged, estimates: Ragged, rows: tuple[int, int], refit: bool) -> SourcePair:
     """The sources of a pair of rows, matched by their names, or by their order where a side has no names.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-    rows : (int, int)
-        Row of each; neither is empty.
-    refit : bool
-        Whether an estimate of another length is cut or padded with silence, as museval does.
-
-    Returns
-    -------
-    Sides
+    An estimate of another length is cut or padded with silence if `refit`, as museval does.
 
     Raises
     ------
-    CannotMeet
+    UnpairedError
         If sources are missing or more than there should be, or sampling rates, channels or lengths differ.
     """
     names = _names(references, rows[0]), _names(estimates, rows[1])
@@ -163,12 +146,12 @@ def meet(references: Ragged, estimates: Ragged, rows: tuple[int, int], refit: bo
                 _same(name, "has", signal.frames, "samples", reference.frames)
     estimate = from_row(estimates, rows[1], reference.frames).take(order)
     plain = tuple(f"{number:02d}" for number in range(len(reference)))
-    return Sides(reference, estimate, plain if names[0] is None else names[0], rate, refitted)
+    return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, refitted)
 
 
 def _same(name: str, has: str, value: float, unit: str, expected: float) -> None:
     if value != expected:
-        raise CannotMeet(f"{name} {has} {value:g} {unit}, the first reference source {expected:g}")
+        raise UnpairedError(f"{name} {has} {value:g} {unit}, the first reference source {expected:g}")
 
 
 def _names(rows: Ragged, row: int) -> tuple[str, ...] | None:
@@ -186,19 +169,19 @@ def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
     for side, own in (("reference", wanted), ("estimated", given)):
         for name in own or ():
             if own is not None and own.count(name) > 1:
-                raise CannotMeet(f"two {side} sources are called {name!r}")
+                raise UnpairedError(f"two {side} sources are called {name!r}")
     if wanted is None or given is None:
         if counts[0] != counts[1]:
-            raise CannotMeet(f"{counts[1]} estimated sources for {counts[0]} reference sources")
+            raise UnpairedError(f"{counts[1]} estimated sources for {counts[0]} reference sources")
         return list(range(counts[0]))
     missing = [name for name in wanted if name not in given]
     more = [name for name in given if name not in wanted]
     if missing:
-        raise CannotMeet(
+        raise UnpairedError(
             f"no estimate of source {', '.join(map(repr, missing))}; there are {', '.join(given)}; {_HINT}"
         )
     if more:
-        raise CannotMeet(
+        raise UnpairedError(
             f"no reference of estimated source {', '.join(map(repr, more))}; there are {', '.join(wanted)}; {_HINT}"
         )
     return [given.index(name) for name in wanted]
@@ -207,16 +190,16 @@ def _order_of_names(names: tuple[tuple[str, ...] | None, tuple[str, ...] | None]
 _Key = tuple[object, ...]
 
 
-class Bench:
+class PairCache:
     """A pair, and what was worked out of it so far; the references stay for the next pair that has the same."""
 
     def __init__(self) -> None:
-        self.sides: Sides
+        self.sides: SourcePair
         self._row = -1
         self._references: dict[int, ReferenceSources] = {}
         self._done: dict[_Key, tuple[Float, Float]] = {}
 
-    def lay(self, sides: Sides, row: int) -> None:
+    def take(self, sides: SourcePair, row: int) -> None:
         """Take the next pair, whose reference is in this row."""
         if row != self._row:
             self._references.clear()
@@ -242,39 +225,39 @@ class Bench:
         return max(1, window), max(1, hop)
 
 
-Read = Callable[[Bench, Measure], Float]
+Read = Callable[[PairCache, Measure], Float]
 """Values in dB along source, and perhaps frame."""
 
 
-def _whole(bench: Bench, measure: Measure) -> tuple[Float, Float]:
+def _whole(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
     lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
 
     def compute() -> tuple[Float, Float]:
-        ratios, order = measure_whole(bench.references(lags), bench.sides.estimate, permutation)
+        ratios, order = measure_whole(pair.references(lags), pair.sides.estimate, permutation)
         if np.isnan(ratios).all():
             raise FloatingPointError(NOT_FINITE)
         return ratios, order.astype(np.float64)
 
-    return bench.once(("whole", lags, permutation), compute)
+    return pair.once(("whole", lags, permutation), compute)
 
 
-def _frames(bench: Bench, measure: Measure) -> tuple[Float, Float]:
+def _frames(pair: PairCache, measure: Measure) -> tuple[Float, Float]:
     lags, permutation = int(measure["filters_len"]), bool(measure["permutation"])
-    window, hop = bench.samples(measure)
-    sides = bench.sides.reference, bench.sides.estimate
+    window, hop = pair.samples(measure)
+    sides = pair.sides.reference, pair.sides.estimate
     key = "frames", window, hop, lags, permutation
-    return bench.once(key, lambda: measure_frames(*sides, window, hop, permutation, lags))
+    return pair.once(key, lambda: measure_frames(*sides, window, hop, permutation, lags))
 
 
-def _track_frames(bench: Bench, measure: Measure) -> Float:
+def _track_frames(pair: PairCache, measure: Measure) -> Float:
     """Frames as museval's: with the filters of the whole track, or with their own."""
     lags = int(measure["filters_len"])
-    window, hop = bench.samples(measure)
-    sides = bench.sides.reference, bench.sides.estimate
+    window, hop = pair.samples(measure)
+    sides = pair.sides.reference, pair.sides.estimate
 
     def compute() -> tuple[Float, Float]:
         if measure["filters"] == "track":
-            ratios = measure_frames_with_one_filter(bench.references(lags), sides[1], window, hop)
+            ratios = measure_frames_with_one_filter(pair.references(lags), sides[1], window, hop)
         elif window < sides[0].frames:
             # One frame of its own, where mir_eval would take the whole track instead.
             frames = 1 + (sides[0].frames - window) // hop
@@ -284,20 +267,19 @@ def _track_frames(bench: Bench, measure: Measure) -> Float:
             ratios, _ = measure_frames(*sides, window, hop, False, lags)
         return ratios, np.empty(0)
 
-    return bench.once(("museval", window, hop, lags, measure["filters"]), compute)[0]
+    return pair.once(("museval", window, hop, lags, measure["filters"]), compute)[0]
 
 
-def _read_invariant(bench: Bench, measure: Measure) -> Float:
+def _invariant(pair: PairCache, measure: Measure) -> Float:
     zero_mean, permutation = bool(measure["zero_mean"]), bool(measure["permutation"])
 
     def compute() -> tuple[Float, Float]:
-        return scale_invariant(bench.sides.reference, bench.sides.estimate, zero_mean), np.empty(0)
+        return scale_invariant(pair.sides.reference, pair.sides.estimate, zero_mean), np.empty(0)
 
-    table, _ = bench.once(("invariant", zero_mean), compute)
+    table, _ = pair.once(("invariant", zero_mean), compute)
     sources = np.arange(len(table))
     order = best_order(table) if permutation else sources
-    found: Float = table[order, sources]
-    return found
+    return np.asarray(table[order, sources])
 
 
 def median_over_frames(ratios: Float) -> Float:
@@ -313,27 +295,18 @@ def median_over_frames(ratios: Float) -> Float:
         return np.array([np.median(row) if len(row) else np.nan for row in known])
 
 
-def _read_whole(row: int, bench: Bench, measure: Measure) -> Float:
-    found: Float = _whole(bench, measure)[0][row]
-    return found
+def _median_over_frames(row: int, pair: PairCache, measure: Measure) -> Float:
+    return median_over_frames(_track_frames(pair, measure)[row])
 
 
-def _read_order(bench: Bench, measure: Measure) -> Float:
-    return _whole(bench, measure)[1]
-
-
-def _read_frames(row: int, bench: Bench, measure: Measure) -> Float:
-    found: Float = _frames(bench, measure)[0][row]
-    return found
-
-
-def _read_track_frames(row: int, bench: Bench, measure: Measure) -> Float:
-    found: Float = _track_frames(bench, measure)[row]
-    return found
-
-
-def _read_median(row: int, bench: Bench, measure: Measure) -> Float:
-    return median_over_frames(_track_frames(bench, measure)[row])
+def _pick(
+    table: Callable[[PairCache, Measure], Any], places: tuple[int, ...], pair: PairCache, measure: Measure
+) -> Float:
+    """A part of what several metrics are read off."""
+    found = table(pair, measure)
+    for place in places:
+        found = found[place]
+    return np.asarray(found)
 
 
 def score(
@@ -343,103 +316,53 @@ def score(
     estimate_row: Int,
     measures: Sequence[Measure],
     grid: Grid = "union",
+    *,
+    refit: bool = False,
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs in dB: means over the sources, with the number of sources that have a score as the weight.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column signal, and perhaps label: rows as :func:`mirflow.metrics.separation.metrics.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-        Of convention mir_eval.
-    grid : "union"
-        Samples are compared as they are; there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        In dB: means over the sources, with the number of sources that have a score as the weight. Pairs are refused
-        whose sources do not fit together or have samples that are not finite. Nothing can be said of empty sides: NaN.
-
-    Examples
-    --------
-    >>> from mirflow.annotations.audio import HeldSignal
-    >>> from mirflow.metrics.base import get_task
-    >>> rng = np.random.default_rng(0)
-    >>> source, noise = rng.normal(size=(2, 1, 4000))
-    >>> columns = np.empty((2, 1), dtype=object)
-    >>> columns[:, 0] = [HeldSignal(source, 8000.0), HeldSignal(source + 0.1 * noise, 8000.0)]
-    >>> sides = [Ragged({"signal": column}, (np.array([1]),)) for column in columns]
-    >>> row = np.array([0])
-    >>> scores = score(*sides, row, row, get_task("separation").convention().select(["image_sdr", "si_sdr"]))
-    >>> scores.score.round(2).tolist(), scores.weight.tolist()
-    ([[19.92, 19.93]], [[1.0, 1.0]])
+    Pairs are refused whose sources do not fit together or have samples that are not finite. Scores of empty sides are
+    NaN. With `refit` estimates are cut or padded to the references' length, as by museval.
     """
-    return _score(references, estimates, (reference_row, estimate_row), measures, grid, refit=False)
-
-
-def score_museval(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
-    """Scores of pairs as museval has them: as `score`, but estimates are cut or padded to the references' length."""
-    return _score(references, estimates, (reference_row, estimate_row), measures, grid, refit=True)
-
-
-def _score(
-    references: Ragged,
-    estimates: Ragged,
-    rows: tuple[Int, Int],
-    measures: Sequence[Measure],
-    grid: Grid,
-    refit: bool,
-) -> Scores:
     refuse_grid(grid, "separated sources")
     scalars = [measure for measure in measures if not measure.metric.dims]
     extras = {measure.variable: _Extra(measure) for measure in measures if measure.metric.dims}
-    pairs = len(rows[0])
+    pairs = len(reference_row)
     values, weights = np.full((pairs, len(scalars)), np.nan), np.zeros((pairs, len(scalars)))
     refused: dict[int, str] = {}
     repairs = np.zeros(pairs, dtype=np.int64)
-    weights += references.counts[0][rows[0]][:, None]
-    bench = Bench()
+    weights += references.counts[0][reference_row][:, None]
+    cache = PairCache()
     # In the order of the references: what is computed of a track's is kept for its next system.
-    for pair in np.argsort(rows[0], kind="stable").tolist():
-        own = int(rows[0][pair]), int(rows[1][pair])
-        if not references.counts[0][own[0]] or not estimates.counts[0][own[1]]:
+    for pair in np.argsort(reference_row, kind="stable").tolist():
+        rows = int(reference_row[pair]), int(estimate_row[pair])
+        if not references.counts[0][rows[0]] or not estimates.counts[0][rows[1]]:
             continue
         try:
-            sides = meet(references, estimates, own, refit)
-            bench.lay(sides, own[0])
+            sides = pair_sources(references, estimates, rows, refit)
+            cache.take(sides, rows[0])
             for column, measure in enumerate(scalars):
-                values[pair, column], weights[pair, column] = _mean(measure.read(bench))
+                values[pair, column], weights[pair, column] = _mean(measure.read(cache))
             for extra in extras.values():
-                extra.add(pair, sides, extra.measure.read(bench))
-        except (CannotMeet, FloatingPointError, AnnotationError, OSError) as error:
+                extra.add(pair, sides, extra.measure.read(cache))
+        except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
             where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
             refused[pair] = where or str(error)
-            values[pair], weights[pair] = np.nan, references.counts[0][own[0]]
+            values[pair], weights[pair] = np.nan, references.counts[0][rows[0]]
             continue
         repairs[pair] = sides.refitted
     return Scores(values, weights, {name: one.to_sparse(refused) for name, one in extras.items()}, refused, repairs)
 
 
-def _where_not_finite(sides: Sides) -> str:
+def _where_not_finite(sides: SourcePair) -> str:
     """The first source with a sample that is no number, with its file; empty if there is none."""
     for side, recording in (("reference", sides.reference), ("estimate", sides.estimate)):
         for name, signal in zip(sides.names, recording.signals, strict=True):
             wrong = first_not_finite(signal)
             if wrong is not None:
                 file = getattr(signal, "name", "")  # a signal in memory has none
-                told = f" ({file})" if file else ""
                 place = f"sample {wrong} ({wrong / signal.rate:.3f} s)"
-                return f"{side} source {name!r}{told}: {place} is not a finite number"
+                return f"{side} source {name!r}{f' ({file})' if file else ''}: {place} is not a finite number"
     return ""
 
 
@@ -457,7 +380,7 @@ class _Extra:
         self.measure = measure
         self._found: list[tuple[int, tuple[str, ...], Float]] = []
 
-    def add(self, pair: int, sides: Sides, values: Float) -> None:
+    def add(self, pair: int, sides: SourcePair, values: Float) -> None:
         """Keep what was found of a pair."""
         self._found.append((pair, sides.names, values))
 
@@ -524,64 +447,35 @@ def _spans(window: float, hop: float) -> tuple[Parameter, Parameter]:
     )
 
 
-def _scalar(
+def _metric(
     name: str,
     shown: str,
     read: Read,
     parameters: tuple[Parameter, ...],
-    how: str,
-    aggregate: str,
     literature: str,
-) -> Metric:
-    title, summary = _TITLES[shown]
-    return Metric(
-        name,
-        title,
-        f"{summary}; {how}",
-        "number of sources with a score",
-        "sources",
-        range=(-math.inf, math.inf),
-        unit="dB",
-        pooling="micro",
-        standard_aggregate=aggregate,
-        perfect=math.inf,
-        perfect_exceptions="" if shown in _EXACT and aggregate == "mean" else _ROUNDED,
-        parameters=parameters,
-        literature=literature,
-        read=read,
-    )
-
-
-def _extra(
-    name: str,
-    shown: str,
-    read: Read,
-    parameters: tuple[Parameter, ...],
-    dims: tuple[str, ...],
-    key: str,
-    literature: str,
+    dims: tuple[str, ...] = (),
+    key: str = "",
+    how: str = "mean over the sources",
     aggregate: str = "mean",
 ) -> Metric:
     title, summary = _TITLES[shown]
-    return Metric(
-        name,
-        f"{title} by {' and '.join(dims)}",
-        f"{summary}; of each {' and '.join(dims)}",
-        "none",
-        "sources",
-        key=key,
-        range=(-math.inf, math.inf),
-        unit="dB",
-        pooling="none",
-        standard_aggregate=aggregate,
-        perfect=math.inf,
-        perfect_exceptions=_ROUNDED,
-        parameters=parameters,
-        dims=dims,
-        default=False,
-        literature=literature,
-        read=read,
-    )
+    common: dict[str, Any] = {
+        "range": (-math.inf, math.inf),
+        "unit": "dB",
+        "standard_aggregate": aggregate,
+        "perfect": math.inf,
+        "parameters": parameters,
+        "literature": literature,
+        "read": read,
+    }
+    if not dims:
+        exact = shown in _EXACT and aggregate == "mean"
+        weight = "number of sources with a score", "sources"
+        common |= {"pooling": "micro", "perfect_exceptions": "" if exact else _ROUNDED}
+        return Metric(name, title, f"{summary}; {how}", *weight, **common)
+    each = " and ".join(dims)
+    common |= {"pooling": "none", "perfect_exceptions": _ROUNDED, "key": key, "dims": dims, "default": False}
+    return Metric(name, f"{title} by {each}", f"{summary}; of each {each}", "none", "sources", **common)
 
 
 def _mir_eval_metrics() -> tuple[Metric, ...]:
@@ -590,16 +484,12 @@ def _mir_eval_metrics() -> tuple[Metric, ...]:
     for name, key in _KEYS.items():
         literature = _IMAGES if name.startswith("image") else _VINCENT
         row = NAMES.index(name if name in NAMES else name.removeprefix("image_"))
-        read, frames = partial(_read_whole, row), partial(_read_frames, row)
-        scalars.append(_scalar(name, name, read, whole, "mean over the sources", "mean", literature))
-        by_source.append(_extra(f"source_{name}", name, read, whole, ("source",), key.format(""), literature))
+        read, frames = partial(_pick, _whole, (0, row)), partial(_pick, _frames, (0, row))
+        scalars.append(_metric(name, name, read, whole, literature))
+        by_source.append(_metric(f"source_{name}", name, read, whole, literature, ("source",), key.format("")))
         dims, title = ("source", "frame"), key.format(" Frames")
-        by_frame.append(_extra(f"frame_{name}", name, frames, spans, dims, title, literature))
-    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, _order(whole))
-
-
-def _order(parameters: tuple[Parameter, ...]) -> Metric:
-    return Metric(
+        by_frame.append(_metric(f"frame_{name}", name, frames, spans, literature, dims, title))
+    order = Metric(
         "source_permutation",
         "Order of the estimates",
         "which estimated source, counted from 0, was held against each reference source",
@@ -610,20 +500,21 @@ def _order(parameters: tuple[Parameter, ...]) -> Metric:
         orientation="none",
         pooling="none",
         perfect=None,
-        parameters=parameters,
+        parameters=whole,
         dims=("source",),
         default=False,
         literature=_VINCENT,
         nominal=True,
-        read=_read_order,
+        read=partial(_pick, _whole, (1,)),
     )
+    return (*scalars, *_invariant_metrics(True), *by_source, *by_frame, order)
 
 
 def _invariant_metrics(permutation: bool) -> tuple[Metric, Metric]:
     parameters = (_ZERO_MEAN, _permutation(permutation))
     return (
-        _scalar("si_sdr", "si_sdr", _read_invariant, parameters, "mean over the sources", "mean", _LE_ROUX),
-        _extra("source_si_sdr", "si_sdr", _read_invariant, parameters, ("source",), "", _LE_ROUX),
+        _metric("si_sdr", "si_sdr", _invariant, parameters, _LE_ROUX),
+        _metric("source_si_sdr", "si_sdr", _invariant, parameters, _LE_ROUX, ("source",)),
     )
 
 
@@ -637,18 +528,24 @@ def _museval_metrics() -> tuple[Metric, ...]:
     parameters = (*_spans(1.0, 1.0), _LENGTH, origin)
     how = "median over frames, then mean over the sources"
     scalars, by_source, by_frame = [], [], []
-    for name, own in (("sdr", "image_sdr"), ("isr", "image_isr"), ("sir", "image_sir"), ("sar", "image_sar")):
-        row = NAMES.index(own if own in NAMES else name)
-        read, frames = partial(_read_median, row), partial(_read_track_frames, row)
-        scalars.append(_scalar(name, own, read, parameters, how, "median", _SISEC))
-        by_source.append(_extra(f"source_{name}", own, read, parameters, ("source",), "", _SISEC, "median"))
-        by_frame.append(_extra(f"frame_{name}", own, frames, parameters, ("source", "frame"), "", _SISEC, "median"))
+    for name in ("sdr", "isr", "sir", "sar"):
+        shown = f"image_{name}"
+        row = NAMES.index(shown if shown in NAMES else name)
+        read, frames = partial(_median_over_frames, row), partial(_pick, _track_frames, (row,))
+        about = parameters, _SISEC
+        scalars.append(_metric(name, shown, read, *about, how=how, aggregate="median"))
+        by_source.append(_metric(f"source_{name}", shown, read, *about, ("source",), aggregate="median"))
+        by_frame.append(_metric(f"frame_{name}", shown, frames, *about, ("source", "frame"), aggregate="median"))
     return (*scalars, *_invariant_metrics(False), *by_source, *by_frame)
 
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score)
 MUSEVAL = Convention(
-    "museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), clean, score_museval
+    "museval",
+    "museval 0.4.1: BSS Eval v4, medians over frames",
+    _museval_metrics(),
+    clean,
+    partial(score, refit=True),
 )
 
 TASK = Task(

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, refuse_unknown
-from ...ragged import Float
+from ...errors import refuse_unknown, warn_caller
+from ..pair import documented
 from ..util import Array
-from .kernel import FILTERS_LENGTH, NAMES, ReferenceSources, from_arrays, measure_frames, measure_whole
-
-MAX_SOURCES = 100
-"""More sources than that are taken for a mistake: sources and samples may have changed places."""
+from .kernel import FILTERS_LENGTH, MAX_SOURCES, NAMES, ReferenceSources, from_arrays, measure_frames, measure_whole
 
 _WINDOW, _HOP = 30 * 44100, 15 * 44100
 _SOURCES = ("sdr", "sir", "sar")
@@ -26,27 +22,51 @@ _TITLES = {
     "sir": "Source to Interference",
     "sar": "Source to Artifact",
 }
-Results = tuple[Array, ...]
 
-
-def validate(reference_sources: Array, estimated_sources: Array) -> None:
-    """Check both sides of a pair.
-
+_documented = documented(
+    """
     Parameters
     ----------
-    reference_sources, estimated_sources : (sources, samples) or (sources, samples, channels)
+    reference_sources, estimated_sources : (samples,), (sources, samples) or, of images, (sources, samples, channels)
+    compute_permutation : bool
+        Whether to look for the order of the estimates with the largest mean SIR, in each frame.
+    window, hop : int
+        Samples of a frame, and from one to the next. Recordings with less than two are one frame.
+    **kwargs
+        ``compute_permutation``, ``window`` and ``hop``.
 
     Raises
     ------
     ValueError
         If the shapes differ or have more than three dims, a source is silent (all samples are 0 when the channels are
-        added up), or there are more than `MAX_SOURCES`.
+        added up), there are more than `MAX_SOURCES`, or sources that are no images have several channels.
 
     Warns
     -----
     MirflowWarning
         For an empty side.
+    FutureWarning
+        Because mir_eval announces the end of these functions, for those who use both.
+
+    References
+    ----------
+    Vincent, Gribonval and Févotte, Performance measurement in blind audio source separation, 2006
+    Vincent et al., The Signal Separation Evaluation Campaign (2007-2010), Signal Processing 92, 2012
+
+    Examples
+    --------
+    >>> import warnings
+    >>> warnings.simplefilter("ignore", FutureWarning)
+    >>> rng = np.random.default_rng(0)
+    >>> sources = rng.normal(size=(2, 2000))
+    >>> estimates = sources[::-1] + 0.1 * rng.normal(size=(2, 2000))
     """
+)
+
+
+@_documented
+def validate(reference_sources: Array, estimated_sources: Array) -> None:
+    """Check both sides of a pair."""
     shapes = f"reference_sources.shape = {reference_sources.shape}, estimated_sources.shape = {estimated_sources.shape}"
     if reference_sources.shape != estimated_sources.shape:
         raise ValueError(f"The shape of estimated sources and the true sources should match. {shapes}")
@@ -54,24 +74,49 @@ def validate(reference_sources: Array, estimated_sources: Array) -> None:
         raise ValueError(f"The number of dimensions is too high (must be less than 3). {shapes}")
     for name, sources in (("reference", reference_sources), ("estimated", estimated_sources)):
         if sources.size == 0:
-            text = f"{name}_sources is empty, should be of size (nsrc, nsample); there is nothing to score"
-            warnings.warn(text, MirflowWarning, stacklevel=3)
+            warn_caller(f"{name}_sources is empty, should be of size (nsrc, nsample); there is nothing to score")
         elif from_arrays(sources).silent():
             raise ValueError(f"All the {name} sources should be non-silent (not all-zeros), but at least one is all 0s")
     if len(reference_sources) > MAX_SOURCES:
         raise ValueError(f"The supplied matrices should be of shape (nsrc, nsampl), with up to {MAX_SOURCES}. {shapes}")
 
 
+def _checked(function: str, reference: Array, estimate: Array, *, images: bool) -> tuple[Array, Array]:
+    """Both sides as sources or as images."""
+    text = f"mir_eval 0.8 deprecates separation.{function}, and mir_eval 0.9 will not have it; mirflow keeps it"
+    warn_caller(text, FutureWarning)
+    sides = [np.atleast_3d(side) if images else np.atleast_2d(side) for side in (reference, estimate)]
+    for side in sides:
+        if not images and side.ndim == 3:
+            raise ValueError(f"sources have one channel, but the shape is {side.shape}; images may have several")
+    validate(sides[0], sides[1])
+    return sides[0], sides[1]
+
+
+def _whole(sides: tuple[Array, Array], permutation: bool, names: tuple[str, ...]) -> list[Array]:
+    if sides[0].size == 0:
+        return [np.array([])] * (len(names) + 1)
+    reference, estimate = map(from_arrays, sides)
+    ratios, order = measure_whole(ReferenceSources(reference, FILTERS_LENGTH), estimate, permutation)
+    return [*(ratios[NAMES.index(name)] for name in names), order]
+
+
+def _frames(
+    sides: tuple[Array, Array], window: int, hop: int, permutation: bool, names: tuple[str, ...]
+) -> list[Array]:
+    if sides[0].size == 0:
+        return [np.array([])] * (len(names) + 1)
+    ratios, order = measure_frames(
+        from_arrays(sides[0]), from_arrays(sides[1]), window, hop, permutation, FILTERS_LENGTH
+    )
+    return [*(ratios[NAMES.index(name)] for name in names), order]
+
+
+@_documented
 def bss_eval_sources(
     reference_sources: Array, estimated_sources: Array, compute_permutation: bool = True
 ) -> tuple[Array, Array, Array, Array]:
     """SDR, SIR and SAR of estimated sources, for which filtered references count as right.
-
-    Parameters
-    ----------
-    reference_sources, estimated_sources : (sources, samples) or (samples,)
-    compute_permutation : bool
-        Whether to look for the order of the estimates with the largest mean SIR.
 
     Returns
     -------
@@ -79,37 +124,18 @@ def bss_eval_sources(
     perm : int64 (sources,)
         The estimated source that was held against each reference source.
 
-    Raises
-    ------
-    ValueError
-        As `validate`, which also warns; and for sources with several channels.
-
-    Warns
-    -----
-    FutureWarning
-        Because mir_eval announces the end of this function, for those who use both.
-
-    ReferenceSources
-    ----------
-    E. Vincent, R. Gribonval and C. Fevotte, "Performance measurement in blind audio source separation", 2006.
-
     Examples
     --------
-    >>> import warnings
-    >>> rng = np.random.default_rng(0)
-    >>> sources = rng.normal(size=(2, 8000))
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", FutureWarning)
-    ...     sdr, sir, sar, perm = bss_eval_sources(sources, sources[::-1] + 0.1 * rng.normal(size=(2, 8000)))
+    >>> sdr, sir, sar, perm = bss_eval_sources(sources, estimates)
     >>> sdr.round(1).tolist(), perm.tolist()
-    ([20.3, 20.3], [1, 0])
+    ([20.9, 21.2], [1, 0])
     """
-    _announce("bss_eval_sources")
-    sides = _flat(reference_sources), _flat(estimated_sources)
-    validate(*sides)
-    return _four(_whole(*sides, compute_permutation, _SOURCES))
+    sides = _checked("bss_eval_sources", reference_sources, estimated_sources, images=False)
+    sdr, sir, sar, order = _whole(sides, compute_permutation, _SOURCES)
+    return sdr, sir, sar, order
 
 
+@_documented
 def bss_eval_sources_framewise(
     reference_sources: Array,
     estimated_sources: Array,
@@ -117,43 +143,29 @@ def bss_eval_sources_framewise(
     hop: int = _HOP,
     compute_permutation: bool = False,
 ) -> tuple[Array, Array, Array, Array]:
-    """`bss_eval_sources` of stretches of time.
-
-    Parameters
-    ----------
-    reference_sources, estimated_sources : (sources, samples) or (samples,)
-    window, hop : int
-        Samples of a stretch, and from one to the next. Recordings with less than two are one stretch.
-    compute_permutation : bool
-        Whether each stretch has its own order of the estimates.
+    """`bss_eval_sources` of frames.
 
     Returns
     -------
-    sdr, sir, sar : float64 (sources, stretches), dB
-        NaN in stretches in which a source is silent.
-    perm : (sources, stretches)
+    sdr, sir, sar : float64 (sources, frames), dB
+        NaN in frames in which a source is silent.
+    perm : (sources, frames)
 
-    Raises
-    ------
-    ValueError
-        As `bss_eval_sources`, which also warns.
+    Examples
+    --------
+    >>> bss_eval_sources_framewise(sources, sources, window=1000, hop=500)[0].shape
+    (2, 3)
     """
-    _announce("bss_eval_sources_framewise")
-    sides = _flat(reference_sources), _flat(estimated_sources)
-    validate(*sides)
-    return _four(_frames(*sides, window, hop, compute_permutation, _SOURCES))
+    sides = _checked("bss_eval_sources_framewise", reference_sources, estimated_sources, images=False)
+    sdr, sir, sar, order = _frames(sides, window, hop, compute_permutation, _SOURCES)
+    return sdr, sir, sar, order
 
 
+@_documented
 def bss_eval_images(
     reference_sources: Array, estimated_sources: Array, compute_permutation: bool = True
 ) -> tuple[Array, Array, Array, Array, Array]:
     """SDR, ISR, SIR and SAR of estimated images of sources, of any number of channels.
-
-    Parameters
-    ----------
-    reference_sources, estimated_sources : (sources, samples, channels), (sources, samples) or (samples,)
-    compute_permutation : bool
-        Whether to look for the order of the estimates with the largest mean SIR.
 
     Returns
     -------
@@ -161,27 +173,17 @@ def bss_eval_images(
     perm : int64 (sources,)
         The estimated source that was held against each reference source.
 
-    Raises
-    ------
-    ValueError
-        As `validate`, which also warns.
-
-    Warns
-    -----
-    FutureWarning
-        Because mir_eval announces the end of this function, for those who use both.
-
-    ReferenceSources
-    ----------
-    E. Vincent et al., "The Signal Separation Evaluation Campaign (2007-2010): achievements and remaining challenges",
-    Signal Processing 92, 2012.
+    Examples
+    --------
+    >>> bss_eval_images(sources, estimates)[0].round(1).tolist()
+    [19.8, 20.1]
     """
-    _announce("bss_eval_images")
-    sides = np.atleast_3d(reference_sources), np.atleast_3d(estimated_sources)
-    validate(*sides)
-    return _five(_whole(*sides, compute_permutation, _IMAGES))
+    sides = _checked("bss_eval_images", reference_sources, estimated_sources, images=True)
+    sdr, isr, sir, sar, order = _whole(sides, compute_permutation, _IMAGES)
+    return sdr, isr, sir, sar, order
 
 
+@_documented
 def bss_eval_images_framewise(
     reference_sources: Array,
     estimated_sources: Array,
@@ -189,113 +191,52 @@ def bss_eval_images_framewise(
     hop: int = _HOP,
     compute_permutation: bool = False,
 ) -> tuple[Array, Array, Array, Array, Array]:
-    """`bss_eval_images` of stretches of time.
-
-    Parameters
-    ----------
-    reference_sources, estimated_sources : (sources, samples, channels), (sources, samples) or (samples,)
-    window, hop : int
-        Samples of a stretch, and from one to the next. Recordings with less than two are one stretch.
-    compute_permutation : bool
-        Whether each stretch has its own order of the estimates.
+    """`bss_eval_images` of frames.
 
     Returns
     -------
-    sdr, isr, sir, sar : float64 (sources, stretches), dB
-        NaN in stretches in which a source is silent, the ISR too.
-    perm : (sources, stretches)
+    sdr, isr, sir, sar : float64 (sources, frames), dB
+        NaN in frames in which a source is silent, the ISR too.
+    perm : (sources, frames)
 
-    Raises
-    ------
-    ValueError
-        As `bss_eval_images`, which also warns.
+    Examples
+    --------
+    >>> bss_eval_images_framewise(sources, sources, window=1000, hop=500)[0].shape
+    (2, 3)
     """
-    _announce("bss_eval_images_framewise")
-    sides = np.atleast_3d(reference_sources), np.atleast_3d(estimated_sources)
-    validate(*sides)
-    return _five(_frames(*sides, window, hop, compute_permutation, _IMAGES))
+    sides = _checked("bss_eval_images_framewise", reference_sources, estimated_sources, images=True)
+    sdr, isr, sir, sar, order = _frames(sides, window, hop, compute_permutation, _IMAGES)
+    return sdr, isr, sir, sar, order
 
 
+@_documented
 def evaluate(reference_sources: Array, estimated_sources: Array, **kwargs: Any) -> OrderedDict[str, list[Any]]:
     """All separation scores of one estimate.
-
-    Parameters
-    ----------
-    reference_sources, estimated_sources : (sources, samples) or (sources, samples, channels)
-    **kwargs
-        ``compute_permutation``, ``window`` and ``hop``: see `bss_eval_images_framewise`.
 
     Returns
     -------
     OrderedDict of str to list
         The results of all four functions; those for sources only if there is no dim of channels.
 
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `validate`, which also warns.
+    Examples
+    --------
+    >>> evaluate(sources, estimates, window=1000, hop=500)["Sources - Source permutation"]
+    [1, 0]
     """
     known = ("reference_sources", "estimated_sources", "compute_permutation", "window", "hop")
     refuse_unknown("evaluate", kwargs, known)
-    _announce("evaluate")
-    sides = np.atleast_3d(reference_sources), np.atleast_3d(estimated_sources)
-    validate(*sides)
-    whole = _whole(*sides, kwargs.get("compute_permutation", True), (*_IMAGES, *_SOURCES))
+    sides = _checked("evaluate", reference_sources, estimated_sources, images=True)
+    whole = _whole(sides, kwargs.get("compute_permutation", True), (*_IMAGES, *_SOURCES))
     window, hop = kwargs.get("window", _WINDOW), kwargs.get("hop", _HOP)
-    frames = _frames(*sides, window, hop, kwargs.get("compute_permutation", False), (*_IMAGES, *_SOURCES))
-    scores: OrderedDict[str, list[Any]] = OrderedDict()
-    _put(scores, "Images", _IMAGES, (*whole[:4], whole[-1]))
-    _put(scores, "Images Frames", _IMAGES, (*frames[:4], frames[-1]))
+    frames = _frames(sides, window, hop, kwargs.get("compute_permutation", False), (*_IMAGES, *_SOURCES))
+    groups: list[tuple[str, tuple[str, ...], list[Array]]] = [
+        ("Images", _IMAGES, [*whole[:4], whole[-1]]),
+        ("Images Frames", _IMAGES, [*frames[:4], frames[-1]]),
+    ]
     if reference_sources.ndim < 3:
-        _put(scores, "Sources Frames", _SOURCES, frames[4:])
-        _put(scores, "Sources", _SOURCES, whole[4:])
-    return scores
-
-
-def _put(scores: OrderedDict[str, list[Any]], group: str, names: tuple[str, ...], found: Results) -> None:
-    for title, values in zip((*(_TITLES[name] for name in names), "Source permutation"), found, strict=True):
-        scores[f"{group} - {title}"] = values.tolist()
-
-
-def _announce(name: str) -> None:
-    text = f"mir_eval 0.8 deprecates separation.{name}, and mir_eval 0.9 will not have it; mirflow keeps it"
-    warnings.warn(text, FutureWarning, stacklevel=3)
-
-
-def _flat(sources: Array) -> Array:
-    """Sources of one channel."""
-    if sources.ndim == 3:
-        raise ValueError(f"sources have one channel, but the shape is {sources.shape}; images may have several")
-    return sources[np.newaxis, :] if sources.ndim == 1 else sources
-
-
-def _whole(reference: Array, estimate: Array, permutation: bool, names: tuple[str, ...]) -> Results:
-    if reference.size == 0:
-        return (np.array([]),) * (len(names) + 1)
-    references = ReferenceSources(from_arrays(reference), FILTERS_LENGTH)
-    return _chosen(*measure_whole(references, from_arrays(estimate), permutation), names)
-
-
-def _frames(
-    reference: Array, estimate: Array, window: int, hop: int, permutation: bool, names: tuple[str, ...]
-) -> Results:
-    if reference.size == 0:
-        return (np.array([]),) * (len(names) + 1)
-    sides = from_arrays(reference), from_arrays(estimate)
-    return _chosen(*measure_frames(*sides, window, hop, permutation, FILTERS_LENGTH), names)
-
-
-def _chosen(ratios: Float, order: Array, names: tuple[str, ...]) -> Results:
-    return (*(ratios[NAMES.index(name)] for name in names), order)
-
-
-def _four(found: Results) -> tuple[Array, Array, Array, Array]:
-    one, two, three, four = found
-    return one, two, three, four
-
-
-def _five(found: Results) -> tuple[Array, Array, Array, Array, Array]:
-    one, two, three, four, five = found
-    return one, two, three, four, five
+        groups += [("Sources Frames", _SOURCES, frames[4:]), ("Sources", _SOURCES, whole[4:])]
+    return OrderedDict(
+        (f"{group} - {title}", values.tolist())
+        for group, names, found in groups
+        for title, values in zip((*(_TITLES[name] for name in names), "Source permutation"), found, strict=True)
+    )
