@@ -17,6 +17,7 @@ from mirflow.store.write import StoreWriter
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 CODES = {status.name: int(status) for status in Status}
 """Statuses by name, as a store keeps them."""
+STATUSES = tuple(CODES)
 
 
 def make_group(

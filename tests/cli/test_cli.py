@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from mirflow.cells import Status
 from mirflow.cli import Commands, cli
 from mirflow.cli import output as exits
 from mirflow.errors import (
@@ -32,7 +31,7 @@ from mirflow.errors import (
 from mirflow.metrics.base import get_task, tasks
 
 from ..datasets import write_dataset, write_pipeline
-from ..groups import make_group, random_group, write_store
+from ..groups import CODES, make_group, random_group, write_store
 
 HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
 
@@ -51,7 +50,7 @@ def store(tmp_path_factory) -> Path:
     """Two systems under two conventions; `only` is a metric of the second, KO1 lacks a track in the first."""
     genres = {"genre": ["a", "b", "b", "a"]}
     first = random_group(2, 4, 2, systems=["KO1", "NG1"], track_meta=genres, pipeline="name: x\n")
-    first["status"][0, 3] = Status.missing_estimate
+    first["status"][0, 3] = CODES["missing_estimate"]
     first["score"][0, 3] = np.nan
     second = random_group(2, 4, 2, 1, systems=["KO1", "NG1"], metrics=["majmin", "only"], convention="mirex2013")
     return write_store(

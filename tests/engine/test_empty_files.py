@@ -10,10 +10,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.cli import cli
 
 from ..datasets import write_dataset
+from ..groups import CODES
 
 ESTIMATE = "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"
 REFERENCE = "ref/t02.lab: track 't02' has an empty reference"
@@ -118,7 +118,7 @@ class TestEmptyAfterRepair:
                 found.append(tree["chord"].to_dataset()[["score", "weight", "status"]].load())
         assert found[0].equals(found[1])
         status = found[0].status.sel(system="ada").values.tolist()
-        assert status == [Status.ok, Status.empty_estimate, Status.empty_reference]
+        assert status == [CODES["ok"], CODES["empty_estimate"], CODES["empty_reference"]]
 
     @pytest.mark.parametrize(
         ("task", "text"), [("chord", "0 0 N\n"), ("segment", "3 3 verse\n"), ("transcription", "1 1 440\n")]

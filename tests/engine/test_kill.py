@@ -17,8 +17,9 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Status
 from tests.datasets import write_dataset
+
+from ..groups import CODES
 
 KILLS = 20
 TRACKS = 150
@@ -47,7 +48,7 @@ def assert_no_wrong_number(store: Path, expected: xr.Dataset) -> None:
     if not store.exists():
         return
     found = mirflow.open_store(store)["chord"].to_dataset().load()
-    computed = found.status != Status.not_computed
+    computed = found.status != CODES["not_computed"]
     np.testing.assert_array_equal(found.score.where(computed), expected.score.where(computed))
     np.testing.assert_array_equal(found.weight.where(computed), expected.weight.where(computed))
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.annotations.labelled import from_dataset
-from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.engine.block import works_of
 from mirflow.engine.runs import RunReport, preview
@@ -28,6 +27,8 @@ from mirflow.ragged import Ragged
 from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
 from tests.audio_files import cut, noise, rehearsal, write, write_stems
+
+from ..groups import STATUSES
 
 __all__ = ["rehearsal"]
 pytestmark = pytest.mark.usefixtures("rehearsal")
@@ -67,7 +68,7 @@ def counts(report: RunReport) -> dict[str, int]:
 
 def outcome(folder: Path, system: str, track: str) -> tuple[str, str]:
     cell = group(folder).sel(system=system, track=track)
-    return Status(cell.status.item()).name, cell.message.item()
+    return STATUSES[cell.status.item()], cell.message.item()
 
 
 def test_a_run_scores_every_cell(folder: Path) -> None:

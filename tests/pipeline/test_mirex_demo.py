@@ -18,10 +18,11 @@ import mirflow
 from mirflow.analysis.queries import headline_metrics
 from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.analysis.selection import headline_metric
-from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.report.figures.track_scores import one_metric
 from mirflow.report.page.data import main_metrics
+
+from ..groups import CODES
 
 ROOT = Path(__file__).parents[2]
 PIPELINES = ROOT / "pipelines"
@@ -37,7 +38,7 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("mirex") / "mirex-demo.zarr"
     report = mirflow.run(PIPELINES / "mirex-demo.yaml", store=path, scheduler="serial")
     assert {one.plan.name for one in report.evaluations} == TASKS
-    assert all(set(one.status) == {Status.ok} for one in report.evaluations)
+    assert all(set(one.status) == {CODES["ok"]} for one in report.evaluations)
     return path
 
 

@@ -13,8 +13,9 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.metrics.base import Metric, find, get_task, parse
+
+from ..groups import CODES, STATUSES
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 
@@ -30,7 +31,7 @@ def run(name: str, folder: str, shared_data: Path, tmp_path: Path) -> xr.DataTre
 
 
 def statuses(group: xr.DataTree) -> set[str]:
-    return {Status(int(value)).name for value in np.unique(group.status.values)}
+    return {STATUSES[value] for value in np.unique(group.status.values)}
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_published_downbeat_scores_of_harmonix(
 
 
 def test_what_harmonix_lacks_is_said(harmonix: xr.DataTree) -> None:
-    missing = harmonix["downbeat"].status.sel(system="Durand") == Status.missing_estimate
+    missing = harmonix["downbeat"].status.sel(system="Durand") == CODES["missing_estimate"]
     assert missing.track.values[missing.values].tolist() == [
         "0151_kingofdancehall",
         "0152_kingofrock",

@@ -8,11 +8,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.cells import Status
 from mirflow.cli import cli
 from mirflow.errors import StoreError
 
-from ..groups import make_group, write_store
+from ..groups import CODES, make_group, write_store
 
 TABLE = "system,track,majmin,weight,runtime\nKO1,a,0.500,10,3.5\nKO1,b,0.750,30,4.5\nNG1,a,1.000,10,1\nNG1,b,,30,2\n"
 MAPPING = """
@@ -46,7 +45,7 @@ def test_what_was_imported_can_be_asked(mapping: Path, tmp_path: Path) -> None:
     assert (report.shapes, report.missing) == ({"chord": (2, 2, 2)}, {"chord": 0})
     tree = mirflow.open_store(tmp_path / "x.zarr")
     group = tree["chord"]
-    assert group["status"].values.tolist() == [[Status.ok] * 2] * 2
+    assert group["status"].values.tolist() == [[CODES["ok"]] * 2] * 2
     assert group.attrs["imported"] == "published"
     recall = tree.mirflow.query("majmin", missing="skip")
     assert recall["aggregate"].item() == "wcsr"

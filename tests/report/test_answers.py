@@ -4,17 +4,14 @@ import re
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from mirflow.analysis.aggregation import ask
-from mirflow.analysis.queries import aggregate
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
-from mirflow.cells import Status
 from mirflow.report.layout import long_table, readable_tables
-from mirflow.report.summaries import contents_table, coverage_table, failed_cells, pair_table, store_overview_table
+from mirflow.report.summaries import failed_cells, pair_table
 from mirflow.report.tables import text_width, to_text
 
-from ..groups import make_group, random_group
+from ..commands import printed
+from ..groups import make_group, random_group, write_store
 
 NAN = np.nan
 
@@ -23,11 +20,20 @@ def dirty_group(**keywords):
     """S1 lacks t0; t2 has nothing to measure."""
     score = [[[1.0], [0.5], [0.0]], [[NAN], [0.25], [0.0]]]
     weight = [[[10], [30], [0]]] * 2
-    return make_group(score, weight, status=[[1, 1, 1], [Status.missing_estimate, 1, 1]], **keywords)
+    return make_group(score, weight, status=[[1, 1, 1], ["missing_estimate", 1, 1]], **keywords)
+
+
+def with_matrix(ds: xr.Dataset) -> xr.Dataset:
+    """A group with a confusion matrix."""
+    systems, tracks = ds.sizes["system"], ds.sizes["track"]
+    values = np.zeros((systems, tracks, 2, 2))
+    ds = ds.assign(confusion_majmin=(("system", "track", "ref_class", "est_class"), values))
+    return ds.assign_coords(ref_class=["a", "b"], est_class=["a", "b"])
 
 
 def answer_to(ds, *question, group="", **more):
-    return ask(from_dataset(ds), Question(*question, **more), group).to_dataset()
+    tree = xr.DataTree.from_dict({group: ds}) if group else ds
+    return tree.mirflow.query(*question, **more)
 
 
 def readable_table(ds, **options):
@@ -72,7 +78,7 @@ class TestLong:
 
     def test_values_are_those_of_the_answer(self):
         ds = random_group(3, 6, 2, track_meta={"genre": list("aabbcc")})
-        answer, labelled = answer_to(ds, by="genre"), aggregate(ds, by="genre")
+        answer = labelled = answer_to(ds, by="genre")
         rows = [dict(zip(long_table(answer).columns, row, strict=True)) for row in long_table(answer).rows]
         assert len(rows) == 3 * 2 * 3
         for row in rows:
@@ -118,7 +124,7 @@ class TestReadable:
         assert table.columns == ("metric", "system", "value", "n")
         assert len(table.rows) == 20
 
-    def test_different_aggregates_stand_beside_the_names(self):
+    def test_different_aggregates_are_named_beside_the_metrics(self):
         table = readable_table(answer_to(random_group(1, 3, 2, standard=["wcsr", "mean"])))
         assert table.columns == ("system", "majmin [wcsr]", "root [mean]", "n")
 
@@ -129,7 +135,7 @@ class TestReadable:
         assert percent.rows == (("S0", "12.35", "3.5000", "1"),)
         assert "ratios in percent" in percent.notes
 
-    def test_what_was_missing_and_undefined_is_said(self):
+    def test_missing_and_undefined_cells_are_counted(self):
         table = readable_table(answer_to(dirty_group(), "majmin", "mean"))
         assert table.columns == ("system", "majmin", "n", "missing", "undefined")
         assert table.rows[1] == ("S1", "0.1250", "2", "1", "1")
@@ -140,15 +146,15 @@ class TestReadable:
         )
 
     @pytest.mark.parametrize(
-        ("score", "told"),
+        ("score", "said"),
         [
             (NAN, "scores with nothing to measure have no value and are left out"),
             (0.0, "scores with nothing to measure count as they are, without a value not at all"),
         ],
     )
-    def test_what_has_no_value_does_not_count_and_that_is_said(self, score, told):
+    def test_what_has_no_value_does_not_count_and_that_is_said(self, score, said):
         ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
-        assert f"undefined (keep): 2 of 3 cells (system and track); {told}" in readable_table(answer_to(ds)).notes
+        assert f"undefined (keep): 2 of 3 cells (system and track); {said}" in readable_table(answer_to(ds)).notes
 
     def test_a_cell_that_lacks_one_metric_or_another_counts_once(self):
         weight = [[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0], [9.0, 9.0]]]
@@ -157,20 +163,20 @@ class TestReadable:
         said = "undefined (keep): 3 of 4 cells (system and track), for one or more of 2 metrics; scores with nothing"
         assert any(note.startswith(said) for note in readable_table(answer).notes)
 
-    def test_captions_say_how_many_tracks_count(self):
-        ds = make_group([[[1.0], [NAN], [0.5]], [[0.5], [0.5], [0.5]]], status=[[1, Status.failed, 1], [1, 1, 1]])
+    def test_captions_count_the_tracks(self):
+        ds = make_group([[[1.0], [NAN], [0.5]], [[0.5], [0.5], [0.5]]], status=[[1, "failed", 1], [1, 1, 1]])
         assert readable_table(answer_to(ds)).caption.startswith(
             "Chord estimation: majmin of 2 systems on 2 of 3 tracks"
         )
         own = answer_to(ds, missing="skip")
         assert "on 2-3 of 3 tracks" in readable_table(own).caption
 
-    def test_nothing_is_said_of_what_was_not_missing(self):
+    def test_nothing_missing_has_no_note(self):
         notes = readable_table(answer_to(random_group(2, 3, 1))).notes
         assert notes == ("wcsr: mean over the tracks, weighted by their evaluated seconds",)
 
     def test_a_system_without_scores_is_named(self):
-        ds = make_group([[[1.0]], [[NAN]]], status=[[1], [Status.missing_estimate]])
+        ds = make_group([[[1.0]], [[NAN]]], status=[[1], ["missing_estimate"]])
         table = readable_table(answer_to(ds))
         assert table.rows[0][1] == "-"
         assert any(note.startswith("no score at all: S1;") for note in table.notes)
@@ -179,7 +185,7 @@ class TestReadable:
         ds = random_group(1, 2, 2, aggregates=["wcsr", "mean"])
         assert "not defined for: root" in readable_table(answer_to(ds, aggregate="wcsr")).notes
 
-    def test_title_says_where_the_numbers_come_from(self):
+    def test_title_names_the_evaluation(self):
         title = readable_table(answer_to(random_group(1, 2, 1), group="g")).title
         assert title == "g: task chord, convention mir_eval, grid union"
 
@@ -193,30 +199,28 @@ class TestReadable:
 
 
 class TestContents:
-    def test_what_an_evaluation_is(self):
-        ds = random_group(2, 30, 2, track_meta={"genre": ["a"] * 30}, versions={"mirflow": "0.1.0"})
-        ds["confusion"] = (("system", "track", "ref_class", "est_class"), np.zeros((2, 30, 2, 2)))
-        rows = dict(contents_table("chord", from_dataset(ds)).rows)
+    """What ``mirflow show`` prints of a store."""
+
+    def test_what_an_evaluation_is(self, tmp_path):
+        ds = with_matrix(random_group(2, 30, 2, track_meta={"genre": ["a"] * 30}, versions={"mirflow": "0.1.0"}))
+        lines = printed("show", write_store(tmp_path / "s.zarr", {"chord": ds})).splitlines()
+        rows = dict(re.split("  +", line, maxsplit=1) for line in lines if "  " in line)
         assert rows["systems (2)"] == "S0, S1"
         assert rows["tracks (30)"] == "t0, t1, t2, t3, t4, t5, ..., t29"
         assert rows["track coordinates"] == "genre"
-        assert rows["more than scalars"] == "confusion(system, track, ref_class, est_class)"
+        assert rows["more than scalars"] == "confusion_majmin(system, track, ref_class, est_class)"
         assert rows["versions"] == "mirflow 0.1.0"
 
-    def test_the_overview_counts_what_each_evaluation_holds(self):
-        matrix = random_group(2, 3, 1)
-        matrix["confusion"] = (("system", "track", "ref_class", "est_class"), np.zeros((2, 3, 2, 2)))
-        table = store_overview_table({"a": from_dataset(dirty_group()), "b": from_dataset(matrix)})
-        assert table.columns[3:] == ("systems", "tracks", "metrics", "with dims", "cells scored")
-        assert table.rows == (
-            ("a", "chord", "mir_eval", 2, 3, 1, 0, "5 of 6"),
-            ("b", "chord", "mir_eval", 2, 3, 1, 1, "6 of 6"),
-        )
-
-    def test_coverage_shows_what_occurs(self):
-        table = coverage_table("chord", from_dataset(dirty_group()))
-        assert table.columns == ("group", "system", "ok", "missing_estimate")
-        assert table.rows == (("chord", "S0", 3, 0), ("chord", "S1", 2, 1))
+    def test_cells_are_counted_by_evaluation_and_by_status(self, tmp_path):
+        groups = {"a": dirty_group(), "b": with_matrix(random_group(2, 3, 1))}
+        lines = printed("show", write_store(tmp_path / "s.zarr", groups)).splitlines()
+        shown = [re.split("  +", line) for line in lines]
+        assert shown[0][3:] == ["systems", "tracks", "metrics", "with dims", "cells scored"]
+        assert ["a", "chord", "mir_eval", "2", "3", "1", "0", "5 of 6"] in shown
+        assert ["b", "chord", "mir_eval", "2", "3", "1", "1", "6 of 6"] in shown
+        assert ["group", "system", "ok", "missing_estimate"] in shown
+        assert ["a", "S0", "3", "0"] in shown
+        assert ["a", "S1", "2", "1"] in shown
 
 
 class TestPairs:

@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import xarray as xr
 
-from mirflow.analysis.per_class import ask_extra
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
 from mirflow.report.layout import REST, long_table, readable_tables
 from mirflow.report.tables import text_width, to_text
 
@@ -20,7 +18,8 @@ def answer(values, labels, *, group="", **question):
     halves = np.stack([np.asarray(values, dtype=float) / 2] * 2)[np.newaxis]
     ds["confusion_majmin"] = (("system", "track", "ref_class", "est_class"), halves, {"units": "s"})
     ds = ds.assign_coords(ref_class=labels, est_class=labels)
-    return ask_extra(from_dataset(ds), "confusion_majmin", Question(**question), group).to_dataset()
+    tree = xr.DataTree.from_dict({group: ds}) if group else ds
+    return tree.mirflow.query("confusion@majmin", **question)
 
 
 SMALL = [[4.0, 0.0, 0.5], [0.0, 0.0, 0.0], [1.0, 0.0, 2.0]]

@@ -6,13 +6,10 @@ import math
 import re
 
 import pytest
+import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.analysis.aggregation import ask
-from mirflow.analysis.inference import intervals
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
 from mirflow.report.latex import escape, to_latex
 from mirflow.report.layout import readable_tables
 from mirflow.report.tables import ShownValue, Table
@@ -52,8 +49,8 @@ def body(latex: str) -> list[str]:
     return lines[lines.index(r"\midrule") + 1 : lines.index(r"\bottomrule")]
 
 
-def latex_of(ds, question=None, **how) -> str:
-    return to_latex(*readable_tables(ask(from_dataset(ds), question or Question(), "x").to_dataset()), **how)
+def latex_of(ds, **question) -> str:
+    return to_latex(*readable_tables(xr.DataTree.from_dict({"x": ds}).mirflow.query(**question)))
 
 
 class TestNames:
@@ -93,8 +90,8 @@ class TestStructure:
         assert r"\usepackage{booktabs}" in latex.splitlines()[0]
 
     def test_braces_and_environments_balance(self):
-        board = from_dataset(random_group(3, 8, 2, standard=["mean", "mean"]))
-        (table,) = readable_tables(intervals(board, Question(), replicates=50).to_dataset())
+        group = random_group(3, 8, 2, standard=["mean", "mean"])
+        (table,) = readable_tables(group.mirflow.intervals(replicates=50))
         for stacked in (False, True):
             latex = to_latex(table, stacked=stacked)
             plain = re.sub(r"\\[{}]", "", latex.replace(r"\\", ""))
@@ -113,7 +110,7 @@ class TestStructure:
         assert "minipage" not in latex
 
 
-class TestFigures:
+class TestValues:
     def test_the_best_is_bold(self):
         latex = latex_of(make_group([[[0.2]], [[0.9]], [[0.5]]], standard=["mean"]))
         assert [row for row in body(latex) if "textbf" in row] == [r"S1 & \textbf{0.9000} & 1 \\"]
@@ -135,7 +132,7 @@ class TestFigures:
 
     def test_of_each_group_of_tracks(self):
         ds = make_group([[[0.2], [0.9]], [[0.5], [0.1]]], standard=["mean"], track_meta={"genre": ["a", "b"]})
-        bold = [row for row in body(latex_of(ds, Question(by="genre"))) if "textbf" in row]
+        bold = [row for row in body(latex_of(ds, by="genre")) if "textbf" in row]
         assert [row.split(" & ")[:2] for row in bold] == [["S0", "b"], ["S1", "a"]]
 
     @pytest.mark.parametrize(
@@ -155,6 +152,6 @@ class TestFigures:
     def test_shown(self, entry, expected):
         assert body(to_latex(Table(("a",), ((entry,),)))) == [rf"{expected} \\"]
 
-    def test_intervals_below_their_figures(self):
+    def test_intervals_below_their_values(self):
         row = body(to_latex(Table(("a",), ((ShownValue("0.5", "[0.1, 0.6]"),),)), stacked=True))[0]
         assert row == r"\begin{tabular}{@{}r@{}}0.5\\{\scriptsize [0.1, 0.6]}\end{tabular} \\"

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirflow.report.comparisons_tables import show_p
 from mirflow.report.layout import show_value
 from mirflow.report.tables import Table, merge, show_entry, text_width, to_csv, to_json, to_markdown, to_text
 
@@ -103,3 +104,9 @@ def test_tables_with_other_columns_merge():
     both = merge([Table(("a", "b"), ((1, 2),)), Table(("a", "c"), ((3, 4),))])
     assert both.columns == ("a", "b", "c")
     assert both.rows == ((1, 2, None), (3, None, 4))
+
+
+def test_p_values():
+    assert [show_p(p) for p in (0.04567, 0.00012, 0.00001234, 0.0, math.nan)] == [
+        "0.0457", "0.0001", "1e-05", "0.0000", "-",
+    ]  # fmt: skip

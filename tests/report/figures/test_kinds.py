@@ -11,11 +11,10 @@ from mirflow.analysis.inference import compare, friedman, intervals
 from mirflow.analysis.queries import aggregate
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.analysis.selection import Question
-from mirflow.cells import Status
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.report import figures
 
-from ...groups import make_group, random_group
+from ...groups import CODES, make_group, random_group
 from .looking import cut_off, overlapping, words
 
 NAN = np.nan
@@ -28,7 +27,7 @@ def world(systems: int, tracks: int, /, *, lacking: float = 0.0, seed: int = 0, 
     score = rng.normal(0.7, 0.08, (systems, 1)) + rng.normal(0, 0.12, tracks) + rng.normal(0, 0.06, (systems, tracks))
     missing = rng.random((systems, tracks)) < lacking
     score = np.where(missing, NAN, np.clip(score, 0, 1))[..., np.newaxis]
-    status = np.where(missing, Status.missing_estimate, Status.ok)
+    status = np.where(missing, CODES["missing_estimate"], CODES["ok"])
     meta = {"genre": ["a genre with quite a long name", "b"] * (tracks // 2) + ["b"] * (tracks % 2)}
     return make_group(score, rng.uniform(50, 300, score.shape), status=status, track_meta=meta, **keywords)
 
@@ -79,7 +78,7 @@ class TestEveryFigure:
     def test_cells_without_a_score_do_no_harm(self, kind: str) -> None:
         ds = world(4, 20, lacking=0.3)
         ds["score"][0] = NAN  # a system without any score
-        ds["status"][0] = Status.missing_estimate
+        ds["status"][0] = CODES["missing_estimate"]
         policy = "zero" if kind == "critical_difference" else "skip"
         system = ["S0", "S1"] if kind == "heatmap" else ["S1", "S2"] if kind == "scatter" else None
         assert cut_off(getattr(figures, kind)(ds, "majmin", missing=policy, system=system)) == []
@@ -306,7 +305,7 @@ class TestCriticalDifference:
         with pytest.raises(QueryError, match="at least two are needed"):
             figures.critical_difference(world(1, 4))
         ds = world(2, 4)
-        ds["score"][0], ds["status"][0] = NAN, Status.failed
+        ds["score"][0], ds["status"][0] = NAN, CODES["failed"]
         with pytest.raises(FigureError, match="there is no track of which every system has a score"):
             figures.critical_difference(ds)
         with pytest.raises(FigureError, match="there is no track of which every system has a score"):
@@ -347,7 +346,7 @@ class TestGroups:
     def test_a_system_without_a_figure_is_not_among_the_best_where_lower_is_better(self) -> None:
         score = np.linspace(1, 2, 9)[:, np.newaxis, np.newaxis] + np.zeros((9, 4, 1))
         score[8] = NAN
-        status = np.where(np.isnan(score[..., 0]), Status.missing_estimate, Status.ok)
+        status = np.where(np.isnan(score[..., 0]), CODES["missing_estimate"], CODES["ok"])
         meta = {"genre": ["a", "a", "b", "b"]}
         ds = make_group(score, status=status, track_meta=meta, orientation=["lower"], standard=["mean"])
         ax = figures.groups(ds, by="genre", missing="skip", level=None)

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from tests.datasets import write_dataset
 
@@ -26,7 +26,7 @@ def store_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"name: a\nevaluations:\n  - task: chord\n{sides}  - task: chord\n    name: chord_mirex2013\n"
         f"    convention: mirex2013\n{sides}store: {folder / 's.zarr'}\n"
     )
-    run(folder / "p.yaml")
+    mirflow.run(folder / "p.yaml")
     write_page(folder / "s.zarr", folder / "page.html")
     return folder / "page.html"
 

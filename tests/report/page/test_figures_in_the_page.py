@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirflow.analysis.aggregation import ask
-from mirflow.analysis.scoreboard import from_dataset
-from mirflow.analysis.selection import Question
-from mirflow.cells import Status
 from mirflow.report.page import write_page
 from tests.groups import make_group, write_store
 
@@ -28,11 +24,15 @@ def nasty_group() -> Any:
     rng = np.random.default_rng(7)
     shape = (4, 40, 2)
     score, weight = rng.uniform(0, 1, shape), rng.uniform(1, 300, shape)
-    status = np.full(shape[:2], int(Status.ok))
-    for cell, kind in {(0, 1): Status.missing_estimate, (2, 5): Status.invalid, (3, 7): Status.unreadable}.items():
-        status[cell] = int(kind)
+    status = np.full(shape[:2], "ok", dtype=object)
+    for cell, kind in {
+        (0, 1): "missing_estimate",
+        (2, 5): "invalid",
+        (3, 7): "unreadable",
+    }.items():
+        status[cell] = kind
         score[cell] = np.nan
-    status[:, 9], score[:, 9], weight[:, 9] = int(Status.missing_reference), np.nan, 0.0
+    status[:, 9], score[:, 9], weight[:, 9] = "missing_reference", np.nan, 0.0
     score[1, 3, 0], weight[1, 3, 0] = 0.0, 0.0  # nothing to measure
     score[1, 4, 1], weight[1, 4, 1] = np.nan, 0.0
     score[2, 6, 0] = np.nan  # no score although there was something to measure
@@ -53,55 +53,54 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, Path]:
 @pytest.mark.parametrize("policy", POLICIES)
 def test_every_aggregate_is_that_of_a_query(nasty, visit, policy):
     group, path = nasty
-    page, board = visit(path), from_dataset(group)
+    page = visit(path)
     for metric in range(2):
         choose(page, "metric", str(metric))
         choose(page, "missing", policy)
         for aggregate in AGGREGATES:
             choose(page, "aggregate", aggregate)
-            expected = ask(board, Question(board.metrics[metric], aggregate, missing=policy))
-            shown = figures(page)
-            for place, system in enumerate(expected.systems):
-                assert shown[system][0] == pytest.approx(expected.value[place, 0, 0], abs=1e-12, nan_ok=True)
+            name = group["metric"].values[metric]
+            expected = group.mirflow.query(name, aggregate, missing=policy)["value"].values[:, 0]
+            shown = [figures(page)[system][0] for system in group["system"].values]
+            assert shown == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
 def test_groups_are_those_of_a_query(nasty, visit):
     group, path = nasty
-    page, board = visit(path), from_dataset(group)
+    page = visit(path)
     choose(page, "by", "genre")
     choose(page, "missing", "skip")
-    expected = ask(board, Question("majmin", by="genre", missing="skip"))
+    expected = group.mirflow.query("majmin", by="genre", missing="skip")
     order = [page.locator("#groups thead th").nth(place).text_content() for place in range(1, 5)]
     shown = figures(page, "#groups")
-    names = [str(value) or "(none)" for value in expected.groupings["genre"].tolist()]
+    names = [str(value) or "(none)" for value in expected["genre"].values.tolist()]
     for at, heading in enumerate(order):
         column = next(place for place, name in enumerate(names) if heading.startswith(name))
-        for place, system in enumerate(expected.systems):
-            assert shown[system][at] == pytest.approx(expected.value[place, 0, column], abs=1e-12)
+        for place, system in enumerate(expected["system"].values):
+            assert shown[system][at] == pytest.approx(expected["value"].values[place, 0, column], abs=1e-12)
 
 
 def test_counts_are_those_of_a_query(nasty, visit):
     group, path = nasty
     page = visit(path)
     choose(page, "missing", "skip")
-    expected = ask(from_dataset(group), Question("majmin", missing="skip"))
+    expected = group.mirflow.query("majmin", missing="skip")
     rows = page.locator("#leaderboard table:first-of-type tbody tr")
     shown = {row.locator("th").inner_text(): int(row.locator(".count").inner_text()) for row in rows.all()}
-    assert shown == dict(zip(expected.systems, expected.counts["n"][:, 0, 0].tolist(), strict=True))
+    assert shown == dict(zip(expected["system"].values, expected["n"].values[:, 0], strict=True))
 
 
 def test_intervals_are_those_of_inference(nasty, visit):
-    from mirflow.analysis.inference import intervals
 
     group, path = nasty
     page = visit(path)
-    found = intervals(from_dataset(group), Question("majmin"))
+    found = group.mirflow.intervals("majmin").sel(metric="majmin")
     rows = page.locator("#leaderboard table:first-of-type tbody tr")
     for row in rows.all():
-        place = found.systems.index(row.locator("th").inner_text())
+        own = found.sel(system=row.locator("th").inner_text())
         low, high = (float(end) for end in row.locator(".interval").inner_text().split(f" {DASH} "))
-        assert low == pytest.approx(found.low[place, 0, 0], abs=5e-5)
-        assert high == pytest.approx(found.high[place, 0, 0], abs=5e-5)
+        assert low == pytest.approx(own["low"].item(), abs=5e-5)
+        assert high == pytest.approx(own["high"].item(), abs=5e-5)
     choose(page, "aggregate", "median")
     assert page.locator(".interval").count() == 0
 
@@ -120,7 +119,7 @@ def test_percent_only_changes_how_numbers_are_written(nasty, visit):
 
 
 def test_nan_is_shown_as_nothing(tmp_path, visit):
-    group = make_group(np.full((2, 3, 1), np.nan), 0.0, status=Status.missing_reference, duration=np.nan)
+    group = make_group(np.full((2, 3, 1), np.nan), 0.0, status="missing_reference", duration=np.nan)
     write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "s.html")
     page = visit(tmp_path / "s.html")
     assert all(math.isnan(value) for values in figures(page).values() for value in values)

@@ -14,19 +14,19 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import mirflow
 from mirflow.analysis.aggregation import ask
 from mirflow.analysis.per_class import ask_extra
 from mirflow.analysis.scoreboard import from_dataset, read_store
 from mirflow.analysis.selection import Question
-from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.engine.runs import run
 from mirflow.errors import QueryError
 from mirflow.report.page import write_page
 from mirflow.report.page.data import INTERVALS
 from tests.datasets import write_dataset
 from tests.groups import make_group, random_group, write_store
 
+from ...groups import CODES
 from .reading import block_of, choose, contents_of, figures
 
 INFINITY, DASH = "\N{INFINITY}", "\N{EN DASH}"
@@ -34,7 +34,7 @@ INFINITY, DASH = "\N{INFINITY}", "\N{EN DASH}"
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    run(write_dataset(tmp_path))
+    mirflow.run(write_dataset(tmp_path))
     return tmp_path / "store.zarr"
 
 
@@ -106,7 +106,7 @@ class TestScores:
         assert ways == ["the worst first", "the largest spread over systems first", "by name"]
 
     def test_all_failed(self, tmp_path, visit):
-        group = make_group(np.full((3, 4, 2), np.nan), 0.0, status=Status.failed)
+        group = make_group(np.full((3, 4, 2), np.nan), 0.0, status=CODES["failed"])
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         assert all(math.isnan(row[0]) for row in figures(page).values())
@@ -133,7 +133,7 @@ class TestScores:
 
 class TestExtraDims:
     def test_values_are_those_of_a_query(self, tmp_path, visit):
-        run(chords(tmp_path, "[majmin, confusion]"))
+        mirflow.run(chords(tmp_path, "[majmin, confusion]"))
         write_page(tmp_path / "own.zarr", tmp_path / "p.html")
         board = read_store(tmp_path / "own.zarr")["chord"]
         (variable,) = board.siblings
@@ -156,14 +156,14 @@ class TestExtraDims:
         page.wait_for_function("() => document.querySelector('#extras select[name=system]').value === '1'")
 
     def test_they_may_be_all_there_is(self, tmp_path, visit):
-        run(chords(tmp_path, "[confusion]"))
+        mirflow.run(chords(tmp_path, "[confusion]"))
         write_page(tmp_path / "own.zarr", tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         assert "no metric that is a single number" in page.locator("#leaderboard").inner_text()
         assert page.locator("#extras canvas").count() == 1
 
     def test_too_many_values_are_said(self, tmp_path, visit, monkeypatch):
-        run(chords(tmp_path, "[majmin, confusion]"))
+        mirflow.run(chords(tmp_path, "[majmin, confusion]"))
         for limit, value in (("VALUES", 10), ("LABELS", {1: 2}), ("LABELS", {1: 2, 2: 2})):
             with monkeypatch.context() as patch:
                 patch.setattr(f"mirflow.report.page.data.{limit}", value)
@@ -183,7 +183,7 @@ class TestWithoutATimeAxis:
             "name: keys\nevaluations:\n  - task: key\n    reference: ref/{track}.txt\n"
             f"    estimates: est/{{system}}/{{track}}.txt\nstore: {tmp_path / 's.zarr'}\n"
         )
-        run(tmp_path / "p.yaml")
+        mirflow.run(tmp_path / "p.yaml")
         write_page(tmp_path / "s.zarr", tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         for track, able in (("a", True), ("b", False)):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from tests.groups import random_group, write_store
 
@@ -34,7 +34,7 @@ AudioContext.prototype.createOscillator = function (...a) { window.heard += 1; r
 def store_of(name: str, shared_data: Path, folder: Path) -> Path:
     """The store of a shipped pipeline."""
     store = folder / f"{name}.zarr"
-    run(PIPELINES / f"{name}.yaml", root=shared_data / REAL[name], store=store)
+    mirflow.run(PIPELINES / f"{name}.yaml", root=shared_data / REAL[name], store=store)
     return store
 
 

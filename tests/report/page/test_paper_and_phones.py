@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from mirflow.report.page.data import COLOURS
 from mirflow.report.page.html import read_asset
@@ -30,7 +30,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Path:
     write_dataset(folder, systems=(LONG, *(f"sys{number:02d}" for number in range(11))))
     (folder / "est" / "sys03" / "t02.lab").unlink()
     write_lab(folder / "ref" / f"{LONG}.lab", np.random.default_rng(1))
-    run(write_pipeline(folder, on_error="ignore"))
+    mirflow.run(write_pipeline(folder, on_error="ignore"))
     write_page(folder / "store.zarr", folder / "page.html")
     return folder / "page.html"
 
@@ -181,7 +181,7 @@ def test_no_number_is_broken_over_two_lines(width, tmp_path, visit):
         "name: x\nevaluations:\n  - task: tagging\n    reference: ref.csv\n    estimates: '{system}.csv'\n"
         f"    systems: [est]\nstore: {tmp_path / 's.zarr'}\n"
     )
-    run(tmp_path / "p.yaml")
+    mirflow.run(tmp_path / "p.yaml")
     write_page(tmp_path / "s.zarr", tmp_path / "p.html")
     page = visit(tmp_path / "p.html")
     page.set_viewport_size({"width": width, "height": 800})

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from tests.datasets import write_lab
 
@@ -30,7 +30,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
         '    reference: {path: "by/{annotator}/{track}.lab", combine: each}\n'
         f"    estimates: est/{{system}}/{{track}}.lab\nstore: {folder / 'store.zarr'}\n"
     )
-    run(folder / "p.yaml")
+    mirflow.run(folder / "p.yaml")
     write_page(folder / "store.zarr", folder / "page.html")
     return folder / "page.html"
 

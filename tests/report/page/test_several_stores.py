@@ -14,7 +14,6 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.cli import cli
-from mirflow.engine.runs import run
 from mirflow.errors import MirflowWarning, QueryError
 from mirflow.loading import pack
 from mirflow.report.page import write_page
@@ -38,7 +37,7 @@ def campaign(folder: Path, year: str) -> None:
         for name in ("ref", "est/cyn"):
             (folder / year / name / "t03.lab").unlink()
     pipeline.write_text(pipeline.read_text().replace(str(folder / year / "store.zarr"), str(folder / f"{year}.zarr")))
-    run(pipeline)
+    mirflow.run(pipeline)
 
 
 @pytest.fixture(scope="module")
@@ -143,11 +142,11 @@ class TestTimelines:
     def test_have_one_lane_for_a_reference_that_one_store_reads_from_a_pack(self, tmp_path):
         (tmp_path / "files").mkdir()
         pipeline = write_dataset(tmp_path / "files", tracks=2, systems=("ada",))
-        run(pipeline)
+        mirflow.run(pipeline)
         pack(str(tmp_path / "files/ref/{track}.lab"), tmp_path / "files/ref.zarr", task="chord")
         text = pipeline.read_text().replace("ref/{track}.lab", "ref.zarr").replace("/store.zarr", "/packed.zarr")
         pipeline.write_text(text)
-        run(pipeline)
+        mirflow.run(pipeline)
         stores = {"files": tmp_path / "files/store.zarr", "pack": tmp_path / "files/packed.zarr"}
         with pytest.warns(MirflowWarning, match="come from different files in files and pack"):
             write_page(stores, tmp_path / "p.html")
@@ -164,7 +163,7 @@ class TestTimelines:
             evaluation = {"task": "classification", "reference": "truth.csv", "estimates": "{system}.tsv"}
             whole = {"store": str(tmp_path / f"{store}.zarr"), "evaluations": [{**evaluation, "classes": names}]}
             (tmp_path / store / "pipeline.yaml").write_text(json.dumps(whole))
-            run(tmp_path / store / "pipeline.yaml")
+            mirflow.run(tmp_path / store / "pipeline.yaml")
         write_page([tmp_path / f"{store}.zarr" for store in genres], tmp_path / "p.html")
         told = track_of(tmp_path / "p.html", "t0")
         said = [dict(evidence["x"][0]) for (evidence,) in told["evidence"][0]]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from tests.datasets import write_dataset
 
@@ -18,7 +18,7 @@ def chords(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("chords")
     pipeline = write_dataset(folder)
     (folder / "est" / "bob" / "t03.lab").unlink()
-    run(pipeline)
+    mirflow.run(pipeline)
     write_page(folder / "store.zarr", folder / "page.html")
     return folder / "page.html"
 
@@ -168,7 +168,7 @@ def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visi
 
 def test_several_rules_can_be_chosen(tmp_path, visit):
     pipeline = write_dataset(tmp_path)
-    run(pipeline)
+    mirflow.run(pipeline)
     write_page(tmp_path / "store.zarr", tmp_path / "page.html", metrics=["root", "sevenths"])
     page = visit(tmp_path / "page.html")
     assert page.locator("#leaderboard h2").inner_text().startswith("Systems by Root")
@@ -306,7 +306,7 @@ def beats(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    estimates: est/{system}/{track}.txt\n"
         f"store: {folder / 's.zarr'}\n"
     )
-    run(folder / "p.yaml")
+    mirflow.run(folder / "p.yaml")
     write_page(folder / "s.zarr", folder / "page.html")
     return folder / "page.html"
 
@@ -352,7 +352,7 @@ def test_what_was_missed_has_no_rank(tmp_path, visit):
         "name: r\nevaluations:\n  - task: retrieval\n    reference: ref.csv\n    estimates: '{system}.csv'\n"
         f"    systems: [one]\nstore: {tmp_path / 's.zarr'}\n"
     )
-    run(tmp_path / "p.yaml")
+    mirflow.run(tmp_path / "p.yaml")
     write_page(tmp_path / "s.zarr", tmp_path / "page.html")
     text = open_first(visit(tmp_path / "page.html")).inner_text()
     assert "missed" in text

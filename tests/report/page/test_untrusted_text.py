@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.engine.runs import run
+import mirflow
 from mirflow.report.page import write_page
 from mirflow.report.page.embed import to_json
 from mirflow.report.page.html import assemble, script
@@ -42,7 +42,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "    reference: ref/{track}.lab\n    estimates: est/{system}/{track}.lab\n    tracks: meta.csv\n"
         f"store: {folder / 'store.zarr'}\n"
     )
-    run(folder / "p.yaml")
+    mirflow.run(folder / "p.yaml")
     write_page(folder / "store.zarr", folder / "page.html", title=f"{IMAGE}{CLOSING}")
     return folder / "page.html"
 
@@ -111,7 +111,7 @@ def test_odd_characters_and_endless_labels(tmp_path, visit):
         "name: odd\nevaluations:\n  - task: segment\n    reference: ref/{track}.lab\n"
         f"    estimates: est/{{system}}/{{track}}.lab\nstore: {tmp_path / 's.zarr'}\n"
     )
-    run(tmp_path / "p.yaml")
+    mirflow.run(tmp_path / "p.yaml")
     assert write_page(tmp_path / "s.zarr", tmp_path / "p.html").size < 300_000
     page = visit(tmp_path / "p.html")
     assert set(page.locator("#tracks tbody th").all_text_contents()) == set(ODD[:-2])
@@ -161,7 +161,7 @@ def test_labels_of_chords_too(tmp_path, visit):
         "name: x\nevaluations:\n  - task: chord\n    reference: ref/{track}.lab\n"
         f"    estimates: est/{{system}}/{{track}}.lab\nstore: {tmp_path / 's.zarr'}\n"
     )
-    run(tmp_path / "p.yaml")
+    mirflow.run(tmp_path / "p.yaml")
     write_page(tmp_path / "s.zarr", tmp_path / "p.html")
     page = visit(tmp_path / "p.html")
     assert IMAGE in page.locator("#problems").inner_text()

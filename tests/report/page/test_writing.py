@@ -12,13 +12,13 @@ import pytest
 import xarray as xr
 from click.testing import CliRunner
 
+import mirflow
 from mirflow.analysis.inference import compare
 from mirflow.analysis.scoreboard import from_dataset
 from mirflow.analysis.selection import Question
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
 from mirflow.cli import cli
-from mirflow.engine.runs import run
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.report.page import write_page
 from mirflow.report.page.data import main_metrics, order_tracks, standings
@@ -32,7 +32,7 @@ from .reading import block_of, contents_of, figures
 
 @pytest.fixture
 def stored(tmp_path: Path) -> Path:
-    run(write_dataset(tmp_path))
+    mirflow.run(write_dataset(tmp_path))
     return tmp_path / "store.zarr"
 
 
@@ -152,7 +152,7 @@ class TestWithoutReferences:
             file.write_text(file.read_text() + "70.123\t77.777\tGb:minmaj7\n")
         (tmp_path / "ref" / "t01.lab").write_text("0.0\t4.0\tSECRET\n")
         pipeline.write_text(pipeline.read_text().replace("store:", "    on_error: ignore\nstore:"))
-        run(pipeline)
+        mirflow.run(pipeline)
         return tmp_path / "store.zarr"
 
     @staticmethod
@@ -193,7 +193,7 @@ class TestWithoutReferences:
             "    reference: {path: 'by/{annotator}/{track}.lab', combine: each}\n"
             f"    estimates: 'by/{{system}}/{{track}}.lab'\nstore: {tmp_path / 's.zarr'}\n"
         )
-        run(tmp_path / "p.yaml")
+        mirflow.run(tmp_path / "p.yaml")
         write_page(tmp_path / "s.zarr", tmp_path / "p.html", references=False)
         contents = contents_of(tmp_path / "p.html")
         track = json.loads(block_of(tmp_path / "p.html", contents["timelines"][0][1]))

@@ -1,0 +1,192 @@
+"""Intervals and comparisons on the command line: ``mirflow query --ci`` and ``mirflow compare``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from mirflow.errors import QueryError
+
+from ..commands import invoke, printed, refused, rows
+from ..groups import make_group, random_group, write_store
+
+MAJMIN = ("-g", "chord", "-m", "majmin")
+
+
+@pytest.fixture(scope="module")
+def groups():
+    meta = {"artist": list("aabbccddee"), "genre": list("ppppprrrrr")}
+    return {
+        "chord": random_group(3, 10, 2, track_meta=meta),
+        "chord_mirex2013": random_group(3, 10, 2, metrics=["majmin", "only"], convention="mirex2013"),
+    }
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory, groups):
+    return write_store(tmp_path_factory.mktemp("inference") / "x.zarr", groups)
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "160")
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A function that keeps one group as a store."""
+    return lambda ds: write_store(tmp_path / "s.zarr", {"chord": ds})
+
+
+class TestIntervals:
+    def test_cells_hold_value_and_interval(self, store, groups):
+        output = printed("query", store, *MAJMIN, "--ci", "--percent")
+        found = groups["chord"].mirflow.intervals("majmin").isel(system=0, metric=0)
+        value, low, high = (f"{100 * found[name].item():.2f}" for name in ("value", "low", "high"))
+        assert f"{value} [{low}, {high}]   10" in output
+        assert "[ ]: 95 % confidence interval, bootstrap over tracks (bca, 10000 replicates)" in output
+
+    def test_programs_get_columns(self, store, groups):
+        row = rows("query", store, *MAJMIN, "--ci", "0.9", "--cluster", "artist")[0]
+        found = groups["chord"].mirflow.intervals("majmin", level=0.9, cluster="artist").isel(system=0, metric=0)
+        assert [row["low"], row["high"]] == [found["low"].item(), found["high"].item()]
+        assert [row["level"], row["method"], row["resampled"]] == [0.9, "bca", "artist"]
+
+    def test_groups_of_tracks(self, store):
+        found = rows("query", store, *MAJMIN, "--ci", "--by", "genre")
+        assert len(found) == 6
+        assert {row["n"] for row in found} == {5}
+        assert all(row["low"] is None for row in found)  # no five tracks have an interval at 95 %
+        found = rows("query", store, *MAJMIN, "--ci", "0.9", "--by", "genre")
+        assert all(row["low"] < row["value"] < row["high"] for row in found)
+
+    def test_an_interval_of_few_tracks_is_a_mark_and_a_sentence(self, store):
+        output = printed("query", store, *MAJMIN, "--ci", "--by", "genre")
+        assert output.count("[-]") == 6 + 1
+        assert "[-]: no interval: at 95 % it takes 6 tracks or more" in output
+        assert "[-]" not in printed("query", store, *MAJMIN, "--ci")
+
+    def test_without_intervals_nothing_changes(self, store):
+        assert not {"low", "high", "level"} & set(rows("query", store, *MAJMIN)[0])
+
+    def test_a_cluster_needs_intervals(self, store):
+        assert "--cluster is about intervals; add --ci" in refused("query", store, "--cluster", "artist")
+
+    @pytest.mark.parametrize(
+        ("before", "level"),
+        [(["--ci"], "95 %"), (["--ci", "0.8"], "80 %"), (["--ci=0.8"], "80 %"), (["--ci", "--"], "95 %")],
+    )
+    def test_the_store_may_come_right_after(self, store, before, level):
+        assert f"[ ]: {level} confidence interval" in printed("query", *MAJMIN, *before, store)
+
+    def test_a_level_out_of_range(self, store):
+        assert "0<x<1" in refused("query", store, "--ci", "95")
+
+
+class TestCompare:
+    def test_notes_name_the_policies_and_which_way_is_better(self, stored):
+        ds = make_group(np.random.default_rng(0).random((2, 9, 1)), orientation=["none"])
+        notes = printed("compare", stored(ds), "-m", "majmin", "--replicates", 50)
+        assert "undefined (keep): scores with nothing to measure count as they are" in notes
+        assert "units on which system has the larger value, equal, the smaller one" in notes
+        assert "is better" not in notes
+
+    def test_people_see_the_ranking_and_every_pair(self, store):
+        output = printed("compare", store, *MAJMIN)
+        assert "chord: task chord, convention mir_eval, grid union; majmin, wcsr" in output
+        note = "group: systems that share a letter are not told apart at 0.05 (permutation test, max-T, n = 10)"
+        assert note in output
+        assert "n: 10 units (track); missing (common): only the tracks that every system has" in output
+        assert "p: permutation: the two systems' results swapped unit by unit" in output
+
+    def test_the_better_system_of_a_pair_is_named_first(self, store):
+        for metric in ("majmin", "root"):
+            output = printed("compare", store, "-g", "chord", "-m", metric, "--replicates", 100)
+            lines = [line.split() for line in output.replace(", ", ",").splitlines()]
+            pairs = [words for words in lines if len(words) > 8 and words[0] in ("S0", "S1", "S2")]
+            assert len(pairs) == 3
+            assert all(not words[2].startswith("-") and sum(map(int, words[-3:])) == 10 for words in pairs)
+
+    def test_every_evaluation_that_has_the_metric_answers(self, store):
+        found = rows("compare", store, "-m", "majmin", "--replicates", 50)
+        assert [row["group"] for row in found] == ["chord"] * 3 + ["chord_mirex2013"] * 3
+
+    def test_programs_get_everything(self, store, groups):
+        words = ("-a", "mean", "--test", "wilcoxon", "--correction", "bh", "--unit", "artist", "--level", "0.9")
+        row = rows("compare", store, "-g", "chord", "-m", "root", *words)[1]
+        found = groups["chord"].mirflow.compare(
+            "root", "mean", test="wilcoxon", correction="bh", unit="artist", level=0.9
+        )
+        assert [row["system"], row["other"], row["n"]] == ["S0", "S2", 5]
+        assert [row["value"], row["other_value"]] == found["value"].values[[0, 2], 0].tolist()
+        for name in ("difference", "low", "high", "p", "p_adjusted", "superiority", "dz", "rank_biserial"):
+            assert row[name] == found[name].values[0, 2, 0], name
+        how = [row[name] for name in ("test", "correction", "level", "resampled", "aggregate")]
+        assert how == ["wilcoxon", "bh", 0.9, "artist", "mean"]
+
+    def test_ratios_in_percent_and_nothing_else(self, stored):
+        path = stored(random_group(2, 6, 2, unit=["", "dB"]))
+        for metric, count in (("majmin", 1), ("root", 0)):
+            output = printed("compare", path, "-m", metric, "--percent", "--replicates", 50)
+            assert ("ratios in percent" in output) == bool(count)
+
+    def test_a_system_without_any_score(self, stored):
+        score = np.random.default_rng(0).random((2, 3, 1))
+        score[1] = np.nan
+        path = stored(make_group(score, status=[["ok"] * 3, ["missing_estimate"] * 3]))
+        lines = [line.split() for line in printed("compare", path, "-m", "majmin").splitlines()]
+        ranking = [words for words in lines if words[:1] in (["S0"], ["S1"]) and words[1:2] == ["-"]]
+        assert len(ranking) == 2
+        pair = next(words for words in lines if words[:2] in (["S0", "S1"], ["S1", "S0"]))
+        assert pair[2:5] == ["-", "-", "-"]
+
+
+class TestFriedman:
+    def test_people_see_mean_ranks_and_every_pair_as_mirex_shows_them(self, store, groups):
+        output = printed("compare", store, *MAJMIN, "--friedman")
+        found = groups["chord"].mirflow.friedman("majmin")
+        assert f"Friedman: chi-square(2) = {found['statistic'].item():.4f}" in output
+        assert "grid union; majmin, ranks on each track\n" in output
+        lines = [line.split() for line in output.splitlines()]
+        head = lines.index(["system", "other", "low", "mean", "high", "p", "differ"])
+        for words in lines[head + 2 : head + 5]:
+            assert float(words[3]) >= 0
+            assert (words[6] == "yes") == (float(words[2]) > 0)
+
+    def test_programs_get_everything(self, store, groups):
+        row = rows("compare", store, *MAJMIN, "--friedman")[0]
+        found = groups["chord"].mirflow.friedman("majmin")
+        assert [row["mean_rank"], row["other_mean_rank"]] == found["mean_rank"].values[[0, 1], 0].tolist()
+        assert row["p_pair"] == found["p_pair"].values[0, 1, 0]
+        assert row["rank_high"] - row["rank_low"] == pytest.approx(2 * row["critical_difference"])
+
+    def test_ranks_have_no_test_to_choose(self, store):
+        output = invoke("compare", store, "-m", "majmin", "--friedman", "--test", "t", code=2).output
+        assert "--friedman goes by ranks alone and takes no --test" in output
+
+
+class TestAccessor:
+    def test_on_a_tree(self, groups):
+        tree = xr.DataTree.from_dict(groups)
+        assert tree.mirflow.friedman("majmin", group="chord").attrs["group"] == "chord"
+        assert tree.mirflow.intervals("only", replicates=50).attrs["group"] == "chord_mirex2013"
+        assert tree["chord"].mirflow.compare("root", replicates=50).attrs["group"] == "chord"
+        with pytest.raises(QueryError, match="several groups answer this"):
+            tree.mirflow.compare("majmin")
+
+    def test_a_dataset_is_one_group(self, groups):
+        with pytest.raises(QueryError, match="group 'chord': this dataset is one evaluation"):
+            groups["chord"].mirflow.agreement(group="chord")
+
+    def test_unknown_words(self, groups):
+        with pytest.raises(TypeError, match="replicats"):
+            groups["chord"].mirflow.intervals(replicats=50)
+
+    def test_metrics_that_are_not_numbers(self, groups):
+        dims = ("system", "track", "ref_class", "est_class")
+        ds = groups["chord"].assign(confusion_majmin=(dims, np.zeros((3, 10, 2, 2))))
+        ds = ds.assign_coords(ref_class=["a", "b"], est_class=["a", "b"])
+        message = "'confusion' has the dims ref_class and est_class; this takes one number a track"
+        with pytest.raises(QueryError, match=message):
+            ds.mirflow.intervals("confusion@majmin")
