@@ -182,15 +182,12 @@ class _Builder:
         except (ValueError, yaml.YAMLError):
             self._add(place, f"not a value: {node.value!r}")
             return None
-        return self._expand(value, place) if isinstance(value, str) else value
-
-    def _expand(self, text: str, place: Place) -> str:
-        for name in _VARIABLE.findall(text):
+        if not isinstance(value, str):
+            return value
+        for name in _VARIABLE.findall(value):
             if name not in self.environment:
-                self.document.problems.append(
-                    self.document.problem(place, f"the environment variable {name} is not set")
-                )
-        return _VARIABLE.sub(lambda found: self.environment.get(found[1], found[0]), text)
+                self._add(place, f"the environment variable {name} is not set")
+        return _VARIABLE.sub(lambda found: self.environment.get(found[1], found[0]), value)
 
     def _add(self, place: Place, message: str) -> None:
         known = "(line " in message

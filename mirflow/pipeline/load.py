@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import csv
-import functools
 import io
-import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,14 +12,15 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from ..cells import Entry
+from ..cells import CELL_ATTRS, Entry
 from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
+from ..metrics.base import describe
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
-from .discovery import Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
-from .document import Document, Place, form_problems, parse_document, read_document
+from .discovery import OpenPack, absolute, discover, find_matches, is_lone, is_table
+from .document import Document, form_problems, parse_document, read_document
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -29,20 +28,7 @@ MAX_VALUE = 4096
 """Bytes that the file of one value may have."""
 
 # Names that a store gives to its own variables and dims.
-_TAKEN = frozenset(
-    {"track", "system", "metric", "score", "weight", "status", "repairs", "message", "digest", "stamp", "duration"}
-    | {
-        "annotator",
-        "title",
-        "unit",
-        "orientation",
-        "pooling",
-        "aggregates",
-        "standard_aggregate",
-        "version",
-        "weight_unit",
-    }
-)
+_TAKEN = frozenset({"track", "system", "metric", "annotator", *CELL_ATTRS, *describe([])})
 _NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 _WHOLE = re.compile(r"[+-]?(0|[1-9]\d{0,15})")
 
@@ -215,8 +201,7 @@ def load_pipeline(path: str | Path) -> Pipeline:
     PipelineError
         With all problems of its form.
     """
-    document = _named(read_document(path), path)
-    pipeline, problems = _pipeline(document)
+    pipeline, problems = _check_form(_read(path))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return pipeline
@@ -240,8 +225,13 @@ def plan_pipeline(
     PipelineError
         With all problems: of form, names that are not known, patterns that match nothing.
     """
-    document = _named(read_document(path), path)
-    return _plan_document(document, _root(document.data, path, root), root is not None, path, open_pack)
+    document = _read(path)
+    own = document.data.get("root") if isinstance(document.data, Mapping) else None
+    folder = Path(absolute(str(path))).parent
+    if root is None:
+        root = Path(folder, own) if isinstance(own, str) else folder
+        return _plan_document(document, absolute(str(root)), False, path, open_pack)
+    return _plan_document(document, absolute(str(root)), True, path, open_pack)
 
 
 def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
@@ -263,11 +253,19 @@ def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None)
     return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
 
 
+def _read(path: str | Path) -> Document:
+    """A document, with the name of its file where it gives no other."""
+    document = read_document(path)
+    if isinstance(document.data, Mapping) and "name" not in document.data:
+        document.data = {"name": Path(path).stem, **document.data}
+    return document
+
+
 def _plan_document(
     document: Document, folder: str, rooted: bool, path: str | Path | None, open_pack: OpenPack | None
 ) -> PlannedPipeline:
     """What a document asks for under a root; `rooted`: whatever the document itself says about its root."""
-    pipeline, problems = _pipeline(document)
+    pipeline, problems = _check_form(document)
     plans: list[EvaluationPlan] = []
     block = pipeline.execution.block if pipeline else Execution().block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
@@ -276,10 +274,12 @@ def _plan_document(
         outcome = _plan(evaluation, folder, open_pack, block)
         if isinstance(outcome, EvaluationPlan):
             plans.append(outcome)
-        else:
-            problems += [
-                document.problem(_written(document, ("evaluations", position, *place)), why) for place, why in outcome
-            ]
+            continue
+        for step, why in outcome:
+            place = "evaluations", position, *step
+            # As it stands in the file, where a side may be just its path.
+            short = place[-1] == "path" and place not in document.lines
+            problems.append(document.problem(place[:-1] if short else place, why))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
     return PlannedPipeline(pipeline, tuple(plans), document.text, folder)
@@ -324,36 +324,24 @@ def json_schema() -> dict[str, Any]:
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
 
 
-def _written(document: Document, place: Place) -> Place:
-    """A place as it stands in the file, where a side may be just its path."""
-    return place[:-1] if place[-1] == "path" and place not in document.lines else place
-
-
-def _root(data: Any, path: str | Path, root: str | Path | None) -> str:
-    if root is not None:
-        return absolute(str(root))
-    own = data.get("root") if isinstance(data, Mapping) else None
-    folder = os.path.dirname(absolute(str(path)))  # noqa: PTH120 - beside absolute(), on the same text
-    return absolute(str(Path(folder, own))) if isinstance(own, str) else folder
-
-
-def _pipeline(document: Document) -> tuple[Pipeline | None, list[Problem]]:
+def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """The model of a document, if it has the right form, and all that is wrong with it."""
     problems = list(document.problems)
     if not isinstance(document.data, Mapping):
         return None, problems or [Problem("", "is empty; it needs evaluations and store")]
-    problems += _duplicates(document)
+    seen: set[str] = set()
+    listed = document.data.get("evaluations")
+    for position, one in enumerate(listed if isinstance(listed, list) else ()):
+        name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
+        if isinstance(name, str) and name in seen:
+            message = f"another evaluation has the name {name!r}; give this one a name of its own"
+            problems.append(document.problem(("evaluations", position, "name"), message))
+        elif isinstance(name, str):
+            seen.add(name)
     try:
         return Pipeline.model_validate(document.data), problems
     except ValidationError as error:
         return None, problems + form_problems(error, document, Pipeline)
-
-
-def _named(document: Document, path: str | Path) -> Document:
-    """A document with the name of its file where it says no other."""
-    if isinstance(document.data, Mapping) and "name" not in document.data:
-        document.data = {"name": Path(path).stem, **document.data}
-    return document
 
 
 def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[int, Evaluation]]:
@@ -370,20 +358,6 @@ def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[in
     return valid
 
 
-def _duplicates(document: Document) -> list[Problem]:
-    seen: set[str] = set()
-    problems = []
-    listed = document.data.get("evaluations")
-    for position, one in enumerate(listed if isinstance(listed, list) else ()):
-        name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
-        if isinstance(name, str) and name in seen:
-            message = f"another evaluation has the name {name!r}; give this one a name of its own"
-            problems.append(document.problem(("evaluations", position, "name"), message))
-        elif isinstance(name, str):
-            seen.add(name)
-    return problems
-
-
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
     """The plan of an evaluation, or all that is wrong with it."""
     resolved = resolve(evaluation, root)
@@ -397,32 +371,15 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
     track_meta = dict(tabulate(found.tracks, found.track_meta))
     if evaluation.tracks is not None and not troubles:
         try:
-            track_meta |= told_of(evaluation.tracks, root, found.tracks)
+            track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
             troubles.append((("tracks",), str(error)))
     if troubles:
         return troubles
-    return _assembled(evaluation, resolved, found, track_meta, block)
-
-
-def told_of(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
-    """What the table and the files say of the tracks."""
-    columns: dict[str, tuple[Entry, ...]] = {}
-    if tracks.path is not None:
-        columns |= read_tracks(Path(root, tracks.path), names, tracks.key)
-    for name, pattern in tracks.files.items():
-        columns[column_name(name)] = read_values(pattern, root, names)
-    return columns
-
-
-def _assembled(
-    evaluation: Evaluation, resolved: Resolved, found: Discovery, track_meta: Mapping[str, tuple[Any, ...]], block: int
-) -> EvaluationPlan:
     references = tuple(tuple(found.references.get(track, ())) for track in found.tracks)
     estimates = tuple(tuple(found.estimates.get((system, track)) for track in found.tracks) for system in found.systems)
-    told = evaluation.systems or {}
-    system_meta = {name: {**found.system_meta.get(name, {}), **told.get(name, {})} for name in found.systems}
-    combine = evaluation.reference.combine or ""
+    given = evaluation.systems or {}
+    system_meta = {name: {**found.system_meta.get(name, {}), **given.get(name, {})} for name in found.systems}
     return EvaluationPlan(
         name=evaluation.name,
         task=evaluation.task,
@@ -433,11 +390,11 @@ def _assembled(
         tracks=tuple(found.tracks),
         references=references,
         estimates=estimates,
-        combine=combine,
+        combine=evaluation.reference.combine or "",
         track_meta=track_meta,
         system_meta=tabulate(found.systems, system_meta),
         stamps=cell_stamps(references, estimates),
-        signatures=_signatures(evaluation, resolved, combine),
+        signatures=_signatures(evaluation, resolved),
         on_error=evaluation.on_error,
         max_block=block,
         classes=resolved.classes,
@@ -445,9 +402,19 @@ def _assembled(
     )
 
 
-def _signatures(evaluation: Evaluation, resolved: Resolved, combine: str) -> dict[str, str]:
+def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
+    """Metadata of the tracks from the table and the files that a pipeline names."""
+    columns: dict[str, tuple[Entry, ...]] = {}
+    if tracks.path is not None:
+        columns |= read_tracks(Path(root, tracks.path), names, tracks.key)
+    for name, pattern in tracks.files.items():
+        columns[column_name(name)] = read_values(pattern, root, names)
+    return columns
+
+
+def _signatures(evaluation: Evaluation, resolved: Resolved) -> dict[str, str]:
     """A fingerprint for each measure of everything but the files that its scores depend on."""
-    shared: Sequence[str] = (
+    shared = (
         evaluation.task,
         resolved.convention.name,
         str(resolved.grid),
@@ -455,8 +422,7 @@ def _signatures(evaluation: Evaluation, resolved: Resolved, combine: str) -> dic
         repr(resolved.estimates),
         str(evaluation.reference.annotator),
         str(evaluation.estimates.annotator),
-        combine,
+        evaluation.reference.combine or "",
         *([] if resolved.classes is None else [resolved.classes.digest]),
     )
-    sign = functools.partial(fingerprint, *shared)
-    return {str(measure): sign(str(measure), str(measure.metric.version)) for measure in resolved.measures}
+    return {str(one): fingerprint(*shared, str(one), str(one.metric.version)) for one in resolved.measures}

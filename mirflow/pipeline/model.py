@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -39,6 +39,26 @@ class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
 
 
+class Shorthand(Strict):
+    """A part that may be written as the value of one of its keys."""
+
+    short: ClassVar[Sequence[tuple[type | tuple[type, ...], str, Mapping[str, Any]]]] = ()
+    """Types of such a value, the key that it is of, and its JSON Schema."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_short(cls, data: Any) -> Any:
+        keys = [key for types, key, _ in cls.short if isinstance(data, types) and not isinstance(data, bool)]
+        return {keys[0]: data} if keys else data
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        whole = handler.resolve_ref_schema(handler(schema))
+        return {"anyOf": [*(dict(short) for _, _, short in cls.short), whole]}
+
+
 def _tree(value: Any) -> Any:
     """A tree of names: mappings, whose ends are lists or nothing."""
     if isinstance(value, dict):
@@ -58,8 +78,13 @@ def _tree(value: Any) -> Any:
 Tree = Annotated[dict[str, Any], PlainValidator(_tree), WithJsonSchema({"type": "object"})]
 
 
-class ClassesKey(Strict):
+class ClassesKey(Shorthand):
     """The classes or tags that there are: a file, a list of names, or an object with more about them."""
+
+    short = (
+        (str, "path", {"type": "string", "description": "A csv or tsv file."}),
+        (list, "names", {"type": "array", "items": {"type": "string"}, "description": "Names of classes or tags."}),
+    )
 
     path: str | None = None
     """A csv or tsv file, relative to root: names; class,parent; or from,to,credit."""
@@ -69,13 +94,6 @@ class ClassesKey(Strict):
     """Classes to what is below them; an error is worth the share of the levels that both classes have in common."""
     credit: dict[str, dict[str, float]] = Field(default_factory=dict)
     """The reference's class to the estimate's class to what the error is worth, 0 to 1."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_short(cls, data: Any) -> Any:
-        if isinstance(data, str):
-            return {"path": data}
-        return {"names": data} if isinstance(data, list) else data
 
     @model_validator(mode="after")
     def _check(self) -> ClassesKey:
@@ -87,14 +105,6 @@ class ClassesKey(Strict):
             except AnnotationError as error:
                 raise ValueError(str(error)) from None
         return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        whole = handler.resolve_ref_schema(handler(schema))
-        names = {"type": "array", "items": {"type": "string"}, "description": "Names of classes or tags."}
-        return {"anyOf": [{"type": "string", "description": "A csv or tsv file."}, names, whole]}
 
     def read(self, root: str | Path) -> Classes:
         """The classes, from the file if they stand in one.
@@ -210,24 +220,21 @@ def _key(option: Option) -> Any:
 
 if TYPE_CHECKING:
 
-    class _Options(Strict):
+    class _Options(Shorthand):
         columns: dict[str, str | int]
 else:
-    _Options = create_model("_Options", __base__=Strict, **{name: _key(one) for name, one in OPTIONS.items()})
+    _Options = create_model("_Options", __base__=Shorthand, **{name: _key(one) for name, one in OPTIONS.items()})
 
 
 class Estimates(_Options):
     """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
 
+    short = ((str, "path", {"type": "string", "description": "A pattern."}),)
+
     path: str
     """Pattern with {track}, {system}, ..., relative to root; one ending in .zarr names a pack."""
     annotator: IndexOrName | None = None
     """Which annotation of a JAMS file: an id, a position, or '{system}'; for references also 'all'."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, data: Any) -> Any:
-        return {"path": data} if isinstance(data, str) else data
 
     @model_validator(mode="after")
     def _check(self) -> Estimates:
@@ -242,10 +249,10 @@ class Estimates(_Options):
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        whole = handler.resolve_ref_schema(handler(schema))
+        short, whole = super().__get_pydantic_json_schema__(schema, handler)["anyOf"]
         first = dict.fromkeys(["path", "format", "namespace", "annotator"])
         whole["properties"] = {name: whole["properties"][name] for name in first | whole["properties"]}
-        return {"anyOf": [{"type": "string", "description": "A pattern."}, whole]}
+        return {"anyOf": [short, whole]}
 
     def reading(self, task: str) -> Reading:
         """How the files are read for a task."""
@@ -259,8 +266,10 @@ class References(Estimates):
     """What becomes of the scores against several references of a track; each keeps them along a dim annotator."""
 
 
-class Tracks(Strict):
+class Tracks(Shorthand):
     """Metadata of the tracks: a table, small files, or both."""
+
+    short = ((str, "path", {"type": "string", "description": "A csv file with a column track."}),)
 
     path: str | None = None
     """A csv file, relative to root."""
@@ -268,11 +277,6 @@ class Tracks(Strict):
     """The table's column that holds the tracks' names."""
     files: dict[str, str] = Field(default_factory=dict)
     """Columns whose values stand in one small text file for each track: name to pattern with {track}."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_text(cls, data: Any) -> Any:
-        return {"path": data} if isinstance(data, str) else data
 
     @model_validator(mode="after")
     def _check(self) -> Tracks:
@@ -286,13 +290,6 @@ class Tracks(Strict):
             if names != ("track",):
                 raise ValueError(f"files.{name} needs {{track}} and no other placeholder: {pattern!r}")
         return self
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        whole = handler.resolve_ref_schema(handler(schema))
-        return {"anyOf": [{"type": "string", "description": "A csv file with a column track."}, whole]}
 
 
 class Evaluation(Strict):

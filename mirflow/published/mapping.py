@@ -9,12 +9,10 @@ from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, GetJsonSchemaHandler, PlainValidator, WithJsonSchema, model_validator
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import core_schema
+from pydantic import AfterValidator, Field, PlainValidator, WithJsonSchema, model_validator
 
 from ..errors import AnnotationError, InvalidAnnotationError, suggest
-from ..pipeline.model import IndexOrName, Strict, Tracks, identifier
+from ..pipeline.model import IndexOrName, Shorthand, Strict, Tracks, identifier
 from ..readers.patterns import Pattern
 
 ColumnName = str | int
@@ -216,13 +214,7 @@ def _pattern(text: str) -> str:
     return text
 
 
-def _column(data: Any) -> Any:
-    """A column's name or number alone stands for the whole."""
-    return {"column": data} if isinstance(data, (str, int)) and not isinstance(data, bool) else data
-
-
-def _or_column(schema: JsonSchemaValue) -> JsonSchemaValue:
-    return {"anyOf": [{"type": ["string", "integer"], "description": "A column."}, schema]}
+_COLUMN = (((str, int), "column", {"type": ["string", "integer"], "description": "A column."}),)
 
 
 Scale = Annotated[
@@ -234,8 +226,10 @@ PathPattern = Annotated[str, AfterValidator(_pattern)]
 Decision = Literal["missing", "zero"]
 
 
-class Names(Strict):
+class Names(Shorthand):
     """Where the names of tracks or of systems are, and what becomes of them; just a column's name, or an object."""
+
+    short = _COLUMN
 
     column: IndexOrName | None = None
     """The column that holds them, by its name or counted from 0; default: a placeholder of path or headings does."""
@@ -246,17 +240,6 @@ class Names(Strict):
     rename: dict[str, str] = Field(default_factory=dict)
     """The table's names to those of the store."""
 
-    @model_validator(mode="before")
-    @classmethod
-    def _from_column(cls, data: Any) -> Any:
-        return _column(data)
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return _or_column(handler.resolve_ref_schema(handler(schema)))
-
     @model_validator(mode="after")
     def _check(self) -> Names:
         if self.column is not None and self.name is not None:
@@ -266,8 +249,10 @@ class Names(Strict):
         return self
 
 
-class ScoreColumn(Strict):
+class ScoreColumn(Shorthand):
     """A metric in a table: just its column, or an object. A metric of no task of mirflow declares its orientation."""
+
+    short = _COLUMN
 
     column: IndexOrName
     """By its name or counted from 0."""
@@ -281,17 +266,6 @@ class ScoreColumn(Strict):
     """For tables and figures, of a metric that mirflow does not know."""
     unit: str | None = None
     """Of a metric that mirflow does not know; default: a ratio."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_column(cls, data: Any) -> Any:
-        return _column(data)
-
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        return _or_column(handler.resolve_ref_schema(handler(schema)))
 
 
 class Wide(Strict):

@@ -18,7 +18,7 @@ from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, Measure, Metric, describe, get_task, parse
 from ..pipeline.discovery import absolute
 from ..pipeline.document import Document, Place, form_problems, read_document
-from ..pipeline.load import MetadataError, told_of
+from ..pipeline.load import MetadataError, track_metadata
 from ..ragged import Float
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
@@ -474,7 +474,7 @@ def _gridded(group: ScoreGroup, measures: Sequence[Measure], gathered: Gathered,
         " ".join(one for one in text.split() if not AGGREGATES[one].needs_duration) for text in described["aggregates"]
     ]
     try:
-        told = {} if group.tracks is None else told_of(group.tracks, root, tracks)
+        told = {} if group.tracks is None else track_metadata(group.tracks, root, tracks)
     except MetadataError as error:
         raise InvalidAnnotationError(str(error)) from None
     convention = "" if group.task is None else get_task(group.task).convention(group.convention).name
