@@ -16,25 +16,27 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import xarray as xr
 from scipy import stats
 
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
-from mirflow.analysis.scoreboard import Scoreboard
 from mirflow.analysis.selection import Question
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 
 
-def campaign(systems: int, tracks: int, metrics: int) -> Scoreboard:
+def campaign(systems: int, tracks: int, metrics: int) -> xr.Dataset:
     """Random recalls; the evaluated seconds depend on the reference alone."""
     rng = np.random.default_rng(0)
     score = rng.random((systems, tracks, metrics))
     weight = np.broadcast_to(rng.uniform(1, 300, (1, tracks, metrics)), score.shape)
     status, duration = np.ones((systems, tracks), dtype=np.int8), rng.uniform(300, 400, tracks)
     about = {"aggregates": RECALL, "standard_aggregate": "wcsr", "orientation": "higher", "unit": ""}
-    coords = {"system": {}, "track": {}, "metric": {name: np.full(metrics, value) for name, value in about.items()}}
-    names = ([f"{kind}{place}" for place in range(size)] for kind, size in zip("stm", score.shape, strict=True))
-    return Scoreboard(*names, coords, {}, lambda chosen: (score[chosen], weight[chosen], status[chosen], duration))
+    dims = ("system", "track", "metric")
+    names = {dim: [f"{dim[0]}{place}" for place in range(size)] for dim, size in zip(dims, score.shape, strict=True)}
+    coords = {name: ("metric", np.full(metrics, value)) for name, value in about.items()}
+    cells = {"score": (dims, score), "weight": (dims, weight), "status": (dims[:2], status)}
+    return xr.Dataset({**cells, "duration": ("track", duration)}, {**names, **coords})
 
 
 def timed(title: str, call: Callable[[], object]) -> float:
@@ -46,9 +48,9 @@ def timed(title: str, call: Callable[[], object]) -> float:
     return seconds
 
 
-def race_scipy(board: Scoreboard) -> None:
+def race_scipy(board: xr.Dataset) -> None:
     """Compare our intervals with scipy's, which are made of other replicates; then time both."""
-    score, weight, _, _ = board.load(range(len(board.systems)))
+    score, weight = board["score"].values, board["weight"].values
 
     def recall(score: np.ndarray, weight: np.ndarray, axis: int) -> np.ndarray:
         return (score * weight).sum(axis) / weight.sum(axis)
@@ -59,14 +61,14 @@ def race_scipy(board: Scoreboard) -> None:
                 (score[s, :, m], weight[s, :, m]), recall, paired=True, vectorized=True, n_resamples=10_000, rng=1
             ).confidence_interval
             for s in range(2)
-            for m in range(len(board.metrics))
+            for m in range(board.sizes["metric"])
         ]
-        return np.array(ends).reshape(2, len(board.metrics), 2)
+        return np.array(ends).reshape(2, board.sizes["metric"], 2)
 
     found = intervals(board)
     start = time.perf_counter()
     expected = theirs()
-    slow = (time.perf_counter() - start) * len(board.systems) / 2
+    slow = (time.perf_counter() - start) * board.sizes["system"] / 2
     ours = np.stack([found.low[:2, :, 0], found.high[:2, :, 0]], axis=-1)
     width = (expected[..., 1] - expected[..., 0]).mean()
     print(f"  ends differ from scipy's by at most {np.abs(ours - expected).max() / width:.3f} of an interval's width")

@@ -18,8 +18,7 @@ from .analysis.missing import find_gaps
 from .analysis.per_class import rated_kind
 from .analysis.queries import aggregate as aggregate_group
 from .analysis.queries import boards_of, choose_one, coverage, headline_metrics, query
-from .analysis.scoreboard import Scoreboard
-from .analysis.scoreboard import from_dataset as board_of
+from .analysis.scores import arrays_of, as_scores
 from .analysis.selection import Names, QueryOptions, Question, make_question
 from .analysis.worst import extremes
 from .annotations.collection import Collection
@@ -49,7 +48,7 @@ class _AllOptions(IntervalOptions, QueryOptions):
 class Inference:
     """Statements about the systems of one evaluation. `group` names it in a tree that has several."""
 
-    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         raise NotImplementedError
 
     def intervals(
@@ -71,12 +70,12 @@ class Inference:
             ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
             :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other words of a question.
         """
-        name, board = self._choose(metric, group)
+        name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         question = make_question("intervals", metric, aggregate, by, **asked)
-        if rated_kind(board, question) is not None:
-            return rate_intervals(board, question, **how, group=name).to_dataset()
-        return intervals(board, question, **how, group=name).to_dataset()
+        if rated_kind(ds, question) is not None:
+            return rate_intervals(ds, question, **how, group=name).to_dataset()
+        return intervals(ds, question, **how, group=name).to_dataset()
 
     def worst(
         self,
@@ -92,10 +91,10 @@ class Inference:
 
         Scores with nothing to measure are left out unless ``undefined="keep"`` is said.
         """
-        name, board = self._choose(metric, group)
+        name, ds = self._choose(metric, group)
         asked: QueryOptions = {"undefined": "skip", **options}
         question = make_question("worst", metric, **asked)
-        return extremes(board, question, n, best=best, overall=overall, group=name).to_dataset()
+        return extremes(ds, question, n, best=best, overall=overall, group=name).to_dataset()
 
     def compare(
         self,
@@ -108,10 +107,10 @@ class Inference:
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
         """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""
-        name, board = self._choose(metric, group)
+        name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         question = make_question("compare", metric, aggregate, **asked)
-        return compare(board, question, test=test, correction=correction, **how, group=name).to_dataset()
+        return compare(ds, question, test=test, correction=correction, **how, group=name).to_dataset()
 
     def friedman(
         self,
@@ -124,9 +123,9 @@ class Inference:
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
         """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
-        name, board = self._choose(metric, group)
+        name, ds = self._choose(metric, group)
         question = make_question("friedman", metric, aggregate, **options)
-        return friedman(board, question, unit=unit, level=level, group=name).to_dataset()
+        return friedman(ds, question, unit=unit, level=level, group=name).to_dataset()
 
     def agreement(
         self,
@@ -141,9 +140,9 @@ class Inference:
 
         See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
         """
-        name, board = self._choose(metric, group)
+        name, ds = self._choose(metric, group)
         question = make_question("agreement", metric, aggregate, **options)
-        return agreement(board, question, between=between, group=name).to_dataset()
+        return agreement(ds, question, between=between, group=name).to_dataset()
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
@@ -162,7 +161,7 @@ class Overview:
     """A line of text, and evaluations, whose scores are read only for HTML."""
 
     line: str
-    boards: Mapping[str, Scoreboard] = field(default_factory=dict)
+    boards: Mapping[str, xr.Dataset] = field(default_factory=dict)
 
     def text(self) -> str:
         """For a terminal."""
@@ -170,14 +169,14 @@ class Overview:
 
     def html(self) -> str:
         """For a notebook."""
-        sections = "".join(_section(name, board) for name, board in self.boards.items())
+        sections = "".join(_section(name, ds) for name, ds in self.boards.items())
         return f"<div><div><b>mirflow</b> {escape(self.line)}</div>{sections}</div>"
 
 
 def tree_overview(tree: xr.DataTree) -> Overview:
     """A store, or one group of it."""
     boards = boards_of(tree)
-    line = "; ".join(f"{name} {_size(board)}" for name, board in boards.items())
+    line = "; ".join(f"{name} {_size(ds)}" for name, ds in boards.items())
     return Overview(f"store: {line or 'no scores'}", boards)
 
 
@@ -187,26 +186,25 @@ def dataset_overview(ds: xr.Dataset, collection: Collection | None) -> Overview:
         return Overview(f"collection: {counted(ds.sizes.get('track', 0), 'track')}")
     if "score" not in ds.data_vars:
         return Overview("accessor: neither scores nor a collection")
-    board = board_of(ds)
-    return Overview(f"scores: {_size(board)}", {"": board})
+    ds = as_scores(ds)
+    return Overview(f"scores: {_size(ds)}", {"": ds})
 
 
-def _size(board: Scoreboard) -> str:
-    sizes = {"system": board.systems, "track": board.tracks, "metric": board.metrics}
-    return " x ".join(counted(len(names), dim) for dim, names in sizes.items())
+def _size(ds: xr.Dataset) -> str:
+    return " x ".join(counted(ds.sizes[dim], dim) for dim in ("system", "track", "metric"))
 
 
-def _section(name: str, board: Scoreboard) -> str:
-    told = ", ".join(f"{key} {board.attrs[key]}" for key in ("task", "convention", "grid") if board.attrs.get(key))
+def _section(name: str, ds: xr.Dataset) -> str:
+    told = ", ".join(f"{key} {ds.attrs[key]}" for key in ("task", "convention", "grid") if ds.attrs.get(key))
     head = f"<div>{escape(': '.join(filter(None, (name, told))))}</div>"
-    if not board.metrics or not board.systems or not board.tracks:
+    if not all(ds.sizes[dim] for dim in ("system", "track", "metric")):
         return f"{head}<div>no scores of single numbers</div>"
-    metrics = headline_metrics(board, _METRICS)
+    metrics = headline_metrics(ds, _METRICS)
     try:
-        answer = ask(board, Question(metrics, exact=True))
+        answer = ask(ds, Question(metrics, exact=True))
     except MirflowError as error:  # a table of contents says what it can
         return f"{head}<div>{escape(str(error))}</div>"
-    return head + _table(answer) + _notes(answer, board)
+    return head + _table(answer) + _notes(answer, ds)
 
 
 def _table(answer: Answer) -> str:
@@ -231,14 +229,14 @@ def _figure(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:z.4f}"
 
 
-def _notes(answer: Answer, board: Scoreboard) -> str:
-    score, weight, status, duration = board.load(range(len(board.systems)))
+def _notes(answer: Answer, ds: xr.Dataset) -> str:
+    score, weight, status, duration = arrays_of(ds)
     lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
     notes = [f"missing ({answer.attrs['missing']}): {lost} of {status.size} cells without any score"]
     notes += [f"references: {answer.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in answer.attrs else []
-    notes += [f"warning: {said}" for said in told_cautions(board.attrs)]
-    if len(answer.metrics) < len(board.metrics):
-        notes.append(f"{len(answer.metrics)} of {len(board.metrics)} metrics shown")
+    notes += [f"warning: {said}" for said in told_cautions(ds.attrs)]
+    if len(answer.metrics) < ds.sizes["metric"]:
+        notes.append(f"{len(answer.metrics)} of {ds.sizes['metric']} metrics shown")
     if len(answer.systems) > _SYSTEMS:
         notes.append(f"{_SYSTEMS} of {len(answer.systems)} systems shown")
     return "".join(f"<div><small>{escape(note)}</small></div>" for note in notes)
@@ -257,10 +255,10 @@ class DatasetAccessor(Inference):
         self._ds = ds
         self._collection = collection_from_dataset(ds) if "row_size" in ds.variables else None
 
-    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         if group is not None:
             raise QueryError(f"group {group!r}: this dataset is one evaluation; ask the tree for another")
-        return "", board_of(self._ds)
+        return "", as_scores(self._ds)
 
     def __repr__(self) -> str:
         return self._overview().text()
@@ -308,7 +306,7 @@ class DataTreeAccessor(Inference):
     def _repr_html_(self) -> str:
         return tree_overview(self._tree).html()
 
-    def _choose(self, metric: Names, group: str | None) -> tuple[str, Scoreboard]:
+    def _choose(self, metric: Names, group: str | None) -> tuple[str, xr.Dataset]:
         return choose_one(boards_of(self._tree), metric, group)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed
 from ..ragged import Bool, Float, Int
 from ..store.format import WARNINGS
 from .combine import REFERENCES_DIFFER, told_cautions
-from .dims import check_over, derive
+from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .scoreboard import Array, Grouping, Scoreboard, Status8, filled_groups, group_values
+from .scores import Array, Grouping, Status8, arrays_of, coords_of, filled_groups, group_values, names_of, texts_of
 from .selection import (
     BEST,
     CHOSEN,
@@ -32,6 +32,7 @@ from .selection import (
     find_measures,
     find_metrics,
     find_single,
+    find_tables,
     headline_metric,
     spell_out,
     split_names,
@@ -241,155 +242,95 @@ def show_span(counts: Int) -> str:
 _SHOWN = 5
 
 
-@dataclass(frozen=True)
-class SelectedScores:
-    """The scores that a question is about, and the policies under which they count.
+def select(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Dataset:
+    """Select scores, and read them once.
 
     Parameters
     ----------
-    board : Scoreboard
-        Where they come from, with a row for each annotation where annotators are asked for.
-    systems, tracks, metrics : list of int
-        Positions on the board.
-    kinds : list of str
-        The aggregate of each metric.
-    left_out : list of str
-        Metrics that have no such aggregate, where none was named.
-    missing, undefined : str
-        The policies.
-    score, weight : float64 (systems, tracks, metrics)
-    status : int8 (systems, tracks)
-    duration : float64 (tracks,), seconds
-    gaps : Gaps
-    """
-
-    board: Scoreboard
-    systems: list[int]
-    tracks: list[int]
-    metrics: list[int]
-    kinds: list[str]
-    left_out: list[str]
-    missing: str
-    undefined: str
-    score: Float
-    weight: Float
-    status: Status8
-    duration: Float
-    gaps: Gaps
-
-    @property
-    def system_names(self) -> list[str]:
-        """The systems."""
-        return [self.board.systems[place] for place in self.systems]
-
-    @property
-    def track_names(self) -> list[str]:
-        """The tracks."""
-        return [self.board.tracks[place] for place in self.tracks]
-
-    @property
-    def metric_names(self) -> list[str]:
-        """The metrics."""
-        return [self.board.metrics[place] for place in self.metrics]
-
-    def texts(self, name: str) -> list[str]:
-        """A coordinate of the metrics as text."""
-        every = self.board.texts(name)
-        return [every[place] for place in self.metrics]
-
-    @property
-    def valueless(self) -> str:
-        """Which scores with nothing to measure are NaN: ``some``, ``all``, or empty for none."""
-        known = ~np.isnan(self.score[self.gaps.undefined])
-        return "" if known.all() else "some" if known.any() else "all"
-
-    def scores(self) -> tuple[Float, Bool]:
-        """The scores to aggregate and which of them count, both (systems, tracks, metrics).
-
-        Raises
-        ------
-        QueryError
-            For an aggregate over seconds of references that are not known.
-        """
-        score, included = included_scores(self.score, self.weight, self.gaps, self.missing, self.undefined)
-        for kind in dict.fromkeys(kind for kind in self.kinds if AGGREGATES[kind].needs_duration):
-            unknown = np.isnan(self.duration) & included.any(axis=(0, 2))
-            if unknown.any():
-                track = self.track_names[int(np.flatnonzero(unknown)[0])]
-                raise QueryError(
-                    f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
-                    "known here; choose wcsr, or ask a store that holds `duration`"
-                )
-        return score, included
-
-
-def select(board: Scoreboard, question: Question, *, single: bool = False) -> SelectedScores:
-    """Read what a question needs, once.
-
-    Parameters
-    ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
     single : bool
         Each name stands for one metric, as where systems are compared: of several parameters for the default ones.
+
+    Returns
+    -------
+    xr.Dataset
+        ``score`` (what is missing being 0 under ``zero``) and ``weight``, ``included`` (whether a score counts),
+        ``missing`` and ``undefined`` over (system, track, metric), ``status`` over (system, track) and ``duration``
+        over (track); a row for each annotation where annotators are asked for. The coordinate ``aggregate`` lies along
+        ``metric``; attributes are those of the evaluation, the policies ``missing`` and ``undefined``, ``left_out``
+        (metrics without such an aggregate, where none was named), and which scores with nothing to measure are NaN.
 
     Raises
     ------
     QueryError
         If the question makes no sense here: an aggregate that a metric does not define, cells missing under
-        ``raise``, a lower-is-better metric under ``zero``.
+        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    best_first = question.sort == BEST
-    over_sort = question.sort not in (None, *ORDERS) and bool(split_names(board, question.sort)[1])
-    question = replace(question, system=sort_systems(board, question), sort=None)
-    board, question = derive(board, question)
-    systems = find_labels(board, "system", question.system)
-    board, tracks = choose_tracks(board, question)
-    board, places = _metrics(board, question, single)
+    over_sort = question.sort not in (None, *ORDERS) and bool(split_names(ds, question.sort)[1])
+    variables = split_names(ds, question.metric, exact=question.exact)[1]
+    if variables:
+        refuse_annotators(ds, question, find_tables(ds)[variables[0]])
+    systems, headline = find_labels(ds, "system", sort_systems(ds, question)), headline_metric(ds)
+    ds, asked = derive(choose_tracks(ds, question).isel(system=systems), question)
+    ds, places = _metrics(ds, asked, single)
     if not over_sort:
-        check_over(", ".join(board.metrics[place] for place in places[:1]), {}, question.over or {})
-    kinds, left_out = _kinds(board, places, question.aggregate, named=question.metric is not None)
+        check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over or {})
+    kinds, left_out = _kinds(ds, places, question.aggregate, named=question.metric is not None)
+    part = _counted(ds, kinds, question)
+    part.attrs["left_out"] = " ".join(left_out)
+    if question.sort != BEST:
+        return part
+    return _best_first(part, headline if question.metric is None else None)
+
+
+def _counted(ds: xr.Dataset, kinds: Mapping[int, str], question: Question) -> xr.Dataset:
+    """Some metrics of an evaluation, with what counts under the policies of a query."""
+    import xarray as xr
+
     metrics = list(kinds)
-    score, weight, status, duration = board.load(systems)
-    score, weight, status, duration = score[:, tracks], weight[:, tracks], status[:, tracks], duration[tracks]
-    missing = question.policy(len(systems), apart=are_apart(board.attrs, status))
+    score, weight, status, duration = arrays_of(ds)
+    missing = question.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
     # Whether a track has a reference shows in the weights of all metrics, not only those of the question.
     gaps = find_gaps(score, weight, status, duration)
     gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
     # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
     score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
     check_policies(missing, question.undefined)
-    policies = (left_out, missing, question.undefined)
-    part = SelectedScores(
-        board, systems, tracks, metrics, list(kinds.values()), *policies, score, weight, status, duration, gaps
-    )
+    known = ~np.isnan(score[gaps.undefined])
+    attrs = {"missing": missing, "undefined": question.undefined}
+    if not known.all():
+        attrs[VALUELESS] = "some" if known.any() else "all"
+    score, included = included_scores(score, weight, gaps, missing, question.undefined)
+    dims = ("system", "track", "metric")
+    cells = {"score": score, "weight": weight, "included": included}
+    cells |= {"missing": gaps.missing, "undefined": gaps.undefined}
+    coords: dict[str, Any] = {dim: ds[dim].values[metrics] if dim == "metric" else ds[dim].values for dim in dims}
+    for dim in dims:
+        own = beside(coords_of(ds, dim), (*cells, "status", "duration", "aggregate"))
+        coords |= {name: (dim, one[metrics] if dim == "metric" else one) for name, one in own.items()}
+    coords["aggregate"] = ("metric", np.array(list(kinds.values()), dtype=str))
+    variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
+    variables |= {"status": (dims[:2], status), "duration": ("track", duration)}
+    part = xr.Dataset(variables, coords, {**ds.attrs, **attrs})
     _check_missing(part)
-    if not best_first:
-        return part
-    return _best_first(part, headline_metric(board) if question.metric is None else None)
+    _check_durations(part)
+    return part
 
 
-def _best_first(part: SelectedScores, headline: str | None) -> SelectedScores:
+def _best_first(part: xr.Dataset, headline: str | None) -> xr.Dataset:
     """The systems in the order of the headline, else of the first metric of which high or low values are better."""
-    places = [place for place, one in enumerate(part.texts("orientation")) if one != "none"]
-    if not places or len(part.systems) < 2:
+    orientations = texts_of(part, "orientation")
+    places = [place for place, one in enumerate(orientations) if one != "none"]
+    if not places or part.sizes["system"] < 2:
         return part
-    places = [place for place in places if part.metric_names[place] == headline] or places[:1]
-    score, included = part.scores()
-    three = (score[..., places], part.weight[..., places], included[..., places])
-    value = reduce(three[0], three[1], part.duration, part.kinds[places[0]], three[2])[:, 0]
-    order = _ranked(value, part.texts("orientation")[places[0]])
-    gaps = Gaps(part.gaps.missing[order], part.gaps.undefined[order], part.gaps.without_reference)
-    return replace(
-        part,
-        systems=[part.systems[place] for place in order],
-        score=np.ascontiguousarray(part.score[order]),
-        weight=np.ascontiguousarray(part.weight[order]),
-        status=part.status[order],
-        gaps=gaps,
-    )
+    names = names_of(part, "metric")
+    place = next((place for place in places if names[place] == headline), places[0])
+    one = [np.ascontiguousarray(part[name].values[..., [place]]) for name in ("score", "weight", "included")]
+    value = reduce(one[0], one[1], part["duration"].values, texts_of(part, "aggregate")[place], one[2])[:, 0]
+    return part.isel(system=_ranked(value, orientations[place]))
 
 
 def _ranked(value: Float, orientation: str) -> list[int]:
@@ -398,22 +339,22 @@ def _ranked(value: Float, orientation: str) -> list[int]:
     return places
 
 
-def _metrics(board: Scoreboard, question: Question, single: bool) -> tuple[Scoreboard, list[int]]:
-    """The metrics of a question, on a board that says for which ones the default parameters were taken."""
-    places = choose_metrics(board, find_metrics(board, question.metric, exact=question.exact), question.param)
+def _metrics(ds: xr.Dataset, question: Question, single: bool) -> tuple[xr.Dataset, list[int]]:
+    """Positions of the metrics of a query; the attribute ``default`` names those of which the defaults were taken."""
+    places = choose_metrics(ds, find_metrics(ds, question.metric, exact=question.exact), question.param)
     if not single or question.exact or question.metric is None:
-        return board, places
+        return ds, places
     names = as_names(question.metric) or []
-    left = [name for name in names if set(find_metrics(board, name)) & set(places)]
-    found = list(dict.fromkeys(find_single(board, name, places) for name in left))
+    left = [name for name in names if set(find_metrics(ds, name)) & set(places)]
+    found = list(dict.fromkeys(find_single(ds, name, places) for name in left))
     if len(found) == len(places):
-        return board, found
-    several = [place for place in found if len({*find_metrics(board, board.metrics[place])}.intersection(places)) > 1]
-    said = {"default": ", ".join(spell_out(board, place) for place in several)} if several else {}
-    return replace(board, attrs={**board.attrs, **said}), found
+        return ds, found
+    metrics = names_of(ds, "metric")
+    several = [place for place in found if len({*find_metrics(ds, metrics[place])}.intersection(places)) > 1]
+    return ds.assign_attrs({"default": ", ".join(spell_out(ds, place) for place in several)} if several else {}), found
 
 
-def sort_systems(board: Scoreboard, question: Question) -> Names:
+def sort_systems(ds: xr.Dataset, question: Question) -> Names:
     """The systems of a question in the order that it asks for.
 
     Raises
@@ -425,60 +366,75 @@ def sort_systems(board: Scoreboard, question: Question) -> Names:
     """
     if question.sort is None or question.sort in (BEST, STORED):
         return question.system
-    names = [board.systems[place] for place in find_labels(board, "system", question.system)]
+    every = names_of(ds, "system")
+    names = [every[place] for place in find_labels(ds, "system", question.system)]
     if question.sort == NAME:
         return sorted(names)
-    over = question.over if split_names(board, question.sort)[1] else None
+    over = question.over if split_names(ds, question.sort)[1] else None
     by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
-    part = select(board, by, single=True)
-    (orientation,), (kind,) = part.texts("orientation"), part.kinds
+    part = select(ds, by, single=True)
+    (orientation,), (kind,) = texts_of(part, "orientation"), texts_of(part, "aggregate")
     if orientation == "none":
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
-    score, included = part.scores()
-    value = reduce(score, part.weight, part.duration, kind, included)[:, 0]
+    score, weight, included = (part[name].values for name in ("score", "weight", "included"))
+    value = reduce(score, weight, part["duration"].values, kind, included)[:, 0]
     return [names[place] for place in _ranked(value, orientation)]
 
 
-def _kinds(board: Scoreboard, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
+def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
     """The aggregate of each metric, by its position, and the metrics left out."""
     if kind is not None and kind not in DECLARED:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
-        standard = board.texts("standard_aggregate")
+        standard = texts_of(ds, "standard_aggregate")
         return {place: standard[place] for place in places}, []
-    allowed = [allowed_aggregates(text) for text in board.texts("aggregates")]
+    metrics = names_of(ds, "metric")
+    allowed = [allowed_aggregates(text) for text in texts_of(ds, "aggregates")]
     refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
-        name, has = board.metrics[refused[0]], ", ".join(allowed[refused[0]])
-        others = _with_figures(board, kind) if kind in CLASS_AGGREGATES else []
+        name, has = metrics[refused[0]], ", ".join(allowed[refused[0]])
+        others = _with_figures(ds, kind) if kind in CLASS_AGGREGATES else []
         more = f"; {kind} is read off {', '.join(others)}, which is asked for alone (--metric)" if others else ""
         raise QueryError(f"aggregate {kind!r} is not defined for metric {name!r}; it has: {has}{more}")
-    return {place: kind for place in places if kind in allowed[place]}, [board.metrics[place] for place in refused]
+    return {place: kind for place in places if kind in allowed[place]}, names_of(ds, "metric", refused)
 
 
-def _with_figures(board: Scoreboard, kind: str) -> list[str]:
+def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
     """The metrics with extra dims that have an aggregate."""
-    measures = find_measures(board).values()
+    measures = find_measures(ds).values()
     return [str(one) for one in measures if kind in table_aggregates(one.metric.orientation, one.metric.dims)]
 
 
-def _check_missing(part: SelectedScores) -> None:
+def _check_missing(part: xr.Dataset) -> None:
     """Refuse a policy that what is missing does not allow."""
-    if part.missing == "raise" and part.gaps.missing.any():
-        missing = np.asarray(part.gaps.missing.any(axis=2))
-        raise QueryError(list_missing(part.system_names, part.track_names, missing, part.status))
-    if part.missing == "zero":
-        if "stores" in part.board.attrs and (part.status == Status.not_computed).any():
+    policy, missing, status = part.attrs["missing"], part["missing"].values, part["status"].values
+    if policy == "raise" and missing.any():
+        names = names_of(part, "system"), names_of(part, "track")
+        raise QueryError(list_missing(*names, np.asarray(missing.any(axis=2)), status))
+    if policy == "zero":
+        if STORES in part.attrs and (status == Status.not_computed).any():
             raise QueryError(
                 "some systems and tracks are in different stores, so that what a missing score would count for is not "
                 "known; choose missing skip or common (--missing)"
             )
-        for column, orientation in enumerate(part.texts("orientation")):
-            if orientation == "lower" and part.gaps.missing[..., column].any():
+        for column, orientation in enumerate(texts_of(part, "orientation")):
+            if orientation == "lower" and missing[..., column].any():
                 raise QueryError(
-                    f"metric {part.metric_names[column]!r}: lower is better, so a missing score cannot count as 0; "
-                    "choose missing skip or common (--missing)"
+                    f"metric {names_of(part, 'metric')[column]!r}: lower is better, so a missing score cannot count as "
+                    "0; choose missing skip or common (--missing)"
                 )
+
+
+def _check_durations(part: xr.Dataset) -> None:
+    """Refuse an aggregate over seconds of references that are not known."""
+    for kind in dict.fromkeys(kind for kind in texts_of(part, "aggregate") if AGGREGATES[kind].needs_duration):
+        unknown = np.isnan(part["duration"].values) & part["included"].values.any(axis=(0, 2))
+        if unknown.any():
+            track = names_of(part, "track")[int(np.flatnonzero(unknown)[0])]
+            raise QueryError(
+                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                "known here; choose wcsr, or ask a store that holds `duration`"
+            )
 
 
 def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
@@ -503,12 +459,12 @@ VALUELESS = "valueless"
 """The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
 
 
-def ask(board: Scoreboard, question: Question | None = None, group: str = "") -> Answer:
+def ask(ds: xr.Dataset, question: Question | None = None, group: str = "") -> Answer:
     """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question or None
         None: all metrics with their standard aggregates.
     group : str
@@ -527,60 +483,54 @@ def ask(board: Scoreboard, question: Question | None = None, group: str = "") ->
         For a name that is not there, with a suggestion.
     """
     question = question or Question()
-    return answer_of(select(board, question), question.by, group)
+    return answer_of(select(ds, question), question.by, group)
 
 
-def answer_of(part: SelectedScores, by: Names = None, group: str = "") -> Answer:
+def answer_of(part: xr.Dataset, by: Names = None, group: str = "") -> Answer:
     """The figures of what was selected, one for each group that some coordinates make of the tracks.
 
     Raises
     ------
     QueryError
-        For a coordinate that does not lie along the tracks, or durations that are not known.
+        For a coordinate that does not lie along the tracks.
     UnknownNameError
         For a coordinate that is not there, with a suggestion.
     """
-    grouping = Grouping.of(part.board, part.tracks, as_names(by) or [])
+    grouping = Grouping.of(part, as_names(by) or [])
     value, counts, n_tracks = _compute(part, grouping)
-    policies = {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
-    policies |= {name: str(count) for name, count in part.gaps.count_cells().items()}
-    if part.valueless:
-        policies[VALUELESS] = part.valueless
-    return Answer(
-        part.system_names,
-        part.metric_names,
-        part.kinds,
-        {name: values[part.systems] for name, values in part.board.coords["system"].items()},
-        {name: values[part.metrics] for name, values in part.board.coords["metric"].items()},
-        grouping.values,
-        value,
-        counts,
-        n_tracks,
-        {**origin_of(part.board, group, part.system_names), **policies},
-    )
+    systems, metric_coords = names_of(part, "system"), coords_of(part, "metric")
+    kinds = metric_coords.pop("aggregate").tolist()
+    attrs = {**origin_of(part, group, systems), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
+    for name in ("missing", "undefined"):  # a cell counts once, however many metrics it is about
+        attrs[f"{name}_cells"] = str(int(part[name].values.any(axis=2).sum()))
+    names = (systems, names_of(part, "metric"), kinds, coords_of(part, "system"), metric_coords)
+    return Answer(*names, grouping.values, value, counts, n_tracks, attrs)
 
 
-def origin_of(board: Scoreboard, group: str, systems: Sequence[str] = ()) -> dict[str, str]:
+POLICIES = ("missing", "undefined", "left_out", VALUELESS)
+
+
+def origin_of(ds: xr.Dataset, group: str, systems: Sequence[str] = ()) -> dict[str, str]:
     """Where the numbers of an answer about some systems come from, and what was warned of when these were scored."""
     told = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
-    origin = {name: str(board.attrs[name]) for name in told if name in board.attrs}
-    cautions = "\n".join(told_cautions(board.attrs, systems))
+    origin = {name: str(ds.attrs[name]) for name in told if name in ds.attrs}
+    cautions = "\n".join(told_cautions(ds.attrs, systems))
     return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
 
 
-def _compute(part: SelectedScores, grouping: Grouping) -> tuple[Float, dict[str, Int], Int]:
+def _compute(part: xr.Dataset, grouping: Grouping) -> tuple[Float, dict[str, Int], Int]:
     """Values and counts (systems, metrics, groups), and tracks (groups,)."""
-    score, included = part.scores()
-    flags = {"n": included, "n_missing": part.gaps.missing, "n_undefined": part.gaps.undefined}
-    shape = (len(part.systems), len(part.metrics), grouping.count)
+    three = [part[name].values for name in ("score", "weight", "included")]
+    duration, kinds = part["duration"].values, texts_of(part, "aggregate")
+    flags = {"n": three[2], "n_missing": part["missing"].values, "n_undefined": part["undefined"].values}
+    shape = (part.sizes["system"], part.sizes["metric"], grouping.count)
     value: Float = np.full(shape, np.nan)
     counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in flags}
     n_tracks: Int = np.zeros(grouping.count, dtype=np.int64)
     for group, members in grouping.members().items():
-        whole = len(members) == len(part.tracks)
-        three = (score, part.weight, included)
-        inside = three if whole else (score[:, members], part.weight[:, members], included[:, members])
-        value[..., group] = reduce_kinds(*inside, part.duration[members], part.kinds)
+        whole = len(members) == part.sizes["track"]
+        score, weight, included = three if whole else (each[:, members] for each in three)
+        value[..., group] = reduce_kinds(score, weight, included, duration[members], kinds)
         for name, flag in flags.items():
             counts[name][..., group] = flag[:, members].sum(axis=1)
         n_tracks[group] = len(members)

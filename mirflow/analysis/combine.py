@@ -13,7 +13,7 @@ import numpy as np
 from ..cells import Status
 from ..errors import MirflowWarning, QueryError, counted
 from ..store.format import CLASSES, OWN_DIMS, WARNINGS, nested_attrs, plain_attrs
-from .scoreboard import Array
+from .scores import Array
 
 if TYPE_CHECKING:
     import xarray as xr

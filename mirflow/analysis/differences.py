@@ -13,7 +13,7 @@ from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
 from ..store.format import IMPORTED, PRINTED_STEP
-from .scoreboard import Loaded, Scoreboard, from_dataset, read_store
+from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store, texts_of
 from .selection import Names, bare_name, find_labels, find_metrics, find_single
 
 if TYPE_CHECKING:
@@ -45,18 +45,18 @@ class ComparedScores:
         What messages and tables call it.
     group : str
         Name of the evaluation; empty for a dataset.
-    board : Scoreboard
+    ds : xr.Dataset
     """
 
     label: str
     group: str
-    board: Scoreboard
+    ds: xr.Dataset
     printed_step: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def is_table(self) -> bool:
         """Whether the scores come from a table, which says little about how they came about."""
-        return IMPORTED in self.board.attrs
+        return IMPORTED in self.ds.attrs
 
 
 def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, ComparedScores]:
@@ -84,12 +84,11 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
     if not boards:
         raise QueryError(f"{label}: has no scores")
     return {
-        name: ComparedScores(f"{label}:{name}" if name else label, name, board, _steps(board))
-        for name, board in boards.items()
+        name: ComparedScores(f"{label}:{name}" if name else label, name, ds, _steps(ds)) for name, ds in boards.items()
     }
 
 
-def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, Scoreboard], str | None]:
+def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, xr.Dataset], str | None]:
     """What it is called, its evaluations, and the one that its name asks for."""
     if not isinstance(given, str | Path):
         return _labelled(given)
@@ -118,16 +117,16 @@ def split_group(given: str | Path) -> tuple[Path, str | None]:
     return Path(before), group
 
 
-def _labelled(given: xr.Dataset | xr.DataTree) -> tuple[str, dict[str, Scoreboard], None]:
+def _labelled(given: xr.Dataset | xr.DataTree) -> tuple[str, dict[str, xr.Dataset], None]:
     import xarray as xr
 
     if isinstance(given, xr.Dataset):
-        return "dataset", {"": from_dataset(given)}, None
+        return "dataset", {"": as_scores(given)}, None
     nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
-    return str(given.name or "tree"), {name: from_dataset(node.to_dataset()) for name, node in nodes.items()}, None
+    return str(given.name or "tree"), {name: as_scores(node.to_dataset()) for name, node in nodes.items()}, None
 
 
-def board_of(scores: PublishedScores, origin: str) -> Scoreboard:
+def board_of(scores: PublishedScores, origin: str) -> xr.Dataset:
     """The scores of a table as questions want them.
 
     Parameters
@@ -137,22 +136,20 @@ def board_of(scores: PublishedScores, origin: str) -> Scoreboard:
         What the mapping calls itself.
     """
 
-    def load(systems: Sequence[int]) -> Loaded:
-        chosen = list(systems)
-        unknown = np.full(len(scores.tracks), np.nan)
-        return scores.score[chosen], scores.weight[chosen], scores.status[chosen], unknown
+    import xarray as xr
 
-    coords = {
-        "system": {},
-        "track": {name: np.array(values) for name, values in scores.track_coords.items()},
-        "metric": {name: np.array(values) for name, values in scores.metric_coords.items()},
-    }
-    names = (list(scores.systems), list(scores.tracks), list(scores.measures))
-    return Scoreboard(*names, coords, scores.attrs(origin), load, {}, lambda: np.array(scores.message, dtype=np.str_))
+    dims = ("system", "track", "metric")
+    coords: dict[str, Any] = dict(zip(dims, (scores.systems, scores.tracks, map(str, scores.measures)), strict=True))
+    coords = {dim: np.array(list(names), dtype=str) for dim, names in coords.items()}
+    coords |= {name: ("track", np.array(values)) for name, values in scores.track_coords.items()}
+    coords |= {name: ("metric", np.array(values)) for name, values in scores.metric_coords.items()}
+    cells: dict[str, Any] = {"score": (dims, scores.score), "weight": (dims, scores.weight)}
+    cells |= {"status": (dims[:2], scores.status), "message": (dims[:2], np.array(scores.message, dtype=np.str_))}
+    return xr.Dataset(cells, coords, dict(scores.attrs(origin)))
 
 
-def _steps(board: Scoreboard) -> Mapping[str, float]:
-    steps = board.attrs.get(PRINTED_STEP, {})
+def _steps(ds: xr.Dataset) -> Mapping[str, float]:
+    steps = ds.attrs.get(PRINTED_STEP, {})
     return {str(name): float(step) for name, step in steps.items()} if isinstance(steps, Mapping) else {}
 
 
@@ -201,12 +198,12 @@ def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs)
 
     A table says little of itself: beside one, only what both sides say can differ.
     """
-    return [*_differing(a, b, *(dict(_attributes(one.board)) for one in (a, b))), *of_metrics(a, b, pairs)]
+    return [*_differing(a, b, *(dict(_attributes(one.ds)) for one in (a, b))), *of_metrics(a, b, pairs)]
 
 
 def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
     """What differs in the versions, units and parameters of metrics of a and those of b."""
-    return _differing(a, b, *(dict(_of_metrics(side.board, pairs, place)) for place, side in enumerate((a, b))))
+    return _differing(a, b, *(dict(_of_metrics(side.ds, pairs, place)) for place, side in enumerate((a, b))))
 
 
 def label_of(pair: tuple[str, str]) -> str:
@@ -229,8 +226,8 @@ def _differing(
     return [Setting(*_shown(*pair)) for pair in pairs if pair[1] != pair[2]]
 
 
-def _attributes(board: Scoreboard) -> Iterator[tuple[str, str]]:
-    for name, value in board.attrs.items():
+def _attributes(ds: xr.Dataset) -> Iterator[tuple[str, str]]:
+    for name, value in ds.attrs.items():
         if name in _SKIPPED:
             continue
         if isinstance(value, Mapping):
@@ -239,17 +236,17 @@ def _attributes(board: Scoreboard) -> Iterator[tuple[str, str]]:
             yield name, _text(value)
 
 
-def _of_metrics(board: Scoreboard, pairs: MetricPairs, side: int) -> Iterator[tuple[str, str]]:
+def _of_metrics(ds: xr.Dataset, pairs: MetricPairs, side: int) -> Iterator[tuple[str, str]]:
     """Versions and parameters of the metrics of one side, under the names of the pairs; the units of pairs by hand."""
-    place = {name: at for at, name in enumerate(board.metrics)}
-    version = board.coords["metric"].get("version")
-    parameters = board.attrs.get("parameters", {})
+    place = {name: at for at, name in enumerate(names_of(ds, "metric"))}
+    version = coords_of(ds, "metric").get("version")
+    parameters = ds.attrs.get("parameters", {})
     for pair in pairs:
         metric, label = pair[side], label_of(pair)
         if version is not None:
             yield f"version of {label}", _text(version[place[metric]])
         if pair[0] != pair[1]:
-            yield f"unit of {label}", board.texts("unit")[place[metric]] or "none"
+            yield f"unit of {label}", texts_of(ds, "unit")[place[metric]] or "none"
         for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
             yield f"{name} of {label}", _text(value)
 
@@ -277,7 +274,7 @@ def differing_inputs(
     """How many cells were scored from other files; None where a side does not say from which."""
     if a.is_table or b.is_table:
         return None
-    left, right = (_digests(one.board, systems, tracks) for one in (a, b))
+    left, right = (_digests(one.ds, systems, tracks) for one in (a, b))
     cells = reference = estimate = 0
     for mine, others in zip(left, right, strict=True):
         if mine and others:
@@ -288,11 +285,11 @@ def differing_inputs(
     return Inputs(reference, estimate, cells) if cells else None
 
 
-def _digests(board: Scoreboard, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
+def _digests(ds: xr.Dataset, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
     """Digests of what was scored, cell by cell."""
-    whole = np.broadcast_to(board.digests(), (len(board.systems), len(board.tracks)))
-    rows = [board.systems.index(name) for name in systems]
-    place = {name: at for at, name in enumerate(board.tracks)}
+    whole = np.broadcast_to(cell_texts(ds, "digest"), (ds.sizes["system"], ds.sizes["track"]))
+    rows = [names_of(ds, "system").index(name) for name in systems]
+    place = {name: at for at, name in enumerate(names_of(ds, "track"))}
     columns = [place[name] for name in tracks]
     return [str(one) for one in whole[np.ix_(rows, columns)].ravel().tolist()]
 
@@ -517,8 +514,8 @@ def compare_sides(
     pairs = list(dict.fromkeys([*by_hand, *same]))
     cells = (common["system"], common["track"])
     scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
-    places = [a.board.metrics.index(one) for one, _ in pairs]
-    units, ways = ([a.board.texts(name)[place] for place in places] for name in ("unit", "orientation"))
+    places = [names_of(a.ds, "metric").index(one) for one, _ in pairs]
+    units, ways = ([texts_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
     limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
@@ -529,7 +526,7 @@ def compare_sides(
 
 def _single(side: ComparedScores, name: str) -> str:
     """The only metric that a name stands for."""
-    return side.board.metrics[find_single(side.board, name)]
+    return names_of(side.ds, "metric")[find_single(side.ds, name)]
 
 
 def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]]) -> list[tuple[str, str, str]]:
@@ -558,16 +555,16 @@ def _hint(akin: Sequence[tuple[str, str, str]]) -> str:
 
 def _chosen(side: ComparedScores, dim: str, names: Names) -> list[str]:
     """The names of a side that are asked for."""
-    places = find_metrics(side.board, names) if dim == "metric" else find_labels(side.board, dim, names)
-    return [side.board.names(dim)[place] for place in places]
+    places = find_metrics(side.ds, names) if dim == "metric" else find_labels(side.ds, dim, names)
+    return [names_of(side.ds, dim)[place] for place in places]
 
 
 def _scores(side: ComparedScores, *names: Sequence[str]) -> Float:
     """The scores of some systems, tracks and metrics; NaN where a cell was not scored."""
-    board = side.board
-    known = ({name: place for place, name in enumerate(board.names(dim))} for dim in ("system", "track", "metric"))
+    ds = side.ds
+    known = ({name: place for place, name in enumerate(names_of(ds, dim))} for dim in ("system", "track", "metric"))
     systems, tracks, metrics = ([place[name] for name in own] for own, place in zip(names, known, strict=True))
-    score, _, status, _ = board.load(systems)
+    score, _, status, _ = arrays_of(ds.isel(system=systems))
     scored = np.isin(status, [int(one) for one in SCORED])
     return np.where(scored[:, tracks, np.newaxis], score[:, tracks][..., metrics], np.nan)
 

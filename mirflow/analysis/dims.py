@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +14,11 @@ from ..metrics.aggregates import table_aggregates
 from ..metrics.base import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
-from .scoreboard import ANNOTATOR, Array, Loaded, Scoreboard, Sibling, Systems
+from .scores import ANNOTATOR, Array, arrays_of, coords_of, labels_of, names_of
 from .selection import Question, as_names, explain_dims, find_measures, split_names
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 def _sum(values: Float) -> Float:
@@ -130,14 +134,14 @@ TRACKS = 256
 """How many tracks are read at a time: dense values are large."""
 
 
-def own_dims(sibling: Sibling) -> dict[str, str]:
+def own_dims(table: xr.DataArray) -> dict[str, str]:
     """The metric's own names of the dims of a variable."""
     # A dim whose labels differ from another variable's is stored with the variable's name in front.
-    dims = sibling.dims[2:]
-    return dict(zip(dims, map(str, sibling.attrs.get(OWN_DIMS, dims)), strict=True))
+    dims = [str(dim) for dim in table.dims[2:]]
+    return dict(zip(dims, map(str, table.attrs.get(OWN_DIMS, dims)), strict=True))
 
 
-def over_of(sibling: Sibling, metric: str, question: Question) -> dict[str, str]:
+def over_of(table: xr.DataArray, metric: str, question: Question) -> dict[str, str]:
     """The reductions and choices within each track, by the dims of the variable.
 
     Raises
@@ -145,9 +149,9 @@ def over_of(sibling: Sibling, metric: str, question: Question) -> dict[str, str]
     UnknownNameError
         For a dim that the metric does not have, and for what is neither a reduction nor a label along it.
     """
-    renamed = {own: dim for dim, own in own_dims(sibling).items()}
+    renamed = {own: dim for dim, own in own_dims(table).items()}
     over = {renamed.get(dim, dim): how for dim, how in (question.over or {}).items()}
-    check_over(metric, dict(zip(sibling.dims[2:], sibling.labels(), strict=True)), over)
+    check_over(metric, labels_of(table), over)
     return over
 
 
@@ -156,17 +160,17 @@ def say_over(over: Mapping[str, str]) -> str:
     return ", ".join(f"{dim}={how}" for dim, how in over.items())
 
 
-def derive(board: Scoreboard, question: Question) -> tuple[Scoreboard, Question]:
-    """A board on which the metrics that are one number a track by ``over`` lie with all others, and the question to it.
+def derive(ds: xr.Dataset, question: Question) -> tuple[xr.Dataset, Question]:
+    """Put the metrics that are one number a track by ``over`` among all others.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
 
     Returns
     -------
-    board : Scoreboard
+    ds : xr.Dataset
         The same one where nothing is reduced.
     question : Question
         Without ``over`` if that was used.
@@ -174,39 +178,42 @@ def derive(board: Scoreboard, question: Question) -> tuple[Scoreboard, Question]
     Raises
     ------
     QueryError
-        For a metric of which dims are left, and for annotators.
+        For a metric of which dims are left.
     UnknownNameError
         For a dim or a label that is not there, with a suggestion.
     """
     if not question.over or question.metric is None:
-        return board, question
-    numbers, variables = split_names(board, question.metric, exact=question.exact)
+        return ds, question
+    numbers, variables = split_names(ds, question.metric, exact=question.exact)
     if not variables:
-        return board, question
-    measures = find_measures(board)
-    overs = {one: over_of(board.siblings[one], str(measures[one]), question) for one in variables}
-    for variable, over in overs.items():
-        if len(over) < len(board.siblings[variable].dims[2:]):
-            own = own_dims(board.siblings[variable])
-            raise QueryError(explain_dims(board, variable, [own[dim] for dim in over]))
-        if measures[variable].metric.nominal:
-            raise QueryError(refuse_nominal(measures[variable]))
-    refuse_annotators(board, question, str(measures[variables[0]]))
+        return ds, question
+    measures = find_measures(ds)
+    score, weight, status, duration = arrays_of(ds)
+    scores, weights = [score], [weight]
+    for variable in variables:
+        table, measure = ds[variable], measures[variable]
+        over = over_of(table, str(measure), question)
+        if len(over) < len(table.dims[2:]):
+            raise QueryError(explain_dims(ds, variable, [own_dims(table)[dim] for dim in over]))
+        if measure.metric.nominal:
+            raise QueryError(refuse_nominal(measure))
+        values = _reduce_table(table, over, score=measure.metric.orientation != "none")
+        # What no system has, as a track without that instrument, is nothing to measure, and nobody's fault.
+        there = np.broadcast_to(~np.isnan(values).all(axis=0), values.shape)
+        scores.append(values[..., np.newaxis])
+        weights.append(there[..., np.newaxis].astype(np.float64))
     names = [str(measures[variable]) for variable in variables]
-    coords = {**board.coords, "metric": _coords(board, [measures[variable] for variable in variables])}
-    attrs = {**board.attrs, "over": say_over(question.over)}
-    derived = replace(
-        board,
-        metrics=[*board.metrics, *names],
-        coords=coords,
-        attrs=attrs,
-        load=lambda systems: _load(board, overs, systems),
-        siblings={name: one for name, one in board.siblings.items() if name not in overs},
-    )
-    return derived, replace(question, metric=[*numbers, *names], over=None)
+    rest = ds.drop_vars([*variables, "score", "weight"]).drop_dims("metric")
+    cells = {"score": np.concatenate(scores, axis=2), "weight": np.concatenate(weights, axis=2)}
+    found = rest.assign({name: (("system", "track", "metric"), values) for name, values in cells.items()})
+    found = found.assign(status=(("system", "track"), status), duration=("track", duration))
+    coords = _coords(ds, [measures[variable] for variable in variables])
+    labels = {"metric": np.array([*names_of(ds, "metric"), *names], dtype=str)}
+    found = found.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
+    return found.assign_attrs(over=say_over(question.over)), replace(question, metric=[*numbers, *names], over=None)
 
 
-def refuse_annotators(board: Scoreboard, question: Question, metric: str) -> None:
+def refuse_annotators(ds: xr.Dataset, question: Question, metric: str) -> None:
     """Refuse annotators, for whom only scores are kept.
 
     Raises
@@ -215,7 +222,7 @@ def refuse_annotators(board: Scoreboard, question: Question, metric: str) -> Non
         If the question is about them.
     """
     asked = question.annotator is not None or ANNOTATOR in (as_names(question.by) or [])
-    if asked and ANNOTATOR not in board.coords["track"]:
+    if asked and ANNOTATOR not in coords_of(ds, "track"):
         raise QueryError(
             f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"
         )
@@ -229,8 +236,8 @@ def refuse_nominal(measure: Measure) -> str:
     )
 
 
-def _coords(board: Scoreboard, measures: Sequence[Measure]) -> dict[str, Array]:
-    """The coordinates of the metrics, with those of some more."""
+def _coords(ds: xr.Dataset, measures: Sequence[Measure]) -> dict[str, Array]:
+    """Coordinates of the metrics, with those of some more; NaN or an empty text where there is none."""
     more: dict[str, Array] = dict(describe(measures))
     allowed = [table_aggregates(one.metric.orientation, one.metric.dims) for one in measures]
     more["aggregates"] = np.array([" ".join(names) for names in allowed])
@@ -239,45 +246,25 @@ def _coords(board: Scoreboard, measures: Sequence[Measure]) -> dict[str, Array]:
     more["standard_aggregate"] = np.array(
         [next(iter(names)) if sums else own for names, own, sums in zip(allowed, standard, counted, strict=True)]
     )
-    own = board.coords["metric"]
-    sizes = len(board.metrics), len(measures)
-    return {
-        name: _joined(own.get(name), more.get(name), sizes) for name in dict.fromkeys([*own, *more]) if name != "metric"
-    }
+    own, sizes = coords_of(ds, "metric"), (ds.sizes["metric"], len(measures))
+    found = {}
+    for name in dict.fromkeys([*own, *more]):
+        both = own.get(name), more.get(name)
+        numeric = all(one is None or one.dtype.kind in "iuf" for one in both)
+        blank = np.nan if numeric else ""
+        sides = zip(both, sizes, strict=True)
+        values = [value for one, n in sides for value in ([blank] * n if one is None else one.tolist())]
+        found[name] = np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
+    found.pop("metric", None)
+    return found
 
 
-def _joined(first: Array | None, second: Array | None, sizes: tuple[int, int]) -> Array:
-    """Two columns as one; where one of them is not there, NaN stands for numbers and an empty text for names."""
-    numeric = all(one is None or one.dtype.kind in "iuf" for one in (first, second))
-    blank = np.nan if numeric else ""
-    both = zip((first, second), sizes, strict=True)
-    values = [value for one, n in both for value in ([blank] * n if one is None else one.tolist())]
-    return np.array(values) if numeric else np.array(list(map(str, values)), dtype=str)
-
-
-def _load(board: Scoreboard, overs: Mapping[str, Mapping[str, str]], systems: Systems) -> Loaded:
-    """Scores and weights with those of the derived metrics, which weigh 1 where any system has a value.
-
-    What no system has, as a track without that instrument, is nothing to measure, and nobody's fault.
-    """
-    score, weight, status, duration = board.load(systems)
-    scores, weights = [score], [weight]
-    for variable, over in overs.items():
-        sibling = board.siblings[variable]
-        score_of = find_measures(board)[variable].metric.orientation != "none"
-        rows = [_row(sibling, system, len(board.tracks), over, score_of) for system in systems]
-        values = np.stack(rows) if rows else np.empty((0, len(board.tracks)))
-        there = np.broadcast_to(~np.isnan(values).all(axis=0), values.shape)
-        scores.append(values[..., np.newaxis])
-        weights.append(there[..., np.newaxis].astype(np.float64))
-    return np.concatenate(scores, axis=2), np.concatenate(weights, axis=2), status, duration
-
-
-def _row(sibling: Sibling, system: int, tracks: int, over: Mapping[str, str], score: bool) -> Float:
-    """The number of each track of one system."""
-    parts: list[Float] = [np.empty(0)]
-    labels = dict(zip(sibling.dims[2:], sibling.labels(), strict=True))
-    for start in range(0, tracks, TRACKS):
-        values = np.asarray(sibling.read(system, slice(start, start + TRACKS)), dtype=np.float64)
-        parts.append(reduce_over(values if score else np.nan_to_num(values), labels, over))
-    return np.concatenate(parts)
+def _reduce_table(table: xr.DataArray, over: Mapping[str, str], *, score: bool) -> Float:
+    """The number of each track of each system: float64 (systems, tracks)."""
+    found, labels = np.empty(table.shape[:2]), labels_of(table)
+    for system in range(table.shape[0]):
+        for start in range(0, table.shape[1], TRACKS):
+            part = slice(start, start + TRACKS)
+            values = np.asarray(table[system, part].values, dtype=np.float64)
+            found[system, part] = reduce_over(values if score else np.nan_to_num(values), labels, over)
+    return found

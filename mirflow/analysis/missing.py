@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +15,10 @@ from ..cells import EMPTY, FAILED, SCORED, WARNING, Status
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
 from .policies import MISSING, UNDEFINED
-from .scoreboard import Scoreboard
+from .scores import arrays_of, cell_texts, names_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass(frozen=True)
@@ -152,15 +156,15 @@ class CellProblem:
         return f"{self.status.name}: {named}"
 
 
-def find_problems(board: Scoreboard) -> list[CellProblem]:
+def find_problems(ds: xr.Dataset) -> list[CellProblem]:
     """The cells without a score or that of some metrics, of what is empty, or with a warning, system by system."""
-    _, _, status, _ = board.load(range(len(board.systems)))
-    messages = np.broadcast_to(board.messages(), status.shape)
+    status, messages = arrays_of(ds.isel(metric=[]))[2], cell_texts(ds, "message")
     partly = (status == Status.ok) & (messages != "")
-    told = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
+    listed = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
+    systems, tracks = names_of(ds, "system"), names_of(ds, "track")
     problems = []
-    for system, track in told.tolist():
-        names, state = (board.systems[system], board.tracks[track]), Status(int(status[system, track]))
+    for system, track in listed.tolist():
+        names, state = (systems[system], tracks[track]), Status(int(status[system, track]))
         problems.append(CellProblem(*names, state, str(messages[system, track]) or _said(*names, state)))
     return problems
 

@@ -25,7 +25,7 @@ from ..ragged import Bool, Float, Int
 from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, sort_systems, system_coordinates
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
 from .missing import are_apart, check_policies, find_gaps, included_scores
-from .scoreboard import Array, Grouping, Scoreboard, Sibling, filled_groups, group_values
+from .scores import Array, Grouping, arrays_of, coords_of, filled_groups, group_values, labels_of, names_of
 from .selection import (
     BEST,
     ORDERS,
@@ -169,7 +169,7 @@ class Entries:
 
     Parameters
     ----------
-    sibling : Sibling
+    table : xr.DataArray
     over : mapping of str to str
         Reductions within each track.
     kind : str
@@ -178,7 +178,7 @@ class Entries:
         Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
     """
 
-    sibling: Sibling
+    table: xr.DataArray
     over: Mapping[str, str]
     kind: str
     score: bool
@@ -225,27 +225,24 @@ class Entries:
     @property
     def side(self) -> int:
         """The axis, counted after that of the tracks, along which relevance and affinity lie."""
-        return [own_dims(self.sibling)[dim] for dim, _ in self._labels()].index(SIDE)
+        return list(own_dims(self.table).values()).index(SIDE)
 
     def _sizes(self) -> list[int]:
-        return [len(own) for dim, own in self._labels() if dim not in self.over]
-
-    def _labels(self) -> list[tuple[str, tuple[str, ...]]]:
-        return list(zip(self.sibling.dims[2:], self.sibling.labels(), strict=True))
+        return [len(own) for dim, own in labels_of(self.table).items() if dim not in self.over]
 
     def _read(self, system: int, tracks: Int, groups: Int) -> Iterator[tuple[Int, Float]]:
         """Groups and entries of some tracks at a time: dense values are large."""
-        labels = dict(self._labels())
+        labels = labels_of(self.table)
         for start in range(0, int(tracks.max(initial=-1)) + 1, TRACKS):
             here = (tracks >= start) & (tracks < start + TRACKS)
             if here.any():
-                values = self.sibling.read(system, slice(start, start + TRACKS))[tracks[here] - start]
+                values = self.table[system, start : start + TRACKS].values[tracks[here] - start]
                 values = values if self.score else np.nan_to_num(values)
                 yield groups[here], reduce_over(values, labels, self.over)
 
     def _ordered(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
         """A figure of each tag over the tracks of each group in order of affinity."""
-        sizes = [len(own) for _, own in self._labels()]
+        sizes = list(map(len, labels_of(self.table).values()))
         parts = list(self._read(system, tracks, groups))
         own = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in parts)])
         values = np.concatenate([np.zeros((0, *sizes)), *(part for _, part in parts)])
@@ -270,57 +267,57 @@ _MEANS = frozenset(("macro", "normalised", "normalized", "balanced", "unweighted
 _MICRO = "micro"
 
 
-def rated_kind(board: Scoreboard, question: Question) -> str | None:
+def rated_kind(ds: xr.Dataset, question: Question) -> str | None:
     """The aggregate of a question about figures that are read off all tracks together; None for any other question.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
         Where it names no aggregate, that of its metric counts, which of affinities is the area under the curve.
     """
     if question.aggregate is not None:
         return question.aggregate if question.aggregate in CLASS_AGGREGATES else None
-    numbers, variables = split_names(board, question.metric, exact=question.exact)
+    numbers, variables = split_names(ds, question.metric, exact=question.exact)
     if numbers or not variables:
         return None
-    measures = find_measures(board)
-    kinds = {next(iter(_aggregates(board, one))) for one in variables if measures[one].metric.orientation == "none"}
+    measures = find_measures(ds)
+    kinds = {next(iter(_aggregates(ds, one))) for one in variables if measures[one].metric.orientation == "none"}
     return kinds.pop() if len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
 
 
-def rated_variables(board: Scoreboard, question: Question) -> list[str]:
+def rated_variables(ds: xr.Dataset, question: Question) -> list[str]:
     """The variables of a question about metrics with classes or tags: those of all stored parameters, or of its own.
 
     Empty where it also names metrics that are one number.
     """
-    numbers, variables = split_names(board, question.metric, exact=question.exact)
-    measures = find_measures(board)
+    numbers, variables = split_names(ds, question.metric, exact=question.exact)
+    measures = find_measures(ds)
     return [] if numbers else [one for one in variables if has_parameters(measures[one], question.param)]
 
 
-def rated_variable(board: Scoreboard, question: Question) -> str | None:
+def rated_variable(ds: xr.Dataset, question: Question) -> str | None:
     """The one variable of such a question: where several parameters are stored that of the default ones."""
-    variables = rated_variables(board, question)
+    variables = rated_variables(ds, question)
     if len(variables) > 1:
-        measures = find_measures(board)
+        measures = find_measures(ds)
         variables = [one for one in variables if str(measures[one]) == measures[one].metric.name]
     return variables[0] if len(variables) == 1 else None
 
 
-def has_classes(board: Scoreboard, variable: str) -> bool:
+def has_classes(ds: xr.Dataset, variable: str) -> bool:
     """Whether figures of classes or tags are read off a metric."""
-    return not CLASS_AGGREGATES.keys().isdisjoint(_aggregates(board, variable))
+    return not CLASS_AGGREGATES.keys().isdisjoint(_aggregates(ds, variable))
 
 
-def explain_name(name: str, boards: Iterable[Scoreboard]) -> str:
+def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
     """How to ask for what is no metric but a figure of a metric with classes or tags: of a ``balanced_accuracy``.
 
     Parameters
     ----------
     name : str
         As others call it: macro and micro averages, class-normalised and balanced accuracy.
-    boards : iterable of Scoreboard
+    boards : iterable of xr.Dataset
         What was asked.
 
     Returns
@@ -332,7 +329,7 @@ def explain_name(name: str, boards: Iterable[Scoreboard]) -> str:
     kind, mean = _aggregate_named(words), bool(words & _MEANS)
     if kind is None or mean == (_MICRO in words):
         return ""
-    found = [said for board in boards for said in _sayings(board, kind, words, mean)]
+    found = [said for ds in boards for said in _sayings(ds, kind, words, mean)]
     return f"it is read off all tracks together: {' or '.join(dict.fromkeys(found))}" if found else ""
 
 
@@ -347,11 +344,11 @@ def _aggregate_named(words: set[str]) -> str | None:
     return next((kind for kind in ("precision", "recall", "accuracy") if kind in words), None)
 
 
-def _sayings(board: Scoreboard, kind: str, words: set[str], mean: bool) -> Iterable[str]:
+def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable[str]:
     """The questions to one evaluation that answer."""
-    for variable, measure in find_measures(board).items():
+    for variable, measure in find_measures(ds).items():
         dims = measure.metric.dims
-        if kind not in _aggregates(board, variable):
+        if kind not in _aggregates(ds, variable):
             continue
         if "tag" in dims:
             reduced = "--across tag=mean" if mean else "--over tag=sum"
@@ -362,8 +359,8 @@ def _sayings(board: Scoreboard, kind: str, words: set[str], mean: bool) -> Itera
             yield f"-m {measure} -a {'recall' if kind == 'accuracy' else kind} --across class=mean"
 
 
-def _aggregates(board: Scoreboard, variable: str) -> Mapping[str, Aggregate]:
-    metric = find_measures(board)[variable].metric
+def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
+    metric = find_measures(ds)[variable].metric
     return table_aggregates(metric.orientation, metric.dims)
 
 
@@ -479,17 +476,17 @@ class Chosen:
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
+        The systems and tracks, in the order of the answer.
     measure : Measure
-    sibling : Sibling
+    table : xr.DataArray
+        Values over (system, track, extra dims).
     kind : str
         The aggregate over tracks.
     over : mapping of str to str
         Reductions within each track, by the dims of the variable.
     labels : mapping of str to tuple of str
         The dims that are left, with their labels.
-    systems, tracks : list of int
-        Positions on the board, in the order of the answer.
     missing : str
         The policy.
     included, lacking : bool (systems, tracks)
@@ -497,14 +494,12 @@ class Chosen:
     grouping : Grouping
     """
 
-    board: Scoreboard
+    ds: xr.Dataset
     measure: Measure
-    sibling: Sibling
+    table: xr.DataArray
     kind: str
     over: Mapping[str, str]
     labels: Mapping[str, tuple[str, ...]]
-    systems: list[int]
-    tracks: list[int]
     missing: str
     included: Bool
     lacking: Bool
@@ -516,20 +511,15 @@ class Chosen:
         return self.kind in RATIO_AGGREGATES
 
     @property
-    def system_names(self) -> list[str]:
-        """The systems by name."""
-        return [self.board.systems[place] for place in self.systems]
-
-    @property
     def entries(self) -> Entries:
         """The entries, ready to be aggregated."""
         metric = self.measure.metric
         valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
-        return Entries(self.sibling, self.over, "sum" if self.is_ratio else self.kind, valued)
+        return Entries(self.table, self.over, "sum" if self.is_ratio else self.kind, valued)
 
     def outcomes(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
         """What the ratios are read off, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
-        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.sibling))
+        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.table))
 
     def rates(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
         """The ratios of counts (systems, groups, dims left), and the labels of what is left then."""
@@ -538,37 +528,44 @@ class Chosen:
         return found.reshape(*counts.shape[:2], *found.shape[1:]), labels
 
 
-def choose_extra(board: Scoreboard, variable: str, question: Question) -> Chosen:
+def choose_extra(ds: xr.Dataset, variable: str, question: Question) -> Chosen:
     """What a question selects of a metric with extra dims; parameters and exceptions are those of :func:`ask_extra`."""
-    measure, sibling = find_measures(board)[variable], board.siblings[variable]
-    kind, over = _aggregate_of(question.aggregate, measure), over_of(sibling, str(measure), question)
-    systems = find_labels(board, "system", _sorted_systems(board, variable, question))
-    refuse_annotators(board, question, str(measure))
-    board, tracks = choose_tracks(board, replace(question, param=None))
-    if measure.metric.nominal and len(tracks) > 1 and "track" not in (as_names(question.by) or []):
+    measure, table = find_measures(ds)[variable], ds[variable]
+    kind, over = _aggregate_of(question.aggregate, measure), over_of(table, str(measure), question)
+    systems = find_labels(ds, "system", _sorted_systems(ds, variable, question))
+    refuse_annotators(ds, question, str(measure))
+    ds = choose_tracks(ds, replace(question, param=None)).isel(system=systems)
+    table = ds[variable]
+    if measure.metric.nominal and ds.sizes["track"] > 1 and "track" not in (as_names(question.by) or []):
         raise QueryError(refuse_nominal(measure))
-    missing = question.policy(len(systems), apart=are_apart(board.attrs, board.load(systems)[2][:, tracks]))
+    _, _, status, duration = arrays_of(ds.isel(metric=[]))
+    missing = question.policy(len(systems), apart=are_apart(ds.attrs, status))
     check_policies(missing, question.undefined)
-    included, lacking = _included(board, systems, tracks, missing)
+    # There is no weight here; what has a reference that lasts would have had one.
+    weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
+    gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
+    lacking = gaps.missing[..., 0]
+    if missing == "raise" and lacking.any():
+        raise QueryError(list_missing(names_of(ds, "system"), names_of(ds, "track"), lacking, status))
+    included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")[1][..., 0]
     scored = kind in CLASS_AGGREGATES or measure.metric.orientation != "none"
     if missing == "zero" and lacking.any() and scored:
         raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
-    labels = {dim: own for dim, own in zip(sibling.dims[2:], sibling.labels(), strict=True) if dim not in over}
+    labels = {dim: own for dim, own in labels_of(table).items() if dim not in over}
     if kind in ORDER_AGGREGATES:
         if over:
             raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
-        labels = {dim: own for dim, own in labels.items() if own_dims(sibling)[dim] != SIDE}
-    grouping = Grouping.of(board, tracks, as_names(question.by) or [])
-    cells = (systems, tracks, missing, included, lacking)
-    return Chosen(board, measure, sibling, kind, over, labels, *cells, grouping)
+        labels = {dim: own for dim, own in labels.items() if own_dims(table)[dim] != SIDE}
+    grouping = Grouping.of(ds, as_names(question.by) or [])
+    return Chosen(ds, measure, table, kind, over, labels, missing, included, lacking, grouping)
 
 
-def ask_extra(board: Scoreboard, variable: str, question: Question, group: str = "") -> ExtraAnswer:
+def ask_extra(ds: xr.Dataset, variable: str, question: Question, group: str = "") -> ExtraAnswer:
     """A metric with extra dims over the tracks: of counts the sum or the mean, of scores the mean or the median.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     variable : str
         One of :func:`mirflow.analysis.selection.find_tables`.
     question : Question
@@ -584,33 +581,34 @@ def ask_extra(board: Scoreboard, variable: str, question: Question, group: str =
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    return answer_extra(choose_extra(board, variable, question), group)
+    return answer_extra(choose_extra(ds, variable, question), group)
 
 
 def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
     """The figures of what was selected."""
     grouping, metric, labels = chosen.grouping, chosen.measure.metric, chosen.labels
-    shape = (len(chosen.systems), grouping.count)
+    systems = names_of(chosen.ds, "system")
+    shape = (len(systems), grouping.count)
     value: Float = np.empty((*shape, *map(len, labels.values())))
     number: Int = np.empty(value.shape, dtype=np.int64)
     counts: Int = np.zeros((2, *shape), dtype=np.int64)
-    table, tracks = chosen.entries, np.array(chosen.tracks, dtype=np.int64)
-    for row, system in enumerate(chosen.systems):
+    table = chosen.entries
+    for row in range(len(systems)):
         for flag, count in zip((chosen.included, chosen.lacking), counts, strict=True):
             count[row] = np.bincount(grouping.codes[flag[row]], minlength=shape[1])
-        inside = tracks[chosen.included[row]], grouping.codes[chosen.included[row]]
-        value[row], number[row] = table.over_tracks(system, *inside, shape[1])
+        tracks = np.flatnonzero(chosen.included[row])
+        value[row], number[row] = table.over_tracks(row, tracks, grouping.codes[tracks], shape[1])
     if chosen.is_ratio:
         value, labels = chosen.rates(value)
         number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
     said, rated = say_over(chosen.over), chosen.kind in CLASS_AGGREGATES
-    attrs = {**origin_of(chosen.board, group, chosen.system_names), "missing": chosen.missing}
+    attrs = {**origin_of(chosen.ds, group, systems), "missing": chosen.missing}
     return ExtraAnswer(
         str(chosen.measure),
         chosen.kind,
-        "" if rated else str(chosen.sibling.attrs.get("units", "")).removeprefix("1"),
-        chosen.system_names,
-        {name: values[chosen.systems] for name, values in chosen.board.coords["system"].items()},
+        "" if rated else str(chosen.table.attrs.get("units", "")).removeprefix("1"),
+        systems,
+        coords_of(chosen.ds, "system"),
         grouping.values,
         labels,
         value,
@@ -624,13 +622,13 @@ def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
     )
 
 
-def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Names:
+def _sorted_systems(ds: xr.Dataset, variable: str, question: Question) -> Names:
     """The systems in the order asked for, which may be that of the metric's own values, over all of its dims."""
     if question.sort == BEST:
-        return _best_first(board, variable, question)
-    if question.sort in (None, *ORDERS) or variable not in split_names(board, question.sort)[1]:
-        return sort_systems(board, question)
-    found = ask_extra(board, variable, replace(question, sort=None, by=None))
+        return _best_first(ds, variable, question)
+    if question.sort in (None, *ORDERS) or variable not in split_names(ds, question.sort)[1]:
+        return sort_systems(ds, question)
+    found = ask_extra(ds, variable, replace(question, sort=None, by=None))
     if found.labels:
         left = ", ".join(found.labels)
         raise QueryError(f"sort {question.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
@@ -641,12 +639,12 @@ def _sorted_systems(board: Scoreboard, variable: str, question: Question) -> Nam
     return [found.systems[place] for place in order]
 
 
-def _best_first(board: Scoreboard, variable: str, question: Question) -> Names:
+def _best_first(ds: xr.Dataset, variable: str, question: Question) -> Names:
     """The systems by the mean of their values; of counts, and of what is neither better nor worse, as they are."""
-    measure = find_measures(board)[variable].metric
+    measure = find_measures(ds)[variable].metric
     if measure.orientation == "none" and question.aggregate not in CLASS_AGGREGATES:
         return question.system
-    found = ask_extra(board, variable, replace(question, sort=None, by=None))
+    found = ask_extra(ds, variable, replace(question, sort=None, by=None))
     if not found.is_score or found.orientation == "none":
         return question.system
     value = found.value.reshape(len(found.systems), -1)
@@ -669,17 +667,3 @@ def _aggregate_of(kind: str | None, measure: Measure) -> str:
             raise UnknownNameError("aggregate", kind, allowed)
         raise QueryError(f"aggregate {kind!r} is not defined for metric {str(measure)!r}; it has: {', '.join(allowed)}")
     return kind
-
-
-def _included(board: Scoreboard, systems: list[int], tracks: list[int], missing: str) -> tuple[Bool, Bool]:
-    """The cells that count, and those without a score: bool (systems, tracks) each."""
-    _, _, status, duration = board.load(systems)
-    status, duration = status[:, tracks], duration[tracks]
-    # There is no weight here; what has a reference that lasts would have had one.
-    weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
-    gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
-    if missing == "raise" and gaps.missing.any():
-        names = [board.systems[place] for place in systems], [board.tracks[place] for place in tracks]
-        raise QueryError(list_missing(*names, gaps.missing[..., 0], status))
-    _, included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")
-    return included[..., 0], gaps.missing[..., 0]

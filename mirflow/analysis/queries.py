@@ -15,7 +15,7 @@ from ..ragged import Float, Int
 from .aggregation import Answer, ask
 from .dims import REDUCTIONS
 from .per_class import ExtraAnswer, ask_extra, explain_name
-from .scoreboard import ANNOTATOR, Scoreboard, from_dataset
+from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, texts_of
 from .selection import (
     Names,
     QueryOptions,
@@ -203,17 +203,17 @@ def figures_across(values: Float, axis: int, names: Sequence[str]) -> Float:
     return np.moveaxis(np.stack([ACROSS[name](moved) for name in names]), 0, axis)
 
 
-def boards_of(tree: xr.DataTree) -> dict[str, Scoreboard]:
+def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
     """The evaluations of a store, by name; of a single node, that one."""
     found = {}
     for node in tree.subtree:
         if "score" in node.data_vars:
             name = node.path.strip("/") or str(node.name or "scores")
-            found[name] = from_dataset(node.to_dataset())
+            found[name] = as_scores(node.to_dataset())
     return found
 
 
-def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | None = None) -> dict[str, Scoreboard]:
+def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
     """The evaluations that a question is about: the one of that name, else all that have the metrics.
 
     Raises
@@ -232,23 +232,23 @@ def choose(boards: Mapping[str, Scoreboard], metric: Names = None, group: str | 
         boards = {group: boards[group]}
     wanted = as_names(metric) or []
     for name in wanted:
-        if not any(_has(board, [name]) for board in boards.values()):
-            elsewhere = [other for other, board in every.items() if _has(board, [name])]
+        if not any(_has(ds, [name]) for ds in boards.values()):
+            elsewhere = [other for other, ds in every.items() if _has(ds, [name])]
             if elsewhere:
                 raise QueryError(f"group {group!r} has no metric {name!r}; groups that have it: {', '.join(elsewhere)}")
             said = explain_name(name, boards.values())
             if said:
                 raise QueryError(f"unknown metric {name!r}; {said}")
-            raise UnknownNameError("metric", name, {label for board in boards.values() for label in _known(board)})
-    chosen = {name: board for name, board in boards.items() if _has(board, wanted)}
+            raise UnknownNameError("metric", name, {label for ds in boards.values() for label in _known(ds)})
+    chosen = {name: ds for name, ds in boards.items() if _has(ds, wanted)}
     if not chosen:
         raise QueryError(f"no group has all of these metrics: {', '.join(wanted)}; groups: {', '.join(boards)}")
     return chosen
 
 
 def choose_one(
-    boards: Mapping[str, Scoreboard], metric: Names = None, group: str | None = None
-) -> tuple[str, Scoreboard]:
+    boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None
+) -> tuple[str, xr.Dataset]:
     """The only evaluation that a question can be about, with its name.
 
     Raises
@@ -265,42 +265,42 @@ def choose_one(
     return next(iter(chosen.items()))
 
 
-def _has(board: Scoreboard, metrics: list[str]) -> bool:
+def _has(ds: xr.Dataset, metrics: list[str]) -> bool:
     try:
-        find_metrics(board, split_names(board, metrics)[0])
+        find_metrics(ds, split_names(ds, metrics)[0])
     except UnknownNameError:
         return False
     return True
 
 
-def _known(board: Scoreboard) -> list[str]:
-    return [*board.metrics, *find_tables(board).values()]
+def _known(ds: xr.Dataset) -> list[str]:
+    return [*names_of(ds, "metric"), *find_tables(ds).values()]
 
 
-def answers(board: Scoreboard, question: Question, group: str = "") -> list[Answer | ExtraAnswer]:
+def answers(ds: xr.Dataset, question: Question, group: str = "") -> list[Answer | ExtraAnswer]:
     """The figures of all metrics of a question: those that are one number together, others each alone.
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    numbers, variables = split_names(board, question.metric)
-    if question.metric is None and not board.metrics:
+    numbers, variables = split_names(ds, question.metric)
+    if question.metric is None and not names_of(ds, "metric"):
         listed = "track" in (as_names(question.by) or [])
-        variables = [name for name, one in find_measures(board).items() if listed or not one.metric.nominal]
+        variables = [name for name, one in find_measures(ds).items() if listed or not one.metric.nominal]
     if question.param and variables:
-        measures = find_measures(board)
+        measures = find_measures(ds)
         variables = [one for one in variables if has_parameters(measures[one], question.param)]
         if not numbers and not variables:
             raise QueryError(f"no metric of the question has {show_parameters(question.param)}")
     found: list[Answer | ExtraAnswer] = []
     if numbers or not variables:
-        found.append(ask(board, replace(question, metric=numbers or question.metric), group))
-    found += [ask_extra(board, variable, question, group) for variable in variables]
+        found.append(ask(ds, replace(question, metric=numbers or question.metric), group))
+    found += [ask_extra(ds, variable, question, group) for variable in variables]
     return [across(one, question.across) for one in found] if question.across else found
 
 
-def _answer(board: Scoreboard, question: Question, group: str = "") -> xr.Dataset:
+def _answer(ds: xr.Dataset, question: Question, group: str = "") -> xr.Dataset:
     """The one answer to a question as a labelled dataset."""
-    found = answers(board, question, group)
+    found = answers(ds, question, group)
     if len(found) > 1:
         names = ", ".join(one.metric for one in found if isinstance(one, ExtraAnswer))
         raise QueryError(f"each of these metrics has dims of its own; ask for it alone: {names}")
@@ -357,7 +357,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return _answer(from_dataset(ds), make_question("query", metric, aggregate, by, **options))
+    return _answer(as_scores(ds), make_question("query", metric, aggregate, by, **options))
 
 
 def query(
@@ -392,13 +392,13 @@ def query(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    name, board = choose_one(boards_of(tree), metric, group)
-    return _answer(board, make_question("query", metric, aggregate, by, **options), name)
+    name, ds = choose_one(boards_of(tree), metric, group)
+    return _answer(ds, make_question("query", metric, aggregate, by, **options), name)
 
 
-def count_statuses(board: Scoreboard) -> Int:
+def count_statuses(ds: xr.Dataset) -> Int:
     """How many cells of each system have each status: int64 (systems, statuses)."""
-    _, _, status, _ = board.load(range(len(board.systems)))
+    _, _, status, _ = arrays_of(ds)
     return np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
 
 
@@ -417,19 +417,19 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     """
     import xarray as xr
 
-    board = from_dataset(ds)
-    cells = (("system", "status"), count_statuses(board), {"long_name": "number of cells"})
-    return xr.Dataset({"cells": cells}, {"system": board.systems, "status": [one.name for one in Status]})
+    ds = as_scores(ds)
+    cells = (("system", "status"), count_statuses(ds), {"long_name": "number of cells"})
+    return xr.Dataset({"cells": cells}, {"system": names_of(ds, "system"), "status": [one.name for one in Status]})
 
 
 def primary_answers(
-    boards: Mapping[str, Scoreboard], question: Question, ask_one: Callable[[Scoreboard, Question, str], Answer] = ask
+    boards: Mapping[str, xr.Dataset], question: Question, ask_one: Callable[[xr.Dataset, Question, str], Answer] = ask
 ) -> tuple[list[Answer], dict[str, str]]:
     """The figures of the headline metric of each evaluation.
 
     Parameters
     ----------
-    boards : mapping of str to Scoreboard
+    boards : mapping of str to xr.Dataset
     question : Question
         Its metric is not looked at.
     ask_one : callable
@@ -442,39 +442,39 @@ def primary_answers(
         Evaluations that have no figure, and what they are without: a metric that is one number a track, or a
         coordinate to group by that others have.
     """
-    known = {name: _groupings(board) for name, board in boards.items()}
+    known = {name: _groupings(ds) for name, ds in boards.items()}
     # What no evaluation has is a mistake, and is told as one.
     wanted = [one for one in as_names(question.by) or [] if any(one in names for names in known.values())]
     found: list[Answer] = []
     left_out: dict[str, str] = {}
-    for name, board in boards.items():
+    for name, ds in boards.items():
         lacking = [one for one in wanted if one not in known[name]]
-        if not board.metrics:
+        if not names_of(ds, "metric"):
             left_out[name] = "a metric that is one number a track"
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            found.append(ask_one(board, replace(question, metric=headline_metric(board), exact=True), name))
+            found.append(ask_one(ds, replace(question, metric=headline_metric(ds), exact=True), name))
     return found, left_out
 
 
-def _groupings(board: Scoreboard) -> set[str]:
+def _groupings(ds: xr.Dataset) -> set[str]:
     """What tracks can be grouped by, as far as it is known before the scores are looked at."""
-    return {"track", ANNOTATOR, *board.coords["track"]}
+    return {"track", ANNOTATOR, *coords_of(ds, "track")}
 
 
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 """The chord recalls that campaigns publish since 2013."""
 
 
-def headline_metrics(board: Scoreboard, most: int = 12) -> list[str]:
+def headline_metrics(ds: xr.Dataset, most: int = 12) -> list[str]:
     """The metrics that a short table shows: the headline, and the recalls of the field, else all, of many the first."""
-    standard = board.texts("standard_aggregate")
-    recalls = [label for label, kind in zip(board.metrics, standard, strict=True) if kind == "wcsr"]
-    found = recalls or board.metrics
+    standard = texts_of(ds, "standard_aggregate")
+    recalls = [label for label, kind in zip(names_of(ds, "metric"), standard, strict=True) if kind == "wcsr"]
+    found = recalls or names_of(ds, "metric")
     if len(found) > most or recalls:
         found = [label for label in found if "@" not in label and "(" not in label] or found
     if len(found) > most and set(_RECALLS) < set(found):
         found = [label for label in found if label in _RECALLS]
-    first = headline_metric(board)
+    first = headline_metric(ds)
     return list(dict.fromkeys([*([] if first is None else [first]), *found]))[:most]

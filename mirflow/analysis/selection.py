@@ -7,10 +7,10 @@ import difflib
 import operator
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import Any, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,10 @@ from ..errors import MetricError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
 from ..metrics.base import Convention, Measure, get_task, parse, tasks
 from ..ragged import Bool
-from .scoreboard import ANNOTATOR, Scoreboard, by_annotator, take_tracks
+from .scores import ANNOTATOR, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of, texts_of
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 Column = npt.NDArray[Any]
 _Comparison = Callable[[Any, Any], Any]
@@ -319,25 +322,24 @@ def as_names(names: Names) -> list[str] | None:
     return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
-def headline_metric(board: Scoreboard) -> str | None:
+def headline_metric(ds: xr.Dataset) -> str | None:
     """The metric by which an evaluation ranks its systems; None where none is one number.
 
     That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored
     with others only; where it was not scored at all, the first metric of which high or low values are better.
     """
-    task = str(board.attrs.get("task", ""))
-    names = get_task(task).headline_of(str(board.attrs.get("convention", ""))) if task in tasks() else ()
+    task = str(ds.attrs.get("task", ""))
+    names = get_task(task).headline_of(str(ds.attrs.get("convention", ""))) if task in tasks() else ()
+    metrics = names_of(ds, "metric")
     for name in names:
-        if name in board.metrics:
-            return name
-        own = [one for one in board.metrics if re.split("[@(]", one)[0] == name]
+        own = [name] if name in metrics else [one for one in metrics if bare_name(one) == name]
         if own:
             return own[0]
-    ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
-    return next(iter([*ranking, *board.metrics]), None)
+    ranking = [one for one, way in zip(metrics, texts_of(ds, "orientation"), strict=True) if way != "none"]
+    return next(iter([*ranking, *metrics]), None)
 
 
-def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
+def find_labels(ds: xr.Dataset, dim: str, names: Names) -> list[int]:
     """Positions of names along ``system`` or ``track``; all of them for None.
 
     What is no name but has ``*``, ``?`` or ``[`` is a pattern that stands for all names that match.
@@ -349,7 +351,7 @@ def find_labels(board: Scoreboard, dim: str, names: Names) -> list[int]:
     QueryError
         For a pattern that no name matches.
     """
-    known = {label: place for place, label in enumerate(board.names(dim))}
+    known = {label: place for place, label in enumerate(names_of(ds, dim))}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
@@ -369,12 +371,12 @@ def _matching(dim: str, name: str, known: dict[str, int]) -> list[int]:
     return found
 
 
-def find_metrics(board: Scoreboard, names: Names, *, exact: bool = False) -> list[int]:
+def find_metrics(ds: xr.Dataset, names: Names, *, exact: bool = False) -> list[int]:
     """Positions of metrics along ``metric``; all of them for None.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     names : str, sequence of str or None
         A metric's bare name or an alias of it, which stands for all its stored parameters, or a name with parameters,
         which stands for these alone, the defaults too: ``raw_pitch_accuracy@50``.
@@ -388,19 +390,19 @@ def find_metrics(board: Scoreboard, names: Names, *, exact: bool = False) -> lis
     QueryError
         For a metric with extra dims.
     """
-    known = {label: place for place, label in enumerate(board.metrics)}
+    known = {label: place for place, label in enumerate(names_of(ds, "metric"))}
     chosen = as_names(names)
     if chosen is None:
         return list(known.values())
-    return list(dict.fromkeys(place for name in chosen for place in _places(board, name, known, exact)))
+    return list(dict.fromkeys(place for name in chosen for place in _places(ds, name, known, exact)))
 
 
-def find_single(board: Scoreboard, name: str, among: Sequence[int] | None = None) -> int:
+def find_single(ds: xr.Dataset, name: str, among: Sequence[int] | None = None) -> int:
     """The position of the one metric that a name stands for where only one can: of several that of the defaults.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     name : str
     among : sequence of int or None
         The metrics that are left by what else is asked; None: all.
@@ -412,29 +414,30 @@ def find_single(board: Scoreboard, name: str, among: Sequence[int] | None = None
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    found = [place for place in find_metrics(board, name) if among is None or place in among]
+    found = [place for place in find_metrics(ds, name) if among is None or place in among]
     if len(found) == 1:
         return found[0]
-    default = [place for place in found if _MARKS.isdisjoint(board.metrics[place])]
+    metrics = names_of(ds, "metric")
+    default = [place for place in found if _MARKS.isdisjoint(metrics[place])]
     if len(default) != 1:
-        some = ", ".join(board.metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
+        some = ", ".join(metrics[place] for place in found[:_LISTED]) + (", ..." if found[_LISTED:] else "")
         raise QueryError(f"{name!r} stands for {len(found)} metrics; say one of: {some}")
     return default[0]
 
 
-def spell_out(board: Scoreboard, place: int) -> str:
+def spell_out(ds: xr.Dataset, place: int) -> str:
     """A metric with the value of its primary parameter, which an identity leaves out where it is the default."""
-    label = board.metrics[place]
-    measure = _measure(_convention(board), label)
+    label = names_of(ds, "metric")[place]
+    measure = _measure(_convention(ds), label)
     if measure is None or not measure.values or not _MARKS.isdisjoint(label):
         return label
     return f"{label}@{measure.values[0]}"
 
 
-def _places(board: Scoreboard, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
+def _places(ds: xr.Dataset, name: str, known: Mapping[str, int], exact: bool = False) -> list[int]:
     if exact and name in known:
         return [known[name]]
-    convention = _convention(board)
+    convention = _convention(ds)
     measure = _measure(convention, name)
     if _MARKS.isdisjoint(name):
         bare = name if measure is None else measure.metric.name
@@ -444,10 +447,10 @@ def _places(board: Scoreboard, name: str, known: Mapping[str, int], exact: bool 
     identity = name if name in known else str(measure)
     if identity in known:
         return [known[identity]]
-    variables = split_names(board, name)[1]
+    variables = split_names(ds, name)[1]
     if variables:
-        raise QueryError(explain_dims(board, variables[0]))
-    raise UnknownNameError("metric", name, [*known, *find_tables(board).values()])
+        raise QueryError(explain_dims(ds, variables[0]))
+    raise UnknownNameError("metric", name, [*known, *find_tables(ds).values()])
 
 
 def bare_name(label: str) -> str:
@@ -455,19 +458,19 @@ def bare_name(label: str) -> str:
     return label.partition("@")[0].partition("(")[0]
 
 
-def explain_dims(board: Scoreboard, variable: str, done: Collection[str] = ()) -> str:
+def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> str:
     """Why a metric with extra dims cannot stand where it takes one number a track, and what to say instead.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     variable : str
         One of :func:`find_tables`.
     done : collection of str
         Dims that are reduced already.
     """
-    measure, sibling = find_measures(board)[variable], board.siblings[variable]
-    labelled = zip(measure.metric.dims, sibling.labels(), strict=True)
+    measure, sibling = find_measures(ds)[variable], ds[variable]
+    labelled = zip(measure.metric.dims, labels_of(sibling).values(), strict=True)
     left = {dim: labels for dim, labels in labelled if dim not in done}
     dims = f"the dim{'s' if len(left) > 1 else ''} {' and '.join(left)}"
     needs = f"metric {str(measure)!r} has {dims}; this takes one number a track"
@@ -497,11 +500,11 @@ def _rated(measure: Measure) -> str:
     )
 
 
-def _convention(board: Scoreboard) -> Convention | None:
+def _convention(ds: xr.Dataset) -> Convention | None:
     """The convention of an evaluation; None where this mirflow does not know it."""
-    task = str(board.attrs.get("task", ""))
+    task = str(ds.attrs.get("task", ""))
     try:
-        return get_task(task).convention(board.attrs.get("convention")) if task in tasks() else None
+        return get_task(task).convention(ds.attrs.get("convention")) if task in tasks() else None
     except UnknownNameError:
         return None
 
@@ -515,23 +518,23 @@ def _measure(convention: Convention | None, name: str) -> Measure | None:
         return None
 
 
-def find_tables(board: Scoreboard) -> dict[str, str]:
+def find_tables(ds: xr.Dataset) -> dict[str, str]:
     """The metrics with extra dims that an evaluation holds: the name of each variable and the metric's identity.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     """
-    return {variable: str(measure) for variable, measure in find_measures(board).items()}
+    return {variable: str(measure) for variable, measure in find_measures(ds).items()}
 
 
-def find_measures(board: Scoreboard) -> dict[str, Measure]:
+def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
     """The metrics with extra dims that an evaluation holds, by the names of their variables."""
-    convention = _convention(board)
+    convention = _convention(ds)
     if convention is None:
         return {}
     found = {}
-    for variable, sibling in board.siblings.items():
+    for variable, sibling in tables_of(ds).items():
         said = [str(sibling.attrs["metric"])] if "metric" in sibling.attrs else _spellings(convention, variable)
         for identity in said:
             measure = _measure(convention, identity)
@@ -547,14 +550,16 @@ def _spellings(convention: Convention, variable: str) -> Iterable[str]:
         yield metric.name if value == variable else f"{metric.name}@{value}"
 
 
-def split_names(board: Scoreboard, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
+def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
     """Names in a question, apart: those of metrics that are one number, and the variables of those with extra dims.
 
     A metric with extra dims is named by its bare name for all its stored parameters, by a name with parameters for
     these alone, or by its variable; `exact` as for :func:`find_metrics`. What is not there counts as the name of a
     number.
     """
-    tables, convention = find_tables(board), _convention(board)
+    if names is None:
+        return [], []
+    tables, convention, metrics = find_tables(ds), _convention(ds), set(names_of(ds, "metric"))
     numbers: list[str] = []
     variables: list[str] = []
     for name in as_names(names) or []:
@@ -562,7 +567,7 @@ def split_names(board: Scoreboard, names: Names, *, exact: bool = False) -> tupl
         same = [variable for variable in tables if variable in (name, measure.variable if measure else name)]
         bare = measure.metric.name if measure and not exact and _MARKS.isdisjoint(name) else None
         family = [variable for variable, one in tables.items() if bare is not None and bare_name(one) == bare]
-        found = [] if name in board.metrics else family or same
+        found = [] if name in metrics else family or same
         variables += found
         numbers += [] if found else [name]
     return numbers, list(dict.fromkeys(variables))
@@ -575,14 +580,13 @@ CHOSEN = ("where", "annotator", "param", "default", "over")
 _ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
 
 
-def choose_tracks(board: Scoreboard, question: Question) -> tuple[Scoreboard, list[int]]:
-    """The tracks of a question, on a board that has a row for each annotation where annotators are asked for.
+def choose_tracks(ds: xr.Dataset, question: Question) -> xr.Dataset:
+    """Select the tracks of a query, with a row for each annotation where annotators are asked for.
 
     Returns
     -------
-    board : Scoreboard
-        Its attributes say what narrows the question down.
-    tracks : list of int
+    xr.Dataset
+        Its attributes name what narrows the query down.
 
     Raises
     ------
@@ -591,32 +595,35 @@ def choose_tracks(board: Scoreboard, question: Question) -> tuple[Scoreboard, li
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    tracks = find_labels(board, "track", question.tracks)
+    if question.tracks is not None:
+        ds = ds.isel(track=find_labels(ds, "track", question.tracks))
     wanted = as_names(question.annotator)
     grouped = ANNOTATOR in (as_names(question.by) or [])
-    if (grouped or wanted is not None) and ANNOTATOR not in board.coords["track"]:
+    if (grouped or wanted is not None) and ANNOTATOR not in coords_of(ds, "track"):
         if question.missing == "zero":
             raise QueryError(
                 "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
                 "by annotator; choose missing skip or common (--missing)"
             )
-        board = by_annotator(board, tracks)
-        tracks = list(range(len(board.tracks)))
+        ds = by_annotator(ds)
     if wanted is not None:
-        tracks = _of_annotators(board, tracks, wanted)
+        own = texts_of(ds, ANNOTATOR)
+        for name in wanted:
+            if name not in own:
+                raise UnknownNameError(ANNOTATOR, name, set(own))
+        ds = ds.isel(track=[place for place, name in enumerate(own) if name in wanted])
     if question.where is not None:
-        held = _holds(board, question.where)
-        tracks = [place for place in tracks if held[place]]
-    said = {
+        ds = ds.isel(track=np.flatnonzero(_holds(ds, question.where)))
+    narrowed = {
         "where": question.where,
         "annotator": wanted and ", ".join(wanted),
         "param": show_parameters(question.param),
     }
-    return replace(board, attrs={**board.attrs, **{name: text for name, text in said.items() if text}}), tracks
+    return ds.assign_attrs({name: text for name, text in narrowed.items() if text})
 
 
-def restrict(board: Scoreboard, expression: str) -> Scoreboard:
-    """An evaluation of the tracks for which an expression holds; its attribute ``where`` says so.
+def restrict(ds: xr.Dataset, expression: str) -> xr.Dataset:
+    """Select the tracks for which an expression holds; the attribute ``where`` of the result names it.
 
     Raises
     ------
@@ -625,20 +632,19 @@ def restrict(board: Scoreboard, expression: str) -> Scoreboard:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    part = take_tracks(board, np.flatnonzero(_holds(board, expression)))
-    return replace(part, attrs={**board.attrs, "where": expression})
+    return ds.isel(track=np.flatnonzero(_holds(ds, expression))).assign_attrs(where=expression)
 
 
-def _holds(board: Scoreboard, expression: str) -> Bool:
+def _holds(ds: xr.Dataset, expression: str) -> Bool:
     """For which tracks an expression holds."""
-    columns = {"track": np.array(board.tracks, dtype=str), **board.coords["track"]}
+    columns = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
     if DURATION in expression and DURATION not in columns:
-        columns[DURATION] = board.load([])[3]
+        columns[DURATION] = arrays_of(ds.isel(metric=[]))[3]
     try:
-        return holds(expression, columns, len(board.tracks))
+        return holds(expression, columns, ds.sizes["track"])
     except UnknownNameError as error:
         for dim in ("system", "metric"):
-            if error.name == dim or error.name in board.coords[dim]:
+            if error.name == dim or error.name in coords_of(ds, dim):
                 known = ", ".join(sorted(columns))
                 raise QueryError(
                     f"where: {error.name!r} lies along {dim}; tracks are chosen here, by: {known}"
@@ -648,16 +654,7 @@ def _holds(board: Scoreboard, expression: str) -> Bool:
         raise
 
 
-def _of_annotators(board: Scoreboard, tracks: list[int], wanted: Sequence[str]) -> list[int]:
-    """The rows of some annotators."""
-    own = [str(name) for name in board.coords["track"][ANNOTATOR].tolist()]
-    for name in wanted:
-        if name not in own:
-            raise UnknownNameError(ANNOTATOR, name, set(own))
-    return [place for place in tracks if own[place] in wanted]
-
-
-def choose_metrics(board: Scoreboard, places: list[int], param: Parameters) -> list[int]:
+def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
     """The metrics among some that have the parameters of a question.
 
     Raises
@@ -668,10 +665,11 @@ def choose_metrics(board: Scoreboard, places: list[int], param: Parameters) -> l
         For a value that no metric has.
     """
     for name, wanted in (param or {}).items():
-        known = [one for one in board.coords["metric"] if one not in _ABOUT]
+        known = [one for one in coords_of(ds, "metric") if one not in _ABOUT]
         if name not in known:
             raise UnknownNameError("parameter", name, known)
-        values = [board.coords["metric"][name].tolist()[place] for place in places]
+        every = ds[name].values.tolist()
+        values = [every[place] for place in places]
         kept = [place for place, value in zip(places, values, strict=True) if _is_one_of(value, wanted)]
         if not kept:
             there = ", ".join(sorted({_show(value) for value in values if value == value and value != ""}, key=_number))

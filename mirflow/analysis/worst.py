@@ -10,8 +10,8 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
-from .aggregation import SelectedScores, name_dims, origin_of, select
-from .scoreboard import Array, Scoreboard
+from .aggregation import name_dims, origin_of, select
+from .scores import Array, coords_of, names_of, texts_of
 from .selection import Question
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ class Extremes:
 
 
 def extremes(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question,
     count: int = 10,
     *,
@@ -117,7 +117,7 @@ def extremes(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
         With one metric; its aggregate is not looked at. Without a policy what is missing is left out for each system,
         and overall only tracks take part that every system has.
@@ -139,26 +139,26 @@ def extremes(
     """
     if count < 1:
         raise QueryError(f"tracks to list: {count}; ask for one at least")
-    part = _one_metric(board, question, overall)
-    score, included = part.scores()
-    lower = part.texts("orientation")[0] == "lower"
+    part = _one_metric(ds, question, overall)
+    score, weight, included = (part[name].values for name in ("score", "weight", "included"))
+    lower = texts_of(part, "orientation")[0] == "lower"
     ordered = score[..., 0] if lower == best else -score[..., 0]
     chosen = _overall(ordered, included[..., 0], count) if overall else _each(ordered, included[..., 0], count)
-    names = part.track_names
+    systems, names = names_of(part, "system"), names_of(part, "track")
     ties = _ties(ordered, included[..., 0], chosen, overall)
-    rows = [slice(None)] if overall else [slice(row, row + 1) for row in range(len(part.systems))]
+    rows = [slice(None)] if overall else [slice(row, row + 1) for row in range(len(systems))]
     scores = [score[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)]
-    attrs = {**origin_of(part.board, group, part.system_names), "missing": part.missing, "undefined": part.undefined}
+    attrs = {**origin_of(part, group, systems), **{name: part.attrs[name] for name in ("missing", "undefined")}}
     return Extremes(
-        part.metric_names[0],
-        part.texts("unit")[0],
-        part.texts("orientation")[0],
-        part.system_names,
+        names_of(part, "metric")[0],
+        texts_of(part, "unit")[0],
+        texts_of(part, "orientation")[0],
+        systems,
         [[names[place] for place in own.tolist()] for own in chosen],
         scores,
-        [part.weight[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)],
+        [weight[row][:, own, 0] for row, own in zip(rows, chosen, strict=True)],
         [own.mean(axis=0) for own in scores],
-        {name: [values[part.tracks][own] for own in chosen] for name, values in part.board.coords["track"].items()},
+        {name: [values[own] for own in chosen] for name, values in coords_of(part, "track").items()},
         [int(included[..., 0].all(axis=0).sum())] if overall else included[..., 0].sum(axis=1).tolist(),
         ties,
         int((~included).sum()),
@@ -168,13 +168,14 @@ def extremes(
     )
 
 
-def _one_metric(board: Scoreboard, question: Question, overall: bool) -> SelectedScores:
+def _one_metric(ds: xr.Dataset, question: Question, overall: bool) -> xr.Dataset:
     missing = question.missing or ("common" if overall else "skip")
-    part = select(board, replace(question, by=None, aggregate="mean", missing=missing), single=True)
-    if len(part.metrics) != 1:
-        raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(part.metric_names)}")
-    if part.texts("orientation")[0] == "none":
-        raise QueryError(f"metric {part.metric_names[0]!r}: neither high nor low values of it are better")
+    part = select(ds, replace(question, by=None, aggregate="mean", missing=missing), single=True)
+    metrics = names_of(part, "metric")
+    if len(metrics) != 1:
+        raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(metrics)}")
+    if texts_of(part, "orientation")[0] == "none":
+        raise QueryError(f"metric {metrics[0]!r}: neither high nor low values of it are better")
     return part
 
 

@@ -14,7 +14,8 @@ from .output import choose_format, emit, for_people, output_options
 from .query import open_boards
 
 if TYPE_CHECKING:
-    from ..analysis.scoreboard import Scoreboard
+    import xarray as xr
+
     from ..analysis.selection import Question
     from ..report.tables import Table
 
@@ -108,31 +109,31 @@ def compare_command(
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
     question = Question(metric, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found: list[Table] = []
-    for name, board in choose(open_boards(stores, labels), None if primary else metric, group).items():
-        if primary and not board.metrics:
+    for name, ds in choose(open_boards(stores, labels), None if primary else metric, group).items():
+        if primary and not ds.sizes["metric"]:
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue
         if primary:
-            question = replace(question, metric=headline_metric(board), exact=True)
+            question = replace(question, metric=headline_metric(ds), exact=True)
         asked: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
-        found += _tables(board, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
+        found += _tables(ds, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
     emit(found, style, output)
 
 
 def _tables(
-    board: Scoreboard, question: Question, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
+    ds: xr.Dataset, question: Question, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
 ) -> list[Table]:
     """The comparison of the systems of one evaluation."""
     from ..analysis.inference import compare, friedman
     from ..analysis.per_class import rated_kind
     from ..report import comparisons_tables as tables
 
-    if question.across and rated_kind(board, question) is None:
+    if question.across and rated_kind(ds, question) is None:
         raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     if by_ranks:
-        ranks = friedman(board, question, **how).to_dataset()
+        ranks = friedman(ds, question, **how).to_dataset()
         return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
-    pairs = compare(board, question, **how).to_dataset()
+    pairs = compare(ds, question, **how).to_dataset()
     return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
 
 

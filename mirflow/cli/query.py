@@ -13,9 +13,10 @@ from .options import LEVEL, Command, label_stores, option, store_argument, store
 from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from ..analysis.aggregation import Answer
     from ..analysis.per_class import ExtraAnswer
-    from ..analysis.scoreboard import Scoreboard
     from ..analysis.selection import Question
     from ..report.tables import Table
 
@@ -111,22 +112,22 @@ def query_command(
     question = _question(options, style)
     boards = choose(open_boards(stores, labels), question.metric, options["group"])
     tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
-    for name, board in {} if options["primary"] else boards.items():
+    for name, ds in {} if options["primary"] else boards.items():
         if options["agreement"]:
-            tables.append(_agreement(board, question, name, style, options["agreement"]))
+            tables.append(_agreement(ds, question, name, style, options["agreement"]))
             continue
         if options["worst"] or options["best"]:
-            tables += _extremes(board, question, name, style, options)
+            tables += _extremes(ds, question, name, style, options)
             continue
-        for answer in _answers(board, question, name, options):
+        for answer in _answers(ds, question, name, options):
             tables += tables_of(answer.to_dataset(), style, options["percent"], across=options["pivot"])
     latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
     emit(tables, style, output, latex)
 
 
-def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, Scoreboard]:
+def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
     """The evaluations of a store, or of several that are opened as one."""
-    from ..analysis.scoreboard import read_store
+    from ..analysis.scores import read_store
 
     if len(stores) == 1 and not labels:
         return read_store(stores[0])
@@ -181,7 +182,7 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
 
 
 def _answers(
-    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
+    ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]
 ) -> Sequence[Answer | ExtraAnswer]:
     """The figures of one evaluation, with what was asked to stand beside them."""
     from ..analysis.per_class import rated_kind
@@ -190,19 +191,17 @@ def _answers(
     if not told:
         from ..analysis.queries import answers
 
-        return answers(board, question, name)
-    if rated_kind(board, question) is not None:
-        return _rates(board, question, name, options)
+        return answers(ds, question, name)
+    if rated_kind(ds, question) is not None:
+        return _rates(ds, question, name, options)
     if question.across:
         raise click.UsageError(
             f"--across gives statistics of statistics, and --{told[0]} is about tracks: leave one out"
         )
-    return [_numbers(board, question, name, options)]
+    return [_numbers(ds, question, name, options)]
 
 
-def _rates(
-    board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]
-) -> Sequence[Answer | ExtraAnswer]:
+def _rates(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Sequence[Answer | ExtraAnswer]:
     """Figures of classes and tags, with intervals and marks if they were asked for."""
     from ..analysis.inference import rate_intervals
     from ..analysis.inference.comparisons import mark_best
@@ -211,37 +210,37 @@ def _rates(
     from ..analysis.selection import find_measures
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    found = answers(board, question, name) if ci is None else []
+    found = answers(ds, question, name) if ci is None else []
     if ci is not None:
-        named = [str(find_measures(board)[one]) for one in rated_variables(board, question)]
+        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, question)]
         # Where there is none, or another metric beside it, the question says what is wrong with it.
         asked = [replace(question, metric=one, exact=True) for one in named] or [question]
-        found = [rate_intervals(board, one, level=ci, cluster=cluster, group=name) for one in asked]
+        found = [rate_intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
     if significance is None:
         return found
-    return [mark_best(board, question, one, level=significance, cluster=cluster) for one in found]
+    return [mark_best(ds, question, one, level=significance, cluster=cluster) for one in found]
 
 
-def _numbers(board: Scoreboard, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
+def _numbers(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
     """The figures of metrics that are one number a track, with intervals and marks if they were asked for."""
     from ..analysis.aggregation import ask
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    plain = ask(board, question, name) if ci is None else None
-    answer = plain or intervals(board, question, level=ci, cluster=cluster, group=name)
-    return answer if significance is None else mark_best(board, question, answer, level=significance, cluster=cluster)
+    plain = ask(ds, question, name) if ci is None else None
+    answer = plain or intervals(ds, question, level=ci, cluster=cluster, group=name)
+    return answer if significance is None else mark_best(ds, question, answer, level=significance, cluster=cluster)
 
 
 def _primary(
-    boards: Mapping[str, Scoreboard], question: Question, style: str, options: Mapping[str, Any]
+    boards: Mapping[str, xr.Dataset], question: Question, style: str, options: Mapping[str, Any]
 ) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
     from ..analysis.queries import primary_answers
     from ..report.summaries import primary_table
 
-    found, bare = primary_answers(boards, question, lambda board, asked, name: _numbers(board, asked, name, options))
+    found, bare = primary_answers(boards, question, lambda ds, asked, name: _numbers(ds, asked, name, options))
     if for_people(style):
         return [primary_table([one.to_dataset() for one in found], percent=options["percent"], left_out=bare)]
     for name, lacking in bare.items():
@@ -249,27 +248,27 @@ def _primary(
     return [table for answer in found for table in tables_of(answer.to_dataset(), style)]
 
 
-def _agreement(board: Scoreboard, question: Question, name: str, style: str, between: str) -> Table:
+def _agreement(ds: xr.Dataset, question: Question, name: str, style: str, between: str) -> Table:
     """How much alike metrics, annotators or systems rank; without a name all metrics that rank, else the headline."""
     from ..analysis.inference import agreement
     from ..analysis.selection import headline_metric
     from ..report.comparisons_tables import agreement_long_table, agreement_table
 
     if question.metric is None:
-        ranking = [one for one, way in zip(board.metrics, board.texts("orientation"), strict=True) if way != "none"]
-        question = replace(question, metric=ranking if between == "metric" else headline_metric(board), exact=True)
-    found = agreement(board, question, between=between, group=name)
+        ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
+        question = replace(question, metric=ranking if between == "metric" else headline_metric(ds), exact=True)
+    found = agreement(ds, question, between=between, group=name)
     return agreement_table(found.to_dataset()) if for_people(style) else agreement_long_table(found.to_dataset())
 
 
-def _extremes(board: Scoreboard, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
+def _extremes(ds: xr.Dataset, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The worst or the best tracks of one evaluation."""
     from ..analysis.worst import extremes
     from ..report.summaries import extremes_long_table, extremes_table
 
     best = options["best"] is not None
     count = options["best"] or options["worst"]
-    found = extremes(board, question, count, best=best, overall=options["overall"], group=name).to_dataset()
+    found = extremes(ds, question, count, best=best, overall=options["overall"], group=name).to_dataset()
     if for_people(style):
         return [extremes_table(found, percent=options["percent"])]
     return [extremes_long_table(found)]
@@ -286,7 +285,7 @@ def show_command(
 ) -> None:
     """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
     from ..analysis.queries import choose
-    from ..analysis.scoreboard import read_store
+    from ..analysis.scores import read_store
     from ..report.summaries import contents_table, coverage_table, store_overview_table
 
     boards = choose(read_store(store), None, group)
@@ -297,26 +296,26 @@ def show_command(
     if problems:
         _emit_problems(boards, style, output)
         return
-    coverage = [coverage_table(name, board) for name, board in boards.items()]
+    coverage = [coverage_table(name, ds) for name, ds in boards.items()]
     if for_people(style):
-        contents = [contents_table(name, board) for name, board in boards.items()]
+        contents = [contents_table(name, ds) for name, ds in boards.items()]
         pairs = zip(contents, coverage, strict=True)
         coverage = [store_overview_table(boards), *(table for pair in pairs for table in pair)]
     emit(coverage, style, output)
 
 
-def _emit_problems(boards: Mapping[str, Scoreboard], style: str, output: Path | None) -> None:
+def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | None) -> None:
     """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
     from ..analysis.combine import told_cautions
     from ..analysis.missing import count_scored, find_problems
     from ..report.summaries import problems_table
     from ..report.tables import merge
 
-    found = {name: find_problems(board) for name, board in boards.items()}
+    found = {name: find_problems(ds) for name, ds in boards.items()}
     tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
     every = [one for problems in found.values() for one in problems]
     scored = count_scored(every)
-    notes = [f"warning: {name}: {text}" for name, board in boards.items() for text in told_cautions(board.attrs)]
+    notes = [f"warning: {name}: {text}" for name, ds in boards.items() for text in told_cautions(ds.attrs)]
     if for_people(style) and all(one.scored == "yes" for one in every):
         click.echo("; ".join(filter(None, ("every cell has a score", scored))), err=True)
     if not every or not for_people(style):

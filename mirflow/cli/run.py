@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.aggregation import Answer
-    from ..analysis.scoreboard import Scoreboard
     from ..engine.runs import EvaluationReport, RunReport
     from ..report.tables import Table
 
@@ -112,14 +111,15 @@ def _ask(question: str) -> bool:
 def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too)."""
     from ..analysis.missing import find_problems
-    from ..analysis.scoreboard import from_content
+    from ..analysis.scores import as_scores
     from ..report.summaries import problem_lines
+    from ..store.read import dataset_of
 
     here = Path.cwd()
     path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
     store = shlex.quote(str(path))
     contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
-    boards = {content.name: from_content(content) for content in contents}
+    boards = {content.name: as_scores(dataset_of(content)) for content in contents}
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
     if not report.published and scored <= {"reused", "removed"}:
         if primary and not quiet:
@@ -156,7 +156,7 @@ def _idle_line(report: RunReport, path: Path, store: str) -> str:
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
-def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) -> dict[str, Answer]:
+def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) -> dict[str, Answer]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
     Returns
@@ -174,11 +174,11 @@ def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) 
         emit([primary_table([one.to_dataset() for one in found], left_out=bare)], "table")
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}
-    for name, board in boards.items():
-        headline = headline_metrics(board)
-        notes = _other_results(f"mirflow query {store} --group {name}", board, headline)
-        if board.metrics:
-            shown[name] = ask(board, Question(headline, exact=True, sort=BEST), name)
+    for name, ds in boards.items():
+        headline = headline_metrics(ds)
+        notes = _other_results(f"mirflow query {store} --group {name}", ds, headline)
+        if ds.sizes["metric"]:
+            shown[name] = ask(ds, Question(headline, exact=True, sort=BEST), name)
             tables += tables_of(shown[name].to_dataset(), "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
@@ -186,20 +186,20 @@ def _print_results(store: str, boards: Mapping[str, Scoreboard], primary: bool) 
     return shown
 
 
-def _other_results(command: str, board: Scoreboard, shown: Sequence[str]) -> list[str]:
+def _other_results(command: str, ds: xr.Dataset, shown: Sequence[str]) -> list[str]:
     """Name what a store holds besides the metrics that are shown, and the command that shows it."""
-    from ..analysis.scoreboard import has_annotators
+    from ..analysis.scores import has_annotators
     from ..analysis.selection import find_measures
 
-    left = [metric for metric in board.metrics if metric not in shown]
+    left = [metric for metric in ds["metric"].values.tolist() if metric not in shown]
     notes = []
     if left:
         some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
-        notes.append(f"{len(left)} of {len(board.metrics)} metrics are not shown ({some}): {command}")
-    for measure in find_measures(board).values():
+        notes.append(f"{len(left)} of {ds.sizes['metric']} metrics are not shown ({some}): {command}")
+    for measure in find_measures(ds).values():
         listed = " --by track" if measure.metric.nominal else ""
         notes.append(f"the store also holds {measure}: {command} --metric {shlex.quote(str(measure))}{listed}")
-    if has_annotators(board):
+    if has_annotators(ds):
         notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
     return notes
 
@@ -270,7 +270,7 @@ def evaluate_command(
     Two tables of many tracks are scored track by track.
     """
     from ..analysis.missing import find_problems
-    from ..analysis.scoreboard import from_dataset
+    from ..analysis.scores import as_scores
     from ..evaluation import evaluate_paths
     from ..readers.class_tables import read_classes
     from ..report.summaries import failed_cells, partial_cells, problem_lines
@@ -290,7 +290,7 @@ def evaluate_command(
     failed = failed_cells(ds)
     reasons = [*failed, *partial_cells(ds)]
     few = len(reasons) <= _NAMED
-    for line in map(shorten, reasons) if few else problem_lines(ds.attrs["task"], find_problems(from_dataset(ds))):
+    for line in map(shorten, reasons) if few else problem_lines(ds.attrs["task"], find_problems(as_scores(ds))):
         click.echo(line, err=True)
     pair = ds.sizes["track"] == ds.sizes["system"] == 1
     if not (failed and pair and for_people(style)):
@@ -303,20 +303,20 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
     from ..analysis.per_class import ask_extra
     from ..analysis.queries import answers
-    from ..analysis.scoreboard import from_dataset
+    from ..analysis.scores import as_scores
     from ..analysis.selection import BEST, Question, find_measures
     from ..report.summaries import pair_table
 
-    board, question = from_dataset(ds), Question(sort=BEST if for_people(style) else None)
+    ds, question = as_scores(ds), Question(sort=BEST if for_people(style) else None)
     if not pair:
-        found = answers(board, question) if board.metrics else []
+        found = answers(ds, question) if ds.sizes["metric"] else []
         tables = [table for answer in found for table in tables_of(answer.to_dataset(), style, percent)]
     else:
-        tables = [pair_table(ds, percent=percent and for_people(style))] if board.metrics else []
+        tables = [pair_table(ds, percent=percent and for_people(style))] if ds.sizes["metric"] else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
-        named = [name for name, one in find_measures(board).items() if pair or not one.metric.nominal]
-        extra = (ask_extra(board, variable, question) for variable in named)
+        named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
+        extra = (ask_extra(ds, variable, question) for variable in named)
         tables += [table for answer in extra for table in tables_of(answer.to_dataset(), style)]
     return tables
 

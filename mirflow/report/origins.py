@@ -7,11 +7,11 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..accessor import Stores, name_stores, open_store
 from ..analysis.queries import boards_of
-from ..analysis.scoreboard import Array, Scoreboard, read_store
+from ..analysis.scores import Array, cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
@@ -20,6 +20,9 @@ from ..pipeline import plan_text
 from ..pipeline.plan import EvaluationPlan, Reference
 from ..readers.sources import Source
 from ..store.packs import open_pack, row_digests
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 LONGEST = 300
 """Characters of a label or a message that the page shows."""
@@ -115,7 +118,7 @@ class Files:
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
         What was scored, as this store holds it: its systems, and the digests of the files.
     plan : EvaluationPlan
         The files that there are now.
@@ -125,14 +128,14 @@ class Files:
         What stands before its systems' names where several stores are one.
     """
 
-    def __init__(self, board: Scoreboard, plan: EvaluationPlan, store: str = "", prefix: str = "") -> None:
-        self.board, self.plan, self.store = board, plan, store
+    def __init__(self, ds: xr.Dataset, plan: EvaluationPlan, store: str = "", prefix: str = "") -> None:
+        self.ds, self.plan, self.store = ds, plan, store
         self._planned = {track: place for place, track in enumerate(plan.tracks)}
-        self._scored = {track: place for place, track in enumerate(board.tracks)}
+        self._scored = {track: place for place, track in enumerate(names_of(ds, "track"))}
         own = {name: place for place, name in enumerate(plan.systems)}
         self._rows = {f"{prefix}{name}": plan.estimates[place] for name, place in own.items()}
-        self._systems = {f"{prefix}{name}": place for place, name in enumerate(board.systems)}
-        self._digests: Array = board.digests()
+        self._systems = {f"{prefix}{name}": place for place, name in enumerate(names_of(ds, "system"))}
+        self._digests: Array = cell_texts(ds, "digest")
 
     def has(self, track: str) -> bool:
         """Whether there are files of a track."""
@@ -187,7 +190,7 @@ class Origin:
         Empty where there is no other.
     prefix : str
         What stands before its systems' names.
-    boards : mapping of str to Scoreboard
+    boards : mapping of str to xr.Dataset
         Its evaluations, as it holds them.
     found : FoundPlans
         Its files.
@@ -195,7 +198,7 @@ class Origin:
 
     name: str
     prefix: str
-    boards: Mapping[str, Scoreboard]
+    boards: Mapping[str, xr.Dataset]
     found: FoundPlans
 
     def files(self, evaluation: str) -> Files | None:
@@ -207,7 +210,7 @@ class Origin:
 
     def systems(self, evaluation: str) -> list[str]:
         """The systems of an evaluation as the page calls them."""
-        return [f"{self.prefix}{name}" for name in self.boards[evaluation].systems]
+        return [f"{self.prefix}{name}" for name in names_of(self.boards[evaluation], "system")]
 
     def reason(self, evaluation: str) -> str:
         """Why there are no files of an evaluation that it has; empty: there are."""
@@ -222,7 +225,7 @@ class Origin:
         return {"name": self.name, "pipeline": str(one.attrs.get("pipeline", ""))}
 
 
-def read_origins(store: Stores, roots: Roots = None) -> tuple[dict[str, Scoreboard], list[Origin]]:
+def read_origins(store: Stores, roots: Roots = None) -> tuple[dict[str, xr.Dataset], list[Origin]]:
     """The evaluations of a store, or of several as one, and the stores that they come from.
 
     Parameters
@@ -270,20 +273,20 @@ def _roots(roots: Roots, stores: int) -> list[str | Path | None]:
     return own if len(own) == stores else (own or [None]) * stores
 
 
-def page_title(boards: Mapping[str, Scoreboard]) -> str:
+def page_title(boards: Mapping[str, xr.Dataset]) -> str:
     """What a page is called: what was evaluated, and how much of it.
 
     Parameters
     ----------
-    boards : mapping of str to Scoreboard
+    boards : mapping of str to xr.Dataset
     """
     tasks = [
         get_task(name).title
         for name in dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
         if name in TASK_KINDS
     ]
-    systems = len({name for one in boards.values() for name in one.systems})
-    tracks = len({name for one in boards.values() for name in one.tracks})
+    systems = len({name for one in boards.values() for name in names_of(one, "system")})
+    tracks = len({name for one in boards.values() for name in names_of(one, "track")})
     what = (
         f"{len(tasks)} tasks"
         if len(tasks) > _NAMED

@@ -14,7 +14,7 @@ from ..analysis.combine import told_cautions
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.queries import count_statuses
-from ..analysis.scoreboard import Scoreboard
+from ..analysis.scores import coords_of, names_of, tables_of
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
@@ -40,45 +40,45 @@ if TYPE_CHECKING:
 _SOME = 12
 
 
-def store_overview_table(boards: Mapping[str, Scoreboard]) -> Table:
+def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
     """What a store holds: a row for each evaluation, with its numbers of systems, tracks, metrics and cells.
 
     Parameters
     ----------
-    boards : mapping of str to Scoreboard
+    boards : mapping of str to xr.Dataset
         By the names of their groups.
     """
     rows: list[tuple[Entry, ...]] = []
-    for name, board in boards.items():
-        counts = count_statuses(board).sum(axis=0)
+    for name, ds in boards.items():
+        counts = count_statuses(ds).sum(axis=0)
         scored = sum(int(counts[place]) for place, status in enumerate(Status) if status.scored)
-        told = (str(board.attrs.get(key, "")) or None for key in ("task", "convention"))
-        more = (len(board.siblings),) if any(one.siblings for one in boards.values()) else ()
-        sizes = (*map(len, (board.systems, board.tracks, board.metrics)), *more)
+        told = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
+        more = (len(tables_of(ds)),) if any(tables_of(one) for one in boards.values()) else ()
+        sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *more)
         rows.append((name, *told, *sizes, f"{scored} of {counts.sum()}"))
-    dims = ("with dims",) if any(one.siblings for one in boards.values()) else ()
+    dims = ("with dims",) if any(tables_of(one) for one in boards.values()) else ()
     columns = ("group", "task", "convention", "systems", "tracks", "metrics", *dims, "cells scored")
     return Table(columns, tuple(rows))
 
 
-def contents_table(name: str, board: Scoreboard) -> Table:
+def contents_table(name: str, ds: xr.Dataset) -> Table:
     """What one evaluation is: its systems, tracks, metrics, coordinates, siblings and provenance.
 
     Parameters
     ----------
     name : str
         Of the group.
-    board : Scoreboard
+    ds : xr.Dataset
     """
-    attrs = board.attrs
+    attrs = ds.attrs
     rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine", "imported") if attrs.get(key)]
     for dim in ("system", "track", "metric"):
-        labels = board.names(dim)
+        labels = names_of(ds, dim)
         rows.append((f"{dim}s ({len(labels)})", _some(labels)))
-        if board.coords[dim] and dim != "metric":
-            rows.append((f"{dim} coordinates", ", ".join(board.coords[dim])))
-    if board.siblings:
-        named = (f"{key}({', '.join(one.dims)})" for key, one in board.siblings.items())
+        if coords_of(ds, dim) and dim != "metric":
+            rows.append((f"{dim} coordinates", ", ".join(coords_of(ds, dim))))
+    if tables_of(ds):
+        named = (f"{key}({', '.join(map(str, one.dims))})" for key, one in tables_of(ds).items())
         rows.append(("more than scalars", ", ".join(named)))
     if attrs.get("created"):
         rows.append(("created", str(attrs["created"])))
@@ -89,13 +89,13 @@ def contents_table(name: str, board: Scoreboard) -> Table:
     return Table(("group", name), tuple(rows), folds=(name,))
 
 
-def coverage_table(name: str, board: Scoreboard) -> Table:
+def coverage_table(name: str, ds: xr.Dataset) -> Table:
     """How many cells of each system have each status, without the statuses that do not occur."""
-    counts = count_statuses(board)
+    counts = count_statuses(ds)
     occurring = [(place, status.name) for place, status in enumerate(Status) if counts[:, place].any()]
     rows: list[tuple[Entry, ...]] = [
         (name, system, *(int(own[place]) for place, _ in occurring))
-        for system, own in zip(board.systems, counts, strict=True)
+        for system, own in zip(names_of(ds, "system"), counts, strict=True)
     ]
     return Table(("group", "system", *(status for _, status in occurring)), tuple(rows))
 

@@ -16,7 +16,7 @@ from scipy import stats
 
 import mirflow
 from mirflow.analysis.queries import headline_metrics
-from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.analysis.scores import as_scores, names_of, read_store
 from mirflow.analysis.selection import headline_metric
 from mirflow.cli import cli
 from mirflow.report.figures.track_scores import one_metric
@@ -63,7 +63,7 @@ def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path) -> None:
     assert {name for name, _, _ in rows} == TASKS
     for name, task, metric in rows:
         assert tree[name].attrs["task"] == task
-        assert headline_metric(from_dataset(tree[name].to_dataset())) == metric
+        assert headline_metric(as_scores(tree[name].to_dataset())) == metric
 
 
 def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(store: Path) -> None:
@@ -71,7 +71,7 @@ def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(
     found = {row["group"]: row["metric"] for row in json.loads(result.stdout)}
     assert set(found) == TASKS
     for name, board in read_store(store).items():
-        report, run = board.metrics[main_metrics(board)[0]], headline_metrics(board)[0]
+        report, run = names_of(board, "metric")[main_metrics(board)[0]], headline_metrics(board)[0]
         assert {found[name], one_metric(board, None), report, run} == {headline_metric(board)}
 
 

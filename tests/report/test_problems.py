@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mirflow.analysis.missing import CellProblem, count_scored, find_problems, group_problems
-from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.scores import as_scores, names_of
 from mirflow.cells import Status
 from mirflow.report.summaries import problem_lines, problems_table
 from mirflow.report.tables import shorten
@@ -63,8 +63,8 @@ class TestKinds:
         assert count_scored(problems) == "2 of an empty estimate, 1 of an empty reference"
 
     def test_a_store_that_does_not_say_which_file_is_empty_names_system_and_track(self):
-        board = from_dataset(make_group(np.zeros((1, 2, 1)), status=[[5, 4]]))
-        system, (first, second) = board.systems[0], board.tracks
+        board = as_scores(make_group(np.zeros((1, 2, 1)), status=[[5, 4]]))
+        system, (first, second) = names_of(board, "system")[0], names_of(board, "track")
         assert [one.message for one in find_problems(board)] == [
             f"system {system!r} has an empty estimate of track {first!r}",
             f"track {second!r} has an empty reference",

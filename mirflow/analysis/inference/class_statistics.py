@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from ...ragged import Float, Int
 from ..aggregation import origin_of
 from ..per_class import Chosen, ExtraAnswer, answer_extra, choose_extra, rated_kind, rated_variable
 from ..queries import across, is_deviation, names_across
-from ..scoreboard import Array, Scoreboard
+from ..scores import Array, names_of
 from ..selection import Question, show_parameters
 from .confidence_intervals import difference_bounds, draw
 from .paired import (
@@ -33,9 +33,12 @@ from .paired import (
 from .resampling import Orders, Rates, Resampling, Seed, Statistics, accelerations, add_up, bounds, finish, ratio_of
 from .sample import TRACK, clusters, recount
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 def rate_intervals(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question,
     *,
     level: float = 0.95,
@@ -50,7 +53,7 @@ def rate_intervals(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
         About one metric with classes or tags, with one of :data:`mirflow.metrics.aggregates.CLASS_AGGREGATES`; also
         across them (``across={"class": "mean"}``), but not across groups of tracks.
@@ -72,11 +75,11 @@ def rate_intervals(
         For a name that is not there, with a suggestion.
     """
     how = Resampling.of(level, method, replicates, rng)
-    chosen, answer = _answered(board, question, unit, group)
+    chosen, answer = _answered(ds, question, unit, group)
     codes, asked = _clusters(chosen, cluster), names_across(question.across)
     low, high = np.full_like(answer.value, np.nan), np.full_like(answer.value, np.nan)
     members = chosen.grouping.members()
-    for row in range(len(chosen.systems)):
+    for row in range(chosen.ds.sizes["system"]):
         entries = _entries(chosen, row)
         for place, own in members.items():
             tracks = own[chosen.included[row, own]]
@@ -110,7 +113,7 @@ class ComparisonOptions:
 
 
 def compare_rates(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question,
     how: Resampling,
     choice: ComparisonOptions,
@@ -123,20 +126,20 @@ def compare_rates(
     """
     if question.by:
         raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
-    chosen, answer = _answered(board, question, choice.unit, group)
+    chosen, answer = _answered(ds, question, choice.unit, group)
     if not chosen.is_ratio:
         raise QueryError(
             f"aggregate {chosen.kind!r}: affinities of two systems have different scales, and cannot be swapped for a "
             "test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
         )
-    if len(chosen.systems) < 2:
-        raise QueryError(f"{counted(len(chosen.systems), 'system')} to compare; at least two are needed")
+    if chosen.ds.sizes["system"] < 2:
+        raise QueryError(f"{counted(chosen.ds.sizes['system'], 'system')} to compare; at least two are needed")
     tests = choose_tests(choice.test, [answer.aggregate], [answer.metric], choice.cluster)
     correction = choose_correction(choice.correction, tests)
-    value = answer.value.reshape(len(chosen.systems), -1)
+    value = answer.value.reshape(chosen.ds.sizes["system"], -1)
     arrays = empty_arrays(*value.shape)
     ratio, codes = ratio_of(chosen, names_across(question.across)), _clusters(chosen, choice.cluster)
-    entries = np.stack([_entries(chosen, row) for row in range(len(chosen.systems))])
+    entries = np.stack([_entries(chosen, row) for row in range(chosen.ds.sizes["system"])])
     parts, swaps = [], []
     for pairs, tracks in pairs_by_units(chosen.included):
         systems = np.unique(pairs)
@@ -155,7 +158,7 @@ def compare_rates(
     least = np.full(value.shape[1], least_of(tests[0], correction, parts, how))
     names = _names(answer)
     along = {"orientation": np.array(_orientations(answer)), "unit": np.array([""] * len(names))}
-    attrs = {**origin_of(chosen.board, group, chosen.system_names), **how.attrs(), "correction": correction}
+    attrs = {**origin_of(chosen.ds, group, names_of(chosen.ds, "system")), **how.attrs(), "correction": correction}
     attrs |= {"test": choice.test, "unit_of_comparison": choice.unit, "cluster": choice.cluster or ""}
     attrs |= {name: answer.attrs[name] for name in ("missing", "over", "across") if name in answer.attrs}
     attrs |= {"undefined": question.undefined, "left_out": ""}
@@ -163,21 +166,21 @@ def compare_rates(
     return Comparison(answer.systems, *every, answer.system_coords, along, value, arrays, least, attrs, unitwise=False)
 
 
-def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> tuple[Chosen, ExtraAnswer]:
+def _answered(ds: xr.Dataset, question: Question, unit: str, group: str) -> tuple[Chosen, ExtraAnswer]:
     """What a question selects, and the figures, of which replicates are to be made."""
-    kind = rated_kind(board, question)
+    kind = rated_kind(ds, question)
     if unit != TRACK:
         raise QueryError(
             f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
             f"unit {unit!r} is for metrics that are one number a track, and for ranks (test friedman, --friedman)"
         )
-    variable = rated_variable(board, question)
+    variable = rated_variable(ds, question)
     if variable is None:
         said = f" of those with {show_parameters(question.param)}" if question.param else ""
         raise QueryError(
             f"aggregate {kind!r} is read off one metric with classes or tags{said}; name it alone (metric)"
         )
-    chosen = choose_extra(board, variable, question)
+    chosen = choose_extra(ds, variable, question)
     if chosen.kind not in CLASS_AGGREGATES:
         raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {chosen.kind!r}")
     answer = answer_extra(chosen, group)
@@ -189,16 +192,15 @@ def _answered(board: Scoreboard, question: Question, unit: str, group: str) -> t
 
 def _clusters(chosen: Chosen, name: str | None) -> Int:
     """The cluster of each track of a question."""
-    alone = np.arange(len(chosen.tracks), dtype=np.int64)
-    return alone if name in (None, TRACK) else clusters(chosen.board, chosen.tracks, str(name), alone)
+    alone = np.arange(chosen.ds.sizes["track"], dtype=np.int64)
+    return alone if name in (None, TRACK) else clusters(chosen.ds, str(name), alone)
 
 
 def _entries(chosen: Chosen, row: int) -> Float:
     """What each track of a question says of one system: float64 (tracks, dims), 0 where it does not count."""
     included = np.flatnonzero(chosen.included[row])
-    tracks = np.array(chosen.tracks, dtype=np.int64)[included]
-    there = chosen.entries.each(chosen.systems[row], tracks, _tell(chosen))
-    found = np.zeros((len(chosen.tracks), *there.shape[1:]))
+    there = chosen.entries.each(row, included, _tell(chosen))
+    found = np.zeros((chosen.ds.sizes["track"], *there.shape[1:]))
     found[included] = there
     return found
 

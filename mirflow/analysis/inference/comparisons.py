@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
-from ..aggregation import EVERY, UNTESTED, VALUELESS, Answer, SelectedScores, origin_of, reduce, show_span
+from ..aggregation import EVERY, POLICIES, UNTESTED, Answer, origin_of, reduce, show_span
 from ..per_class import ExtraAnswer, rated_kind
-from ..scoreboard import Array, Scoreboard
+from ..scores import Array, coords_of, names_of, texts_of
 from ..selection import Question
 from .class_statistics import ComparisonOptions, compare_rates
 from .confidence_intervals import difference_bounds, draw, figures_of
@@ -33,9 +33,12 @@ from .paired import (
 from .resampling import Resampling, Seed
 from .sample import TRACK, Sample, sample_of, select_numbers
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 def compare(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question | None = None,
     *,
     test: str = "auto",
@@ -53,7 +56,7 @@ def compare(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Each name stands for one metric:
         where several parameters are stored, for the default ones.
@@ -89,18 +92,19 @@ def compare(
     """
     question = question or Question()
     how = Resampling.of(level, method, replicates, rng)
-    if rated_kind(board, question) is not None:
+    if rated_kind(ds, question) is not None:
         choice = ComparisonOptions(test, correction, unit, cluster, sizes)
-        return compare_rates(board, question, how, choice, group)
-    part = comparable(board, question)
+        return compare_rates(ds, question, how, choice, group)
+    part = comparable(ds, question)
     sample = sample_of(part, unit, cluster)
     if cluster is None and sample.repeats:
         cluster = TRACK
-    tests = choose_tests(test, sample.kinds, part.metric_names, cluster)
+    systems, metrics = names_of(part, "system"), names_of(part, "metric")
+    tests = choose_tests(test, sample.kinds, metrics, cluster)
     correction = choose_correction(correction, tests)
-    arrays = empty_arrays(len(part.systems), len(part.metrics))
-    least = np.ones(len(part.metrics))
-    lower = [orientation == "lower" for orientation in part.texts("orientation")]
+    arrays = empty_arrays(len(systems), len(metrics))
+    least = np.ones(len(metrics))
+    lower = [orientation == "lower" for orientation in texts_of(part, "orientation")]
     for metric, name in enumerate(tests):
         patterns = [(pairs, units, sample.take(units)) for pairs, units in pairs_by_units(sample.included[..., metric])]
         for pairs, units, own in patterns:
@@ -119,20 +123,15 @@ def compare(
                 fill_pairs(arrays, metric, pairs, {"p": p_values(name, own, metric, pairs, how)})
             correct_pairs(arrays, metric, correction)
         least[metric] = least_of(name, correction, parts, how)
-    attrs = {**origin_of(part.board, group, part.system_names), **how.attrs(), "correction": correction}
+    attrs = {**origin_of(part, group, systems), **how.attrs(), "correction": correction}
     attrs |= {"test": test, "unit_of_comparison": unit, "cluster": cluster or ""}
-    attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
-    if part.valueless:
-        attrs[VALUELESS] = part.valueless
-    along = [
-        {name: values[places] for name, values in part.board.coords[dim].items()}
-        for dim, places in (("system", part.systems), ("metric", part.metrics))
-    ]
-    named = (part.system_names, part.metric_names, part.kinds, tests)
-    return Comparison(*named, along[0], along[1], sample.values(), arrays, least, attrs)
+    attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
+    along = coords_of(part, "metric")
+    named = (systems, metrics, along.pop("aggregate").tolist(), tests)
+    return Comparison(*named, coords_of(part, "system"), along, sample.values(), arrays, least, attrs)
 
 
-def comparable(board: Scoreboard, question: Question) -> SelectedScores:
+def comparable(ds: xr.Dataset, question: Question) -> xr.Dataset:
     """What a question selects, if systems can be compared on it.
 
     Raises
@@ -142,9 +141,9 @@ def comparable(board: Scoreboard, question: Question) -> SelectedScores:
     """
     if question.by:
         raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
-    part = select_numbers(board, question, single=True)
-    if len(part.systems) < 2:
-        raise QueryError(f"{counted(len(part.systems), 'system')} to compare; at least two are needed")
+    part = select_numbers(ds, question, single=True)
+    if part.sizes["system"] < 2:
+        raise QueryError(f"{counted(part.sizes['system'], 'system')} to compare; at least two are needed")
     return part
 
 
@@ -176,7 +175,7 @@ Marked = TypeVar("Marked", bound=Answer | ExtraAnswer)
 
 
 def mark_best(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question,
     answer: Marked,
     *,
@@ -188,7 +187,7 @@ def mark_best(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question
         What was answered.
     answer : Answer or ExtraAnswer
@@ -205,7 +204,7 @@ def mark_best(
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")
     names = answer.metrics if isinstance(answer, Answer) else answer.metric
     same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
-    found = compare(board, same, level=level, correction=correction, cluster=cluster, sizes=False)
+    found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
     few = [name for metric, name in enumerate(found.metrics) if not found.can_tell(metric)]
     attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": found.attrs["correction"]}
     counts = found.arrays["n"][np.triu_indices(len(found.systems), 1)]

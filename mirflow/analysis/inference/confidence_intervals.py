@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...metrics.aggregates import AGGREGATES
 from ...ragged import Float, Int
 from ..aggregation import Answer, answer_of
-from ..scoreboard import Grouping, Scoreboard
+from ..scores import Grouping
 from ..selection import Question, as_names
 from .resampling import OrderedScores, Ratios, Resampling, Seed, Statistics, accelerations, bounds
 from .sample import TRACK, Sample, columns_by_pattern, sample_of, select_numbers
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 
 def intervals(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question | None = None,
     *,
     level: float = 0.95,
@@ -31,7 +35,7 @@ def intervals(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question or None
         As for :func:`mirflow.analysis.aggregation.ask`.
     level : float
@@ -68,13 +72,13 @@ def intervals(
     """
     question = question or Question()
     how = Resampling.of(level, method, replicates, rng)
-    part = select_numbers(board, question)
+    part = select_numbers(ds, question)
     answer = answer_of(part, question.by, group)
-    grouping = Grouping.of(part.board, part.tracks, as_names(question.by) or [])
+    grouping = Grouping.of(part, as_names(question.by) or [])
     value = answer.value.copy()
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
     for place, members in grouping.members().items():
-        whole = len(members) == len(part.tracks)
+        whole = len(members) == part.sizes["track"]
         sample = sample_of(part, unit, cluster, None if whole else members)
         if cluster is None and sample.repeats:
             cluster = TRACK

@@ -10,14 +10,14 @@ import numpy as np
 
 from ...errors import QueryError
 from ...ragged import Bool, Float
-from ..aggregation import VALUELESS, origin_of
+from ..aggregation import POLICIES, origin_of
 from ..per_class import ExtraAnswer
-from ..scoreboard import Array, Scoreboard
+from ..scores import Array, coords_of, names_of, texts_of
 from ..selection import Question
 from .comparisons import comparable
 from .paired import alpha_of, letters, significance_groups
 from .resampling import check_level
-from .sample import TRACK, ask_units, by_track, dataset_of, figures_as_units, sample_of, settle, signs_of
+from .sample import TRACK, ask_units, by_unit, dataset_of, figures_as_units, sample_of, settle, signs_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -143,7 +143,7 @@ class Friedman:
 
 
 def friedman(
-    board: Scoreboard,
+    ds: xr.Dataset,
     question: Question | None = None,
     *,
     unit: str = TRACK,
@@ -154,7 +154,7 @@ def friedman(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Ranks need every system on a unit, so
         `missing` is ``common`` (the default), ``zero`` or ``raise``.
@@ -187,25 +187,22 @@ def friedman(
     if question.missing == "skip":
         raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
     question = replace(question, missing=question.missing or "common")
-    variable = figures_as_units(board, question, unit)
+    variable = figures_as_units(ds, question, unit)
     if variable is not None:
-        return _of_figures(*ask_units(board, variable, question, unit, group), unit, level, question.undefined)
-    part = comparable(board, question)
-    signs = signs_of(part.metric_names, part.texts("orientation"))
+        return _of_figures(*ask_units(ds, variable, question, unit, group), unit, level, question.undefined)
+    part = comparable(ds, question)
+    systems, metrics = names_of(part, "system"), names_of(part, "metric")
+    signs = signs_of(metrics, texts_of(part, "orientation"))
     sample = sample_of(part, unit)
     if sample.repeats:
-        sample = by_track(part, sample)
+        sample = by_unit(part, sample)
     complete: Bool = np.asarray(sample.included.all(axis=0))
     ranks = rank_systems(-signs * sample.score, complete, level)
-    attrs = {**origin_of(part.board, group, part.system_names), "level": f"{level:.15g}", "unit_of_comparison": unit}
-    attrs |= {"missing": part.missing, "undefined": part.undefined, "left_out": " ".join(part.left_out)}
-    if part.valueless:
-        attrs[VALUELESS] = part.valueless
-    along = [
-        {name: values[places] for name, values in part.board.coords[dim].items()}
-        for dim, places in (("system", part.systems), ("metric", part.metrics))
-    ]
-    return Friedman(part.system_names, part.metric_names, part.kinds, along[0], along[1], ranks, attrs)
+    attrs = {**origin_of(part, group, systems), "level": f"{level:.15g}", "unit_of_comparison": unit}
+    attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
+    along = coords_of(part, "metric")
+    kinds = along.pop("aggregate").tolist()
+    return Friedman(systems, metrics, kinds, coords_of(part, "system"), along, ranks, attrs)
 
 
 def _of_figures(figures: ExtraAnswer, score: Float, unit: str, level: float, undefined: str) -> Friedman:

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
 from ..aggregation import answer_of
-from ..scoreboard import ANNOTATOR, Array, Scoreboard
+from ..scores import ANNOTATOR, Array, names_of
 from ..selection import Question
 from .sample import dataset_of, select_numbers, settle, signs_of
 
@@ -74,7 +74,7 @@ class MetricAgreement:
 
 
 def agreement(
-    board: Scoreboard, question: Question | None = None, *, between: str = "metric", group: str = ""
+    ds: xr.Dataset, question: Question | None = None, *, between: str = "metric", group: str = ""
 ) -> MetricAgreement:
     """Kendall's tau-b between the rankings of the systems by every two metrics, or by every two annotators.
 
@@ -82,7 +82,7 @@ def agreement(
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     question : Question or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. A metric of which lower values are
         better ranks the other way round. Between annotators and systems it is about one metric.
@@ -109,9 +109,9 @@ def agreement(
     if between not in BETWEEN:
         raise UnknownNameError("between", between, BETWEEN)
     by = ANNOTATOR if between == ANNOTATOR else None
-    part = select_numbers(board, replace(question, by=by), single=between != "metric")
-    if between != "metric" and len(part.metrics) != 1:
-        known = ", ".join(part.metric_names)
+    part = select_numbers(ds, replace(question, by=by), single=between != "metric")
+    if between != "metric" and part.sizes["metric"] != 1:
+        known = ", ".join(names_of(part, "metric"))
         raise QueryError(f"agreement between {between}s is that of one metric; name one of: {known}")
     answer = answer_of(part, by, group)
     if len(answer.systems) < 2:
@@ -119,8 +119,8 @@ def agreement(
     orientations = [str(one) for one in answer.metric_coords["orientation"].tolist()]
     signs = signs_of(answer.metrics, orientations)
     if between == "system":
-        score, included = part.scores()
-        value, names = np.where(included, score, np.nan)[..., 0].T * signs, answer.systems
+        score = np.where(part["included"].values, part["score"].values, np.nan)
+        value, names = score[..., 0].T * signs, answer.systems
     elif between == ANNOTATOR:
         value, names = (
             answer.value[:, 0, answer.filled] * signs,

@@ -15,7 +15,7 @@ from ...metrics.aggregates import AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import show_span
 from ..policies import MAX_T, say_test
-from ..scoreboard import Array
+from ..scores import Array
 from .resampling import Rates, Ratios, Resampling, without_rounding
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
 

@@ -11,10 +11,10 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
-from ..aggregation import SelectedScores, beside, reduce_kinds, select
+from ..aggregation import beside, reduce_kinds, select
 from ..per_class import CLASS, CONFUSED, ExtraAnswer, ask_extra, has_classes, rated_kind, rated_variable
 from ..queries import across, across_of
-from ..scoreboard import Array, Grouping, Scoreboard
+from ..scores import Array, Grouping, coords_of, names_of, texts_of
 from ..selection import Question
 
 if TYPE_CHECKING:
@@ -124,7 +124,7 @@ class Sample:
         return score * np.where(included, above, 0.0), np.where(included, below, 0.0)
 
 
-def select_numbers(board: Scoreboard, question: Question, *, single: bool = False) -> SelectedScores:
+def select_numbers(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Dataset:
     """What a question selects, if it is about metrics that are one number; `single` as for ``select``.
 
     Raises
@@ -132,17 +132,18 @@ def select_numbers(board: Scoreboard, question: Question, *, single: bool = Fals
     QueryError
         For a metric of which dims are left, and as :func:`mirflow.analysis.aggregation.select`.
     """
-    if not board.metrics and question.metric is None:
+    if not ds.sizes["metric"] and question.metric is None:
         raise QueryError("inference needs metrics that are one number for each track, and here are none")
-    return select(board, question, single=single)
+    return select(ds, question, single=single)
 
 
-def sample_of(part: SelectedScores, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
+def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
     """The units that a question is about.
 
     Parameters
     ----------
-    part : SelectedScores
+    part : xr.Dataset
+        As :func:`mirflow.analysis.aggregation.select` gives it.
     unit : str
         ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
         the figure is the plain mean over them, or the median (another statistic) where that is the aggregate.
@@ -161,29 +162,25 @@ def sample_of(part: SelectedScores, unit: str = TRACK, cluster: str | None = Non
     """
     if unit != TRACK and cluster is not None:
         raise QueryError(f"clusters are made of tracks: choose cluster {cluster!r} or unit {unit!r}, not both")
-    score, included = part.scores()
-    own = np.arange(len(part.tracks), dtype=np.int64)
-    codes = _tracks(part)
+    # The track of each row, counted in order: rows are tracks, or what several annotators have of them.
+    seen: dict[str, int] = {}
+    codes = np.array([seen.setdefault(name, len(seen)) for name in names_of(part, "track")], dtype=np.int64)
     if cluster not in (None, TRACK):
-        codes = clusters(part.board, part.tracks, str(cluster), codes)
-    whole = Sample(part.kinds, score, part.weight, included, part.duration, codes)
+        codes = clusters(part, str(cluster), codes)
+    score, weight, included = (part[name].values for name in ("score", "weight", "included"))
+    whole = Sample(texts_of(part, "aggregate"), score, weight, included, part["duration"].values, codes)
     sample = whole if tracks is None else whole.take(tracks)
-    return sample if unit == TRACK else _by_unit(part, sample, unit, own if tracks is None else tracks)
+    return sample if unit == TRACK else by_unit(part if tracks is None else part.isel(track=tracks), sample, unit)
 
 
-def by_track(part: SelectedScores, sample: Sample) -> Sample:
-    """A sample with one row for each track: what several annotators have of it is aggregated."""
-    return _by_unit(part, sample, TRACK, np.arange(len(part.tracks), dtype=np.int64))
-
-
-def _by_unit(part: SelectedScores, sample: Sample, unit: str, tracks: Int) -> Sample:
-    """The figures of each value of a coordinate as the scores of units."""
-    names = [part.track_names[place] for place in tracks.tolist()]
-    grouping = Grouping.of(part.board, [part.tracks[place] for place in tracks.tolist()], [unit])
-    bare = [name for name, lacks in zip(names, _lacking(grouping), strict=True) if lacks]
-    if bare:
+def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
+    """The figures of each value of a coordinate as the scores of units, by track for what several annotators have."""
+    grouping = Grouping.of(part, [unit])
+    lacking = _lacking(grouping)
+    if lacking.any():
+        first = names_of(part, "track")[int(np.flatnonzero(lacking)[0])]
         raise QueryError(
-            f"unit {unit!r}: {counted(len(bare), 'track')} without a value of it, {bare[0]!r} among them; "
+            f"unit {unit!r}: {counted(int(lacking.sum()), 'track')} without a value of it, {first!r} among them; "
             "name the tracks to compare"
         )
     members = grouping.members()
@@ -193,36 +190,28 @@ def _by_unit(part: SelectedScores, sample: Sample, unit: str, tracks: Int) -> Sa
         score[:, place] = sample.take(group).values()
     kinds = [kind if AGGREGATES[kind].statistic else "mean" for kind in sample.kinds]
     included = ~np.isnan(score)
-    if part.missing == "common":
+    if part.attrs["missing"] == "common":
         included &= included.all(axis=0, keepdims=True)
     ones = np.ones(shape)
     return Sample(kinds, score, ones, included, ones[0, :, 0], np.arange(len(members), dtype=np.int64))
 
 
-def clusters(board: Scoreboard, tracks: Sequence[int], name: str, alone: Int) -> Int:
+def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
     """The cluster of each track, counted from 0.
 
     Parameters
     ----------
-    board : Scoreboard
-    tracks : sequence of int
-        Positions on the board.
+    ds : xr.Dataset
     name : str
         A coordinate along the tracks.
     alone : int64 (tracks,)
         What is drawn together where there is no value of it.
     """
-    grouping = Grouping.of(board, tracks, [name])
+    grouping = Grouping.of(ds, [name])
     lacking = _lacking(grouping)
     codes = grouping.codes.copy()
     codes[lacking] = grouping.count + alone[lacking]
     return recount(codes)
-
-
-def _tracks(part: SelectedScores) -> Int:
-    """The track of each row, counted in order: rows are tracks, or what several annotators have of them."""
-    seen: dict[str, int] = {}
-    return np.array([seen.setdefault(name, len(seen)) for name in part.track_names], dtype=np.int64)
 
 
 def _lacking(grouping: Grouping) -> Bool:
@@ -277,23 +266,23 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     return [(included[places[0]], places) for places in found.values()]
 
 
-def figures_as_units(board: Scoreboard, question: Question, unit: str) -> str | None:
+def figures_as_units(ds: xr.Dataset, question: Question, unit: str) -> str | None:
     """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
-    variable = rated_variable(board, question)
+    variable = rated_variable(ds, question)
     if unit == TRACK or variable is None:
         return None
-    own = unit not in board.coords["track"]
-    return variable if own or rated_kind(board, question) is not None else None
+    own = unit not in coords_of(ds, "track")
+    return variable if own or rated_kind(ds, question) is not None else None
 
 
 def ask_units(
-    board: Scoreboard, variable: str, question: Question, unit: str, group: str = ""
+    ds: xr.Dataset, variable: str, question: Question, unit: str, group: str = ""
 ) -> tuple[ExtraAnswer, Float]:
     """Figures over tracks, one for each system and unit.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     variable : str
         A metric with extra dims.
     question : Question
@@ -315,13 +304,13 @@ def ask_units(
     """
     if question.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")
-    answer, by = ask_extra(board, variable, replace(question, across=None), group), None
-    if unit not in answer.labels and unit in board.coords["track"]:
-        answer, by = ask_extra(board, variable, replace(question, by=unit, across=None), group), unit
-    if question.aggregate is None and rated_kind(board, question) is None and has_classes(board, variable):
+    answer, by = ask_extra(ds, variable, replace(question, across=None), group), None
+    if unit not in answer.labels and unit in coords_of(ds, "track"):
+        answer, by = ask_extra(ds, variable, replace(question, by=unit, across=None), group), unit
+    if question.aggregate is None and rated_kind(ds, question) is None and has_classes(ds, variable):
         _want_aggregate(answer, unit)
     if unit not in (*answer.labels, *answer.groupings):
-        raise UnknownNameError("unit", unit, [TRACK, *board.coords["track"], *answer.labels])
+        raise UnknownNameError("unit", unit, [TRACK, *coords_of(ds, "track"), *answer.labels])
     if len(answer.systems) < 2:
         raise QueryError(f"{counted(len(answer.systems), 'system')} to compare; at least two are needed")
     if unit in (question.across or {}):

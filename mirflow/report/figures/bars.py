@@ -9,7 +9,7 @@ import numpy as np
 
 from ...analysis.aggregation import ask, select
 from ...analysis.inference import intervals
-from ...analysis.scoreboard import ANNOTATOR, Scoreboard
+from ...analysis.scores import ANNOTATOR, names_of
 from ...analysis.selection import Names, Question
 from ...errors import FigureError
 from ..layout import group_labels, together
@@ -33,6 +33,7 @@ from .track_scores import (
 )
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _BAR = 0.088
@@ -56,7 +57,7 @@ def groups(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
     metric : str or None
         None: the headline metric of the evaluation.
     aggregate : str or None
@@ -81,9 +82,9 @@ def groups(
     QueryError, UnknownNameError
         As for any question.
     """
-    group, board = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(board, metric), aggregate, by)
-    first = Result.of(ask(board, question, group).to_dataset())
+    group, ds = board_of(scores, metric, options.get("group"))
+    question = question_of(options, one_metric(ds, metric), aggregate, by)
+    first = Result.of(ask(ds, question, group).to_dataset())
     if not first.systems or not first.groups:
         raise FigureError("there are no systems or no tracks to show")
     if min(len(first.systems), len(CYCLE)) * len(first.groups) > _MOST:
@@ -91,7 +92,7 @@ def groups(
     result, note = keep_best(first, len(CYCLE))
     if level is not None:
         how = {"level": level, "cluster": cluster, "replicates": replicates, "rng": rng}
-        result = _with_intervals(result, board, question, how)
+        result = _with_intervals(result, ds, question, how)
     bars = len(result.systems) * _BAR
     frame = frame_of(options)
     legend = -(-len(result.systems) // _columns(result, frame.inches)) if len(result.systems) > 1 else 0
@@ -107,18 +108,17 @@ def groups(
     return page.ax
 
 
-def _with_intervals(result: Result, board: Scoreboard, question: Question, how: dict[str, Any]) -> Result:
+def _with_intervals(result: Result, ds: xr.Dataset, question: Question, how: dict[str, Any]) -> Result:
     """The same values with the ends of their intervals; what is not shown is not resampled."""
     if ANNOTATOR in result.groupings:  # which are no tracks that could be named
-        return keep_best(Result.of(intervals(board, question, **how).to_dataset()), len(CYCLE))[0]
+        return keep_best(Result.of(intervals(ds, question, **how).to_dataset()), len(CYCLE))[0]
     tracks = question.tracks
     if result.attrs["missing"] == "common":
         # Common to all systems that were asked for, whoever is shown.
-        part = select(board, question)
-        shared = np.flatnonzero(np.asarray(part.scores()[1].any(axis=(0, 2))))
-        tracks = [part.track_names[place] for place in shared.tolist()]
+        part = select(ds, question)
+        tracks = names_of(part, "track", np.flatnonzero(part["included"].values.any(axis=(0, 2))))
     asked = replace(question, system=result.systems, tracks=tracks, missing=result.attrs["missing"])
-    found = Result.of(intervals(board, asked, **how).to_dataset())
+    found = Result.of(intervals(ds, asked, **how).to_dataset())
     place = {group: at for at, group in enumerate(found.groups)}
     ends = tuple(np.full_like(result.value, np.nan) for _ in found.ends)
     for at, group in enumerate(result.groups):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.per_class import CONFUSED, ExtraAnswer, ask_extra
-from ...analysis.scoreboard import Scoreboard
+from ...analysis.scores import names_of
 from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError
 from ...ragged import Float
@@ -16,6 +16,7 @@ from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, plural, question_of
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 
@@ -31,7 +32,7 @@ def confusion(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
         With a confusion matrix, such as chord's ``confusion@majmin`` or classification's ``confusion``.
     metric : str or None
         None: the only one that there is.
@@ -53,11 +54,11 @@ def confusion(
     """
     if most < 2:
         raise FigureError(f"a matrix needs two classes or more, not {most}")
-    group, board = board_of(scores, metric, options.get("group"))
-    variable = _variable(board, metric)
-    system = _only_system(board, options)
+    group, ds = board_of(scores, metric, options.get("group"))
+    variable = _variable(ds, metric)
+    system = _only_system(ds, options)
     options["system"] = system
-    answer = ask_extra(board, variable, question_of(options, None), group)
+    answer = ask_extra(ds, variable, question_of(options, None), group)
     names = list(answer.labels)
     if tuple(names) != CONFUSED:
         raise FigureError(f"{answer.metric} is no confusion of classes: it lies along {', '.join(names)}")
@@ -71,10 +72,10 @@ def confusion(
     return page.ax
 
 
-def _variable(board: Scoreboard, metric: str | None) -> str:
+def _variable(ds: xr.Dataset, metric: str | None) -> str:
     """The variable of a matrix that is named, or of the only one."""
-    tables = find_tables(board)
-    found = list(tables) if metric is None else split_names(board, metric)[1]
+    tables = find_tables(ds)
+    found = list(tables) if metric is None else split_names(ds, metric)[1]
     if metric is not None and not found:
         raise UnknownNameError("confusion", metric, tables.values())
     if not found:
@@ -84,9 +85,9 @@ def _variable(board: Scoreboard, metric: str | None) -> str:
     return found[0]
 
 
-def _only_system(board: Scoreboard, options: FigureOptions) -> str:
+def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
     given = options.get("system")
-    names = board.systems if given is None else [given] if isinstance(given, str) else list(given)
+    names = names_of(ds, "system") if given is None else [given] if isinstance(given, str) else list(given)
     if len(names) != 1:
         raise FigureError(f"one system makes a confusion matrix; say which of: {', '.join(names)}")
     return names[0]

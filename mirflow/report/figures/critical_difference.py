@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference import compare, friedman
-from ...analysis.scoreboard import Scoreboard
 from ...analysis.selection import Question
 from ...errors import FigureError, UnknownNameError
 from ...ragged import Float
@@ -46,7 +45,7 @@ def critical_difference(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
     metric : str or None
         None: the headline metric of the evaluation.
     aggregate : str or None
@@ -80,9 +79,9 @@ def critical_difference(
     """
     if test not in TESTS:
         raise UnknownNameError("test", test, TESTS)
-    group, board = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(board, metric), aggregate)
-    shown = (_ranked if test == "friedman" else _compared)(board, question, unit, level, group)
+    group, ds = board_of(scores, metric, options.get("group"))
+    question = question_of(options, one_metric(ds, metric), aggregate)
+    shown = (_ranked if test == "friedman" else _compared)(ds, question, unit, level, group)
     levels = _levels(shown)
     rows = (len(shown.systems) + 1) // 2
     bars = _BAR * (1 + max((place for _, place in levels), default=-1))
@@ -124,9 +123,9 @@ class _Shown:
     about: str
 
 
-def _ranked(board: Scoreboard, question: Question, unit: str, level: float, group: str) -> _Shown:
+def _ranked(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
     """Mean ranks."""
-    ds = friedman(board, question, unit=unit, level=level, group=group).to_dataset()
+    ds = friedman(ds, question, unit=unit, level=level, group=group).to_dataset()
     mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
         raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
@@ -137,9 +136,9 @@ def _ranked(board: Scoreboard, question: Question, unit: str, level: float, grou
     return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, _describe_ranks(ds, unit))
 
 
-def _compared(board: Scoreboard, question: Question, unit: str, level: float, group: str) -> _Shown:
+def _compared(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
     """The values themselves."""
-    ds = compare(board, question, unit=unit, level=level, group=group, sizes=False).to_dataset()
+    ds = compare(ds, question, unit=unit, level=level, group=group, sizes=False).to_dataset()
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
     order = [place for place in ranked if np.isfinite(value[place])]

@@ -37,7 +37,7 @@ def distributions(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
         A result store, or one evaluation of it.
     metric : str or None
         None: the headline metric of the evaluation.

@@ -33,7 +33,7 @@ def heatmap(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
     metric : str or None
         None: the headline metric of the evaluation.
     aggregate : str or None

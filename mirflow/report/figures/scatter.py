@@ -51,7 +51,7 @@ def scatter(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
     metric : str, sequence of two str, or None
         None: the headline metric of the evaluation. Two: across and up.
     aggregate : str or None
@@ -106,14 +106,14 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"two metrics make this figure, not {len(metrics)} ({', '.join(metrics)})")
     if tie:
         raise FigureError("ties are those of two systems by one metric; two metrics have none")
-    group, board = board_of(scores, metrics, options.get("group"))
-    chosen = [one_metric(board, name) for name in metrics]
+    group, ds = board_of(scores, metrics, options.get("group"))
+    chosen = [one_metric(ds, name) for name in metrics]
     if chosen[0] == chosen[1]:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
     question = question_of(options, chosen, aggregate)
-    score, included = select(board, question).scores()
-    result = Result.of(ask(board, question, group).to_dataset())
-    shown = np.where(included, score, np.nan)
+    part = select(ds, question)
+    result = Result.of(ask(ds, question, group).to_dataset())
+    shown = np.where(part["included"].values, part["score"].values, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
     best = best_first(result.value[:, 0, 0], lower_is_better(result))[:most]

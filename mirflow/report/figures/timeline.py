@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.aggregation import origin_of
-from ...analysis.scoreboard import Scoreboard
+from ...analysis.scores import arrays_of, names_of, texts_of
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
@@ -25,6 +25,7 @@ from .lanes import BOTTOM, TOP, Lanes, draw, draw_verdicts, explained
 from .track_scores import FigureOptions, Stored, best_first, board_of, frame_of, one_metric
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
@@ -75,7 +76,7 @@ def timeline(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
         Of a store that a pipeline made: it names the files.
     track : str or None
         None: the track on which the systems' scores lie farthest apart.
@@ -99,21 +100,21 @@ def timeline(
     QueryError, UnknownNameError
         As for any question.
     """
-    group, board = board_of(scores, metric, options.get("group"))
-    plan = _plan_of(board, group, root)
-    systems = find_labels(board, "system", options.get("system"))
-    place = find_metrics(board, one_metric(board, metric), exact=True)[0]
-    values = board.load(systems)[0][..., place]
-    track = _widest(board, values) if track is None else board.tracks[find_labels(board, "track", track)[0]]
+    group, ds = board_of(scores, metric, options.get("group"))
+    plan = _plan_of(ds, group, root)
+    systems = find_labels(ds, "system", options.get("system"))
+    place = find_metrics(ds, one_metric(ds, metric), exact=True)[0]
+    values = arrays_of(ds.isel(system=systems))[0][..., place]
+    track = _widest(ds, values) if track is None else names_of(ds, "track")[find_labels(ds, "track", track)[0]]
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
-    rule = _Rule.of(board, plan, place, named=metric is not None)
-    order = best_first(values[:, board.tracks.index(track)], board.texts("orientation")[place] == "lower")
-    own = values[:, board.tracks.index(track)]
+    rule = _Rule.of(ds, plan, place, named=metric is not None)
+    order = best_first(values[:, names_of(ds, "track").index(track)], texts_of(ds, "orientation")[place] == "lower")
+    own = values[:, names_of(ds, "track").index(track)]
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
-    lanes = _read(plan, track, [(board.systems[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
-    origin = title_of(origin_of(board, group))
-    said = f"{origin}; one track, nothing is aggregated; numbers on the right: {board.metrics[place]}"
+    lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
+    origin = title_of(origin_of(ds, group))
+    said = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
     lane = _height(kind_of(plan.task).name, len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
@@ -128,12 +129,12 @@ def _height(kind: str, lanes: int) -> float:
     return _TALL if kind in _HEIGHTS else _LANE
 
 
-def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> EvaluationPlan:
+def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
     """Which files an evaluation compares."""
-    found = find_plans(board.attrs, root)
+    found = find_plans(ds.attrs, root)
     if not found.plans:
         raise FigureError(f"no timeline without annotations. {found.reason}")
-    task, convention = (str(board.attrs.get(name)) for name in ("task", "convention"))
+    task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
     fitting = [plan for plan in found.plans.values() if (plan.task, plan.convention) == (task, convention)]
     if group not in found.plans and len(fitting) != 1:
         raise FigureError(f"say group=, as these scores may be any of: {', '.join(found.plans)}")
@@ -146,11 +147,11 @@ def _plan_of(board: Scoreboard, group: str, root: str | Path | None) -> Evaluati
     return plan
 
 
-def _widest(board: Scoreboard, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
+def _widest(ds: xr.Dataset, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
     """The track on which the systems differ most."""
     known = np.where(np.isnan(values), -np.inf, values)
     spread = known.max(axis=0) - np.where(np.isnan(values), np.inf, values).min(axis=0)
-    return board.tracks[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
+    return names_of(ds, "track")[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
 
 
 @dataclass
@@ -162,10 +163,10 @@ class _Rule:
     chosen: str = ""
 
     @classmethod
-    def of(cls, board: Scoreboard, plan: EvaluationPlan, place: int, *, named: bool) -> _Rule:
+    def of(cls, ds: xr.Dataset, plan: EvaluationPlan, place: int, *, named: bool) -> _Rule:
         convention = get_task(plan.task).convention(plan.convention, plan.classes)
-        first = board.metrics[place]
-        others = [] if named else [*board.metrics, *(metric.name for metric in convention.metrics)]
+        first = names_of(ds, "metric")[place]
+        others = [] if named else [*names_of(ds, "metric"), *(metric.name for metric in convention.metrics)]
         return cls(convention, list(dict.fromkeys([first, *others])))
 
     def explain(self, reference: Annotation, estimate: Annotation) -> Mapping[str, Column] | None:

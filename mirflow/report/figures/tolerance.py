@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.aggregation import ask
-from ...analysis.scoreboard import Scoreboard
+from ...analysis.scores import names_of
 from ...errors import FigureError, MirflowError
 from ...metrics.base import Measure, get_task, parse
 from ...ragged import Float
@@ -26,6 +26,7 @@ from .track_scores import (
 )
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 _ALL = 14
@@ -45,7 +46,7 @@ def tolerance(
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
         It holds the metric for several values of the parameter, as a pipeline asks for with
         ``f_measure@[0.01:0.1:0.01]``.
     metric : str or None
@@ -68,9 +69,9 @@ def tolerance(
     QueryError, UnknownNameError
         As for any question.
     """
-    group, board = board_of(scores, None if metric is None else metric.partition("@")[0], options.get("group"))
-    families = _families(board, parameter)
-    family = _largest(families) if metric is None else _same(board, families, metric, parameter)
+    group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options.get("group"))
+    families = _families(ds, parameter)
+    family = _largest(families) if metric is None else _same(ds, families, metric, parameter)
     name, measures = next(iter(family.values())).metric, family
     swept = parameter or name.parameters[0].name
     if len(measures) < 2:
@@ -80,7 +81,7 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = Result.of(ask(board, question_of(options, ordered, aggregate), group).to_dataset())
+    result = Result.of(ask(ds, question_of(options, ordered, aggregate), group).to_dataset())
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))
@@ -94,11 +95,11 @@ def tolerance(
 Family = dict[str, Measure]
 
 
-def _families(board: Scoreboard, parameter: str | None) -> list[Family]:
+def _families(ds: xr.Dataset, parameter: str | None) -> list[Family]:
     """The metrics of an evaluation, those together that differ in the parameter only."""
     try:
-        convention = get_task(str(board.attrs.get("task"))).convention(board.attrs.get("convention"))
-        measures = {identity: parse(identity, convention.metrics) for identity in board.metrics}
+        convention = get_task(str(ds.attrs.get("task"))).convention(ds.attrs.get("convention"))
+        measures = {identity: parse(identity, convention.metrics) for identity in names_of(ds, "metric")}
     except MirflowError as error:
         raise FigureError(f"the parameters of these metrics are not known here: {error}") from error
     families: dict[tuple[object, ...], Family] = {}
@@ -117,9 +118,9 @@ def _largest(families: list[Family]) -> Family:
     return max(families, key=len)
 
 
-def _same(board: Scoreboard, families: list[Family], metric: str, parameter: str | None) -> Family:
+def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | None) -> Family:
     """The family of a metric that is named with its other parameters, or of its bare name if that has only one."""
-    convention = get_task(str(board.attrs.get("task"))).convention(board.attrs.get("convention"))
+    convention = get_task(str(ds.attrs.get("task"))).convention(ds.attrs.get("convention"))
     wanted = parse(metric, convention.metrics)
     exact, bare = [], []
     for family in families:

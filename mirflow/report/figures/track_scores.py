@@ -12,7 +12,7 @@ import numpy as np
 from ...analysis.aggregation import VALUELESS, ask, select, show_span
 from ...analysis.policies import MISSING, say_undefined
 from ...analysis.queries import boards_of, choose_one
-from ...analysis.scoreboard import Scoreboard, from_dataset, read_store
+from ...analysis.scores import as_scores, names_of, read_store
 from ...analysis.selection import (
     Names,
     Question,
@@ -31,10 +31,11 @@ from ..results import Result
 from .canvas import Frame, Width
 
 if TYPE_CHECKING:
+    import xarray as xr
     from matplotlib.axes import Axes
 
 Stored = Any
-"""A result store: its path, an opened tree, the dataset of one evaluation, or a `Scoreboard`."""
+"""A result store: its path, an opened tree, or the dataset of one evaluation."""
 
 
 class FigureOptions(TypedDict, total=False):
@@ -76,12 +77,12 @@ def question_of(options: FigureOptions, metric: Names, aggregate: str | None = N
     )
 
 
-def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, Scoreboard]:
+def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, xr.Dataset]:
     """The evaluation that a figure is about, and its name, which is empty for a dataset.
 
     Parameters
     ----------
-    scores : path, xr.DataTree, xr.Dataset or Scoreboard
+    scores : path, xr.DataTree or xr.Dataset
     metric : str, sequence of str or None
         What it must have.
     group : str or None
@@ -96,18 +97,16 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    if isinstance(scores, Scoreboard):
-        return group or "", scores
     if isinstance(scores, str | Path):
         return choose_one(read_store(scores), metric, group)
     if hasattr(scores, "subtree"):
         return choose_one(boards_of(scores), metric, group)
     if hasattr(scores, "data_vars"):
-        return group or str(getattr(scores, "name", None) or ""), from_dataset(scores)
+        return group or "", as_scores(scores)
     raise FigureError(f"not scores: {type(scores).__name__}; give a store's path, its tree or a dataset of it")
 
 
-def one_metric(board: Scoreboard, metric: str | None) -> str:
+def one_metric(ds: xr.Dataset, metric: str | None) -> str:
     """The identity of the metric that is meant; None: the headline of the evaluation.
 
     Of several parameters those of the defaults are meant.
@@ -117,18 +116,18 @@ def one_metric(board: Scoreboard, metric: str | None) -> str:
     FigureError
         If the name stands for several, none of which has the default parameters.
     """
-    metric = headline_metric(board) if metric is None else metric
+    metric = headline_metric(ds) if metric is None else metric
     if metric is None:
         raise FigureError("there are no metrics here that are one number")
     if not isinstance(metric, str):
         raise FigureError(f"one metric makes this figure, not {len(metric)}: say one name")
-    tables = [find_tables(board)[variable] for variable in split_names(board, metric)[1]]
+    tables = [find_tables(ds)[variable] for variable in split_names(ds, metric)[1]]
     if tables:
         if len(tables) > 1 and metric not in tables:
             raise FigureError(f"{metric!r} stands for {len(tables)} metrics; say one of: {', '.join(tables)}")
         return metric if metric in tables else tables[0]
     try:
-        return board.metrics[find_single(board, metric)]
+        return names_of(ds, "metric")[find_single(ds, metric)]
     except QueryError as error:
         raise FigureError(str(error)) from None
 
@@ -193,15 +192,15 @@ def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options
     QueryError, UnknownNameError
         As for any question.
     """
-    group, board = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(board, metric), aggregate)
-    part = select(board, question)
-    score, included = part.scores()
-    if not score.size:
+    group, ds = board_of(scores, metric, options.get("group"))
+    question = question_of(options, one_metric(ds, metric), aggregate)
+    part = select(ds, question)
+    shown = np.where(part["included"].values, part["score"].values, np.nan)
+    if not shown.size:
         raise FigureError("there are no systems or no tracks to show")
-    shown = np.where(included, score, np.nan)[..., 0]
-    result = Result.of(ask(board, question, group).to_dataset())
-    return Shown(result, part.track_names, shown, part.gaps.missing[..., 0].astype(np.int64))
+    missing = part["missing"].values[..., 0].astype(np.int64)
+    result = Result.of(ask(ds, question, group).to_dataset())
+    return Shown(result, names_of(part, "track"), shown[..., 0], missing)
 
 
 def named(result: Result, metric: int = 0) -> str:

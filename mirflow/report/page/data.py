@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ...analysis.missing import Gaps, are_apart, find_gaps, find_problems, inclu
 from ...analysis.per_class import ExtraAnswer, ask_extra
 from ...analysis.policies import MISSING
 from ...analysis.queries import headline_metrics
-from ...analysis.scoreboard import Array, Scoreboard
+from ...analysis.scores import Array, arrays_of, coords_of, names_of, texts_of
 from ...analysis.selection import Question, find_measures
 from ...cells import EMPTY, SCORED, Status
 from ...errors import QueryError
@@ -29,6 +29,9 @@ from ..figures.lanes import BAD, GOOD, HALF
 from ..origins import Origin, shorten
 from .embed import CompressedParts
 
+if TYPE_CHECKING:
+    import xarray as xr
+
 COLOURS = (BLUE, ORANGE, GREEN, PURPLE, SKY, RED, YELLOW)
 """Of systems and labels, in this order."""
 
@@ -38,12 +41,12 @@ LABELS = {1: 2_000, 2: 400}
 """Labels along each extra dim that can be drawn, by the number of dims, without those that nobody has a value for."""
 
 
-def describe_extras(board: Scoreboard, blocks: CompressedParts) -> list[dict[str, Any]]:
+def describe_extras(ds: xr.Dataset, blocks: CompressedParts) -> list[dict[str, Any]]:
     """The metrics with extra dims of an evaluation; their numbers go to the blocks.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     blocks : CompressedParts
         It grows.
 
@@ -55,23 +58,23 @@ def describe_extras(board: Scoreboard, blocks: CompressedParts) -> list[dict[str
         a block, or why there is none.
     """
     described = []
-    for variable, measure in find_measures(board).items():
+    for variable, measure in find_measures(ds).items():
         about: dict[str, Any] = {"name": str(measure), "title": measure.metric.title, "dims": [], "unit": ""}
-        sizes = [len(labels) for labels in board.siblings[variable].labels()]
-        if len(sizes) not in LABELS or len(board.systems) * int(np.prod(sizes)) > VALUES:
+        sizes = list(ds[variable].shape[2:])
+        if len(sizes) not in LABELS or ds.sizes["system"] * int(np.prod(sizes)) > VALUES:
             about["value"] = _too_many(sizes)
         else:
             try:
-                about |= _figures(ask_extra(board, variable, Question()), board, blocks)
+                about |= _figures(ask_extra(ds, variable, Question()), ds, blocks)
             except QueryError as error:
                 about["value"] = str(error)
         described.append(about)
     return described
 
 
-def _figures(answer: ExtraAnswer, board: Scoreboard, blocks: CompressedParts) -> dict[str, Any]:
+def _figures(answer: ExtraAnswer, ds: xr.Dataset, blocks: CompressedParts) -> dict[str, Any]:
     """One metric's figures, systems in the order of the evaluation."""
-    value = answer.value[[answer.systems.index(name) for name in board.systems], 0]
+    value = answer.value[[answer.systems.index(name) for name in names_of(ds, "system")], 0]
     dims = []
     for axis, (name, labels) in enumerate(answer.labels.items(), start=1):
         others = tuple(one for one in range(value.ndim) if one != axis)
@@ -134,30 +137,30 @@ def _end(value: float) -> float | str:
     return f"{'-' if value < 0 else ''}Infinity" if np.isinf(value) else value
 
 
-def standings(board: Scoreboard, main: Sequence[int]) -> dict[int, Standing]:
+def standings(ds: xr.Dataset, main: Sequence[int]) -> dict[int, Standing]:
     """What inference says of the metrics of an evaluation, by their positions.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     main : sequence of int
         Positions of the main metrics.
     """
-    chosen = list(dict.fromkeys([*main, *range(len(board.metrics))]))[:INTERVALS]
-    names = [board.metrics[place] for place in chosen]
-    if not names or not board.systems:
+    chosen = list(dict.fromkeys([*main, *range(ds.sizes["metric"])]))[:INTERVALS]
+    names = names_of(ds, "metric", chosen)
+    if not names or not names_of(ds, "system"):
         return {}
     try:
-        found = intervals(board, Question(names, exact=True))
+        found = intervals(ds, Question(names, exact=True))
     except QueryError:
         return {}
     assert found.low is not None
     assert found.high is not None
-    letters = _letters(board, [board.metrics[place] for place in main])
+    letters = _letters(ds, names_of(ds, "metric", main))
     standing = {}
     for at, place in enumerate(chosen):
         value, low, high = (values[:, at, 0] for values in (found.value, found.low, found.high))
-        own, tested = letters.get(board.metrics[place], ((), ""))
+        own, tested = letters.get(names_of(ds, "metric")[place], ((), ""))
         if not np.isnan(value).all():
             how = " ".join(filter(None, (_how(value, low, found.attrs), tested)))
             standing[place] = Standing(found.aggregates[at], tuple(low.tolist()), tuple(high.tolist()), own, how)
@@ -174,12 +177,12 @@ def _how(value: Float, low: Float, attrs: Mapping[str, str]) -> str:
     return f"{level} intervals: bootstrap over tracks ({method}, {replicates} replicates). {few}".strip()
 
 
-def _letters(board: Scoreboard, names: Sequence[str]) -> dict[str, tuple[tuple[str, ...], str]]:
+def _letters(ds: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[tuple[str, ...], str]]:
     """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
-    if len(board.systems) < 2:
+    if ds.sizes["system"] < 2:
         return {}
     try:
-        found = compare(board, Question(list(names), exact=True), replicates=REPLICATES, sizes=False).to_dataset()
+        found = compare(ds, Question(list(names), exact=True), replicates=REPLICATES, sizes=False).to_dataset()
     except QueryError:
         return {}
     said = (letters_note(found, metric) for metric in range(len(names)))
@@ -188,19 +191,19 @@ def _letters(board: Scoreboard, names: Sequence[str]) -> dict[str, tuple[tuple[s
     return dict(zip(found["metric"].values.tolist(), zip(columns, sentences, strict=True), strict=True))
 
 
-def order_tracks(board: Scoreboard, metric: int) -> list[int]:
+def order_tracks(ds: xr.Dataset, metric: int) -> list[int]:
     """Positions of all tracks: the worst, the one of the largest spread over the systems, the second worst, and so on.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     metric : int
-        Position of the metric that decides; with none in the board the tracks keep their order.
+        Position of the metric that decides; without metrics the tracks keep their order.
     """
-    if not board.metrics:
-        return list(range(len(board.tracks)))
-    score = board.load(range(len(board.systems)))[0][..., metric]
-    lower = board.texts("orientation")[metric] == "lower"
+    if not names_of(ds, "metric"):
+        return list(range(ds.sizes["track"]))
+    score = arrays_of(ds)[0][..., metric]
+    lower = texts_of(ds, "orientation")[metric] == "lower"
     worst = np.argsort(_mean(-score if lower else score), kind="stable")
     differing = np.argsort(-_spread(score), kind="stable")
     both = chain.from_iterable(zip(worst.tolist(), differing.tolist(), strict=True))
@@ -236,15 +239,15 @@ _SCORED, _BARE = 1, 2
 _ORIGIN = ("task", "convention", "grid", "combine")
 
 
-def main_metrics(board: Scoreboard, asked: Sequence[str] = ()) -> list[int]:
+def main_metrics(ds: xr.Dataset, asked: Sequence[str] = ()) -> list[int]:
     """Positions of the metrics that a table of systems shows: those that are asked for, the headline, and others."""
-    shown = headline_metrics(board, _MAIN)
-    return [board.metrics.index(name) for name in dict.fromkeys([*asked, *shown])][:_MAIN]
+    shown = headline_metrics(ds, _MAIN)
+    return [names_of(ds, "metric").index(name) for name in dict.fromkeys([*asked, *shown])][:_MAIN]
 
 
 def describe_evaluation(
     name: str,
-    board: Scoreboard,
+    ds: xr.Dataset,
     main: Sequence[int],
     standing: Mapping[int, Standing],
     blocks: CompressedParts,
@@ -252,33 +255,33 @@ def describe_evaluation(
     references: bool = True,
 ) -> dict[str, Any]:
     """One evaluation for the page, perhaps without what quotes its references; its numbers go to the blocks."""
-    score, weight, status, duration = board.load(range(len(board.systems)))
+    score, weight, status, duration = arrays_of(ds)
     gaps = find_gaps(score, weight, status, duration)
     bare = gaps.without_reference
     cells = np.where(np.isin(status, [int(one) for one in SCORED]), _SCORED, 0) + np.where(bare, _BARE, 0)
-    policies, coords = _policies(board, status), _coords(board.coords["track"])
+    policies, coords = _policies(ds, status), _coords(coords_of(ds, "track"))
     groupings = _groupings(coords)
-    groups = [[*range(len(board.tracks))], *(one for own in groupings.values() for one in own)]
+    groups = [[*range(ds.sizes["track"])], *(one for own in groupings.values() for one in own)]
     statistics = _statistics(score, weight, gaps, policies, groups)
     return {
         "name": name,
-        **{key: str(board.attrs.get(key, "")) for key in _ORIGIN},
-        "systems": board.systems,
-        "systemCoords": _coords(board.coords["system"]),
-        "tracks": board.tracks,
+        **{key: str(ds.attrs.get(key, "")) for key in _ORIGIN},
+        "systems": names_of(ds, "system"),
+        "systemCoords": _coords(coords_of(ds, "system")),
+        "tracks": names_of(ds, "track"),
         "trackCoords": coords,
         "groupings": [[by, [own[0] for own in found]] for by, found in groupings.items()],
-        "metrics": [_metric(board, place, score, weight, statistics, blocks) for place in range(len(board.metrics))],
+        "metrics": [_metric(ds, place, score, weight, statistics, blocks) for place in range(ds.sizes["metric"])],
         "main": list(main),
         "standing": [[place, one.as_json()] for place, one in standing.items()],
         "duration": blocks.add_floats(duration),
         "cells": blocks.add_bytes(cells.astype(np.uint8)),
         "statuses": _statuses(status),
-        "problems": blocks.add_json(_problems(board, references)),
-        "extras": describe_extras(board, blocks),
+        "problems": blocks.add_json(_problems(ds, references)),
+        "extras": describe_extras(ds, blocks),
         "policies": policies,
-        "references": str(board.attrs.get(REFERENCES_DIFFER, "")),
-        "warnings": told_cautions(board.attrs),
+        "references": str(ds.attrs.get(REFERENCES_DIFFER, "")),
+        "warnings": told_cautions(ds.attrs),
     }
 
 
@@ -299,18 +302,18 @@ def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]
     """Of each store that has an evaluation: its number, what it holds, when and with what it was scored."""
     described = []
     for number, origin in enumerate(origins):
-        board = origin.boards.get(name)
-        if board is not None:
-            told = {"versions": dict(board.attrs.get("versions", {})), "created": str(board.attrs.get("created", ""))}
-            described.append({"store": number, "systems": len(board.systems), "tracks": len(board.tracks), **told})
+        ds = origin.boards.get(name)
+        if ds is not None:
+            told = {"versions": dict(ds.attrs.get("versions", {})), "created": str(ds.attrs.get("created", ""))}
+            described.append({"store": number, "systems": ds.sizes["system"], "tracks": ds.sizes["track"], **told})
     return described
 
 
-def _policies(board: Scoreboard, status: Array) -> list[str]:
+def _policies(ds: xr.Dataset, status: Array) -> list[str]:
     """What can be done about missing scores, as in a query: what is done unless something is chosen comes first."""
-    if STORES in board.attrs and (status == Status.not_computed).any():
+    if STORES in ds.attrs and (status == Status.not_computed).any():
         # Nobody knows what scores would weigh that no store has.
-        return ["skip", "common"] if are_apart(board.attrs, status) else ["common", "skip"]
+        return ["skip", "common"] if are_apart(ds.attrs, status) else ["common", "skip"]
     return ["common", "skip", "zero"]
 
 
@@ -355,21 +358,21 @@ def _statistics(
 
 
 def _metric(
-    board: Scoreboard,
+    ds: xr.Dataset,
     place: int,
     score: Float,
     weight: Float,
     statistics: Mapping[str, Float],
     blocks: CompressedParts,
 ) -> dict[str, Any]:
-    coords = board.coords["metric"]
+    coords = coords_of(ds, "metric")
     record = {name: _plain(coords[name][place]) for name in DESCRIBED if name in coords}
     others = [(name, _plain(values[place])) for name, values in coords.items() if name not in DESCRIBED]
     parameters = [[name, value] for name, value in others if value != "" and value == value]
     allowed = allowed_aggregates(str(record["aggregates"]))
     return {
         **record,
-        "name": board.metrics[place],
+        "name": names_of(ds, "metric")[place],
         "aggregates": allowed,
         "parameters": parameters,
         "score": blocks.add_floats(score[..., place]),
@@ -388,23 +391,23 @@ def _statuses(status: Array) -> list[list[Any]]:
     return [[name, many] for name, many in counts if any(many)]
 
 
-def _problems(board: Scoreboard, references: bool) -> dict[str, Any]:
+def _problems(ds: xr.Dataset, references: bool) -> dict[str, Any]:
     """Cells without a score, or of what is empty.
 
     Each has the positions of system and track, status, whether there is a score, and the number of a message.
     Where stores are joined, tracks that a system's store does not have are no problems. A message about the contents of
     a file may quote a reference.
     """
-    joined = STORES in board.attrs
-    systems = {name: place for place, name in enumerate(board.systems)}
-    tracks = {name: place for place, name in enumerate(board.tracks)}
+    joined = STORES in ds.attrs
+    systems = {name: place for place, name in enumerate(names_of(ds, "system"))}
+    tracks = {name: place for place, name in enumerate(names_of(ds, "track"))}
     messages: dict[str, int] = {}
     rows = [
         [
             *(systems[one.system], tracks[one.track], one.status.name, one.scored),
             messages.setdefault(one.message if references or one.status in _SILENT else _UNTOLD, len(messages)),
         ]
-        for one in find_problems(board)
+        for one in find_problems(ds)
         if not (joined and one.status == Status.not_computed)
     ]
     return {"rows": rows, "messages": [shorten(message, LONGEST_MESSAGE) for message in messages]}

@@ -14,10 +14,10 @@ from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...accessor import Stores
-from ...analysis.scoreboard import Scoreboard, by_annotator, has_annotators
+from ...analysis.scores import by_annotator, has_annotators, names_of
 from ...analysis.selection import find_metrics, restrict
 from ...annotations.schema import TASK_KINDS
 from ...errors import MirflowError, QueryError, UnknownNameError
@@ -27,6 +27,9 @@ from ..origins import Origin, Roots, Shelf, page_title, read_origins, store_name
 from .data import describe_evaluation, describe_stores, describe_words, main_metrics, standings
 from .embed import CompressedParts, to_json
 from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 STDOUT = "-"
 
@@ -250,7 +253,7 @@ def write_page(
         boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
         boards, left_out = (boards, ()) if where is None else _restrict(boards, where)
         asked = _asked(boards, metrics)
-        first = {name: main_metrics(board, asked[name]) for name, board in boards.items()}
+        first = {name: main_metrics(ds, asked[name]) for name, ds in boards.items()}
         drawn = _draw(boards, asked, first, wanted, origins, references, shown)
         shown.stage("writing the page")
         blocks = CompressedParts()
@@ -282,7 +285,7 @@ def write_page(
 
 
 def _evaluations(
-    boards: Mapping[str, Scoreboard],
+    boards: Mapping[str, xr.Dataset],
     first: Mapping[str, list[int]],
     drawn: Timelines,
     blocks: CompressedParts,
@@ -291,30 +294,30 @@ def _evaluations(
 ) -> list[dict[str, Any]]:
     """All evaluations for the page, with what there is to say of their timelines."""
     evaluations = []
-    for (name, board), one in zip(boards.items(), drawn.evaluations, strict=True):
-        standing = standings(board, first[name])
-        made = describe_evaluation(name, board, first[name], standing, blocks, references=references)
+    for (name, ds), one in zip(boards.items(), drawn.evaluations, strict=True):
+        standing = standings(ds, first[name])
+        made = describe_evaluation(name, ds, first[name], standing, blocks, references=references)
         made["stores"] = describe_stores(name, origins)
         kind = TASK_KINDS.get(made["task"], "")
         made["timeline"] = {"rules": one.rules, "able": one.able, "note": one.note, "kind": kind}
         evaluations.append(made)
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
-    for number, (name, board) in enumerate(boards.items()):
-        if has_annotators(board):
-            own = by_annotator(board, list(range(len(board.tracks))))
+    for number, (name, ds) in enumerate(boards.items()):
+        if has_annotators(ds):
+            own = by_annotator(ds)
             made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks, references=references)
             known = evaluations[number]
             evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
     return evaluations
 
 
-def _restrict(boards: Mapping[str, Scoreboard], where: str) -> tuple[dict[str, Scoreboard], tuple[str, ...]]:
+def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, xr.Dataset], tuple[str, ...]]:
     """The evaluations of the tracks for which an expression holds, and why others are left out."""
-    found: dict[str, Scoreboard] = {}
+    found: dict[str, xr.Dataset] = {}
     lacking: dict[str, MirflowError] = {}
-    for name, board in boards.items():
+    for name, ds in boards.items():
         try:
-            part = restrict(board, where)
+            part = restrict(ds, where)
         except (UnknownNameError, QueryError) as error:
             lacking[name] = error
             continue
@@ -338,14 +341,14 @@ def _wanted(timelines: str | int) -> str:
     return text
 
 
-def _asked(boards: Mapping[str, Scoreboard], metrics: Sequence[str]) -> dict[str, list[str]]:
+def _asked(boards: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> dict[str, list[str]]:
     """The metrics that were named, as each evaluation that has them names them."""
     asked: dict[str, list[str]] = {name: [] for name in boards}
     for metric in metrics:
         known = False
-        for name, board in boards.items():
+        for name, ds in boards.items():
             try:
-                asked[name] += [board.metrics[place] for place in find_metrics(board, metric)]
+                asked[name] += names_of(ds, "metric", find_metrics(ds, metric))
                 known = True
             except UnknownNameError:
                 continue
@@ -353,12 +356,14 @@ def _asked(boards: Mapping[str, Scoreboard], metrics: Sequence[str]) -> dict[str
                 hint = "the page shows it below the tables; name one that is one number a track"
                 raise QueryError(f"{str(error).partition(';')[0]}; {hint}") from None
         if not known:
-            raise UnknownNameError("metric", metric, {label for board in boards.values() for label in board.metrics})
+            raise UnknownNameError(
+                "metric", metric, {label for ds in boards.values() for label in names_of(ds, "metric")}
+            )
     return asked
 
 
 def _draw(
-    boards: Mapping[str, Scoreboard],
+    boards: Mapping[str, xr.Dataset],
     asked: Mapping[str, Sequence[str]],
     first: Mapping[str, Sequence[int]],
     wanted: str,
@@ -368,8 +373,8 @@ def _draw(
 ) -> Timelines:
     """Timelines of all evaluations whose annotations are still there."""
     timelines, shelf = Timelines(), Shelf()
-    cells = sum(len(board.systems) * len(board.tracks) for board in boards.values())
-    for name, board in boards.items():
+    cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
+    for name, ds in boards.items():
         files = [made for made in (one.files(name) for one in origins) if made is not None]
         lost = " ".join(filter(None, (one.reason(name) for one in origins)))
         if not files or wanted == "none":
@@ -379,18 +384,18 @@ def _draw(
             timelines.evaluations.append(Drawn(note="Recordings are not drawn."))
             continue
         shown = first[name]
-        tracks = tracks_wanted(board, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
-        others = [board.metrics[place] for place in dict.fromkeys([*shown, *range(len(board.metrics))])]
+        tracks = tracks_wanted(ds, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
+        others = names_of(ds, "metric", dict.fromkeys([*shown, *range(ds.sizes["metric"])]))
         gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
         progress.start(len(tracks))
         drawn = add_evaluation(
-            *(timelines, board, files, tracks, asked[name], others, shelf, gone),
+            *(timelines, ds, files, tracks, asked[name], others, shelf, gone),
             references=references,
             progress=progress,
         )
         drawn.note = lost
-        if len(tracks) < len(board.tracks):
-            some = f"Timelines of {len(tracks)} of {len(board.tracks)} tracks: the worst and the most disputed."
+        if len(tracks) < ds.sizes["track"]:
+            some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed."
             drawn.note = f"{some} {lost}".strip()
     return timelines
 

@@ -6,9 +6,9 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ...analysis.scoreboard import Scoreboard
+from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...errors import MirflowError
@@ -20,6 +20,9 @@ from ...readers.sources import Source
 from ..origins import REFERENCE, Files, Shelf
 from .data import order_tracks
 from .embed import Encoded, PageLabels, encode, encode_evidence
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 
 @dataclass
@@ -300,12 +303,12 @@ class Timelines:
     evaluations: list[Drawn] = field(default_factory=list)
 
 
-def tracks_wanted(board: Scoreboard, first: int, wanted: str, share: float) -> list[str]:
+def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list[str]:
     """Tracks in the order of how much they are worth looking at, as many as are wanted.
 
     Parameters
     ----------
-    board : Scoreboard
+    ds : xr.Dataset
     first : int
         Position of the metric that decides.
     wanted : str
@@ -313,14 +316,19 @@ def tracks_wanted(board: Scoreboard, first: int, wanted: str, share: float) -> l
     share : float
         Of the tracks under ``auto``.
     """
-    most = {"all": len(board.tracks), "worst": WORST, "none": 0, "auto": math.ceil(share * len(board.tracks))}
+    most = {
+        "all": ds.sizes["track"],
+        "worst": WORST,
+        "none": 0,
+        "auto": math.ceil(share * ds.sizes["track"]),
+    }
     number = most[wanted] if wanted in most else int(wanted)
-    return [board.tracks[place] for place in order_tracks(board, first)[:number]]
+    return names_of(ds, "track", order_tracks(ds, first)[:number])
 
 
 def add_evaluation(
     timelines: Timelines,
-    board: Scoreboard,
+    ds: xr.Dataset,
     files: Sequence[Files],
     tracks: Sequence[str],
     asked: Sequence[str],
@@ -337,7 +345,7 @@ def add_evaluation(
     ----------
     timelines : Timelines
         It grows.
-    board : Scoreboard
+    ds : xr.Dataset
         What was scored.
     files : sequence of Files
         The files that there are now, of each store.
@@ -359,7 +367,7 @@ def add_evaluation(
     timelines.evaluations.append(drawn)
     conventions, rules = _conventions([one.plan for one in files])
     judge = Judge(conventions, kind_of(files[0].plan.task).name, asked, others, timelines.verdicts)
-    comparer = Comparer(board.systems, files, judge, rules, shelf, timelines.vocabulary, lost, references)
+    comparer = Comparer(names_of(ds, "system"), files, judge, rules, shelf, timelines.vocabulary, lost, references)
     for name in tracks:
         if comparer.has(name):
             track = timelines.tracks.setdefault(name, Track())

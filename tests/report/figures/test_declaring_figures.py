@@ -24,7 +24,7 @@ def declared() -> Iterator[None]:
         """Count the tracks."""
         _, board = board_of(scores, metric, options.get("group"))
         with sheet(frame_of(options), 1.5) as page:
-            page.ax.barh(board.systems, [len(board.tracks)] * len(board.systems))
+            page.ax.barh(board["system"].values, board.sizes["track"])
             page.head(f"tracks of {one_metric(board, metric)}", "all of them")
         return page.ax
 

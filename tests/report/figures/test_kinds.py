@@ -9,7 +9,7 @@ import xarray as xr
 
 from mirflow.analysis.inference import compare, friedman, intervals
 from mirflow.analysis.queries import aggregate
-from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.scores import as_scores
 from mirflow.analysis.selection import Question
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.report import figures
@@ -244,7 +244,7 @@ class TestCriticalDifference:
     def test_shows_mean_ranks_and_groups_of_the_test(self) -> None:
         ds = world(7, 25, seed=3)
         ax = figures.critical_difference(ds, "majmin", test="friedman")
-        found = friedman(from_dataset(ds), Question("majmin"))
+        found = friedman(as_scores(ds), Question("majmin"))
         shown = words(ax)
         for name, rank in zip(found.systems, found.ranks.mean_rank[:, 0].tolist(), strict=True):
             assert name in shown
@@ -263,7 +263,7 @@ class TestCriticalDifference:
     def test_by_default_the_bars_are_the_letters_of_the_comparison(self) -> None:
         ds = world(7, 25, seed=3)
         ax = figures.critical_difference(ds, "majmin")
-        found, shown = compare(from_dataset(ds), Question("majmin")), words(ax)
+        found, shown = compare(as_scores(ds), Question("majmin")), words(ax)
         for name in found.systems:
             assert name in shown
         assert f"not told apart at 0.05 ({found.tested(0)})" in shown
@@ -318,7 +318,7 @@ class TestGroups:
     def test_bars_are_the_answers_and_whiskers_their_intervals(self) -> None:
         ds = world(3, 40)
         ax = figures.groups(ds, "majmin", by="genre", replicates=500)
-        answer = intervals(from_dataset(ds), Question("majmin", by="genre"), replicates=500)
+        answer = intervals(as_scores(ds), Question("majmin", by="genre"), replicates=500)
         order = np.argsort(-answer.value[:, 0].mean(axis=1))
         widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])
         np.testing.assert_allclose(widths, answer.value[order, 0])
@@ -333,7 +333,7 @@ class TestGroups:
     def test_of_many_systems_the_best_are_shown_over_the_tracks_common_to_all(self, missing: str) -> None:
         ds = world(12, 60, lacking=0.02)
         ax = figures.groups(ds, "majmin", by="genre", missing=missing, replicates=200)
-        answer = intervals(from_dataset(ds), Question("majmin", by="genre", missing=missing), replicates=200)
+        answer = intervals(as_scores(ds), Question("majmin", by="genre", missing=missing), replicates=200)
         best = np.argsort(-answer.value[:, 0].mean(axis=1))[:7]
         assert "the best 7 of 12 systems" in words(ax)
         widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])

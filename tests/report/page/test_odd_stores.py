@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.analysis.aggregation import ask
 from mirflow.analysis.per_class import ask_extra
-from mirflow.analysis.scoreboard import from_dataset, read_store
+from mirflow.analysis.scores import as_scores, read_store, tables_of
 from mirflow.analysis.selection import Question
 from mirflow.cli import cli
 from mirflow.errors import QueryError
@@ -65,7 +65,7 @@ class TestScores:
         page = visit(tmp_path / "p.html")
         for aggregate in ("mean", "median", "pooled"):
             choose(page, "aggregate", aggregate)
-            expected = ask(from_dataset(group), Question("sdr", aggregate))
+            expected = ask(as_scores(group), Question("sdr", aggregate))
             shown = figures(page)
             for place, system in enumerate(expected.systems):
                 assert shown[system][0] == pytest.approx(expected.value[place, 0, 0], abs=1e-12)
@@ -136,12 +136,12 @@ class TestExtraDims:
         mirflow.run(chords(tmp_path, "[majmin, confusion]"))
         write_page(tmp_path / "own.zarr", tmp_path / "p.html")
         board = read_store(tmp_path / "own.zarr")["chord"]
-        (variable,) = board.siblings
+        (variable,) = tables_of(board)
         expected = ask_extra(board, variable, Question())
         (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
         (_, rows), (_, columns) = extra["dims"]
         planes = np.frombuffer(block_of(tmp_path / "p.html", extra["value"]), np.uint8).reshape(8, -1)
-        shape = (len(board.systems), len(rows), len(columns))
+        shape = (board.sizes["system"], len(rows), len(columns))
         value = np.ascontiguousarray(planes.T).view("<f8").reshape(shape)
         own = [list(labels) for labels in expected.labels.values()]
         places = ([all_.index(one) for one in some] for all_, some in zip(own, (rows, columns), strict=True))

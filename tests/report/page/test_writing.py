@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 import mirflow
 from mirflow.analysis.inference import compare
-from mirflow.analysis.scoreboard import from_dataset
+from mirflow.analysis.scores import as_scores, names_of
 from mirflow.analysis.selection import Question
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
@@ -322,27 +322,27 @@ class TestEncoding:
 class TestOrder:
     def test_the_worst_and_the_most_disputed_take_turns(self):
         score = np.array([[0.9, 0.1, 0.5, 0.0], [0.9, 0.2, 0.5, 1.0]])[..., np.newaxis]
-        assert order_tracks(from_dataset(make_group(score)), 0) == [1, 3, 2, 0]
+        assert order_tracks(as_scores(make_group(score)), 0) == [1, 3, 2, 0]
 
     def test_lower_may_be_better(self):
         score = np.array([[1.0, 9.0, 5.0]])[..., np.newaxis]
-        board = from_dataset(make_group(score, orientation=["lower"], standard=["mean"]))
+        board = as_scores(make_group(score, orientation=["lower"], standard=["mean"]))
         assert order_tracks(board, 0)[0] == 1
 
     def test_tracks_without_any_score_come_last(self):
         score = np.array([[np.nan, 0.5]])[..., np.newaxis]
-        assert order_tracks(from_dataset(make_group(score)), 0)[0] == 1
+        assert order_tracks(as_scores(make_group(score)), 0)[0] == 1
 
     def test_the_main_metric_is_the_one_that_the_field_looks_at(self):
-        board = from_dataset(random_group(2, 2, 3, metrics=["root", "f_measure@0.5", "majmin"]))
-        assert board.metrics[main_metrics(board)[0]] == "majmin"
-        assert board.metrics[main_metrics(board, ["root"])[0]] == "root"
+        board = as_scores(random_group(2, 2, 3, metrics=["root", "f_measure@0.5", "majmin"]))
+        assert names_of(board, "metric")[main_metrics(board)[0]] == "majmin"
+        assert names_of(board, "metric")[main_metrics(board, ["root"])[0]] == "root"
 
 
 class TestStanding:
     @pytest.mark.parametrize("systems", [3, 12])
     def test_letters_come_from_the_same_test_however_many_systems_there_are(self, systems):
-        board = from_dataset(random_group(systems, 20, 1))
+        board = as_scores(random_group(systems, 20, 1))
         found = standings(board, [0])[0]
         compared = compare(board, Question("majmin", exact=True), replicates=2000, sizes=False)
         assert list(found.letters) == compared.letters[:, 0].tolist()
@@ -350,7 +350,7 @@ class TestStanding:
         assert np.isfinite([found.low, found.high]).all()
 
     def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
-        found = standings(from_dataset(random_group(3, 5, 1)), [0])[0]
+        found = standings(as_scores(random_group(3, 5, 1)), [0])[0]
         assert found.letters == ()
         assert np.isnan([found.low, found.high]).all()
         assert found.how == (

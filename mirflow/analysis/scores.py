@@ -1,0 +1,260 @@
+"""Scores of one evaluation as a labelled dataset: its arrays, its annotators, and groups of its tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..cells import SCORED, Status
+from ..errors import QueryError, UnknownNameError
+from ..ragged import Float, Int
+from ..store.format import nested_attrs
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+Array = npt.NDArray[Any]
+Status8 = npt.NDArray[np.int8]
+Loaded = tuple[Float, Float, Status8, Float]
+
+_COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
+_VARIABLES = ("score", "weight", "status")
+_DIMS = ("system", "track", "metric")
+
+
+def as_scores(ds: xr.Dataset) -> xr.Dataset:
+    """Check the scores of an evaluation, and bring them into the form that a store gives; values stay unread.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
+        track), perhaps ``duration`` over (track), and the metrics' coordinates.
+
+    Returns
+    -------
+    xr.Dataset
+        With ``system`` and ``track`` in front, text where xarray filled coordinates with NaN, and nested attributes.
+
+    Raises
+    ------
+    QueryError
+        If it lacks some of them, or a dim.
+    """
+    lacking = [name for name in (*_VARIABLES, *_COORDINATES) if name not in ds.variables and name not in _DIMS]
+    if lacking:
+        raise QueryError(f"not the scores of an evaluation: no {', '.join(lacking)} in this dataset")
+    for dim in _DIMS:
+        if dim not in ds["score"].dims:
+            how = f"choose it with a list, sel({dim}=['x'])" if dim in ds.coords else f"expand_dims({dim}=['x'])"
+            raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
+    ds = ds.transpose("system", "track", ...)
+    coords = ((name, one) for name, one in ds.coords.items() if name not in ds.dims)
+    objects = [name for name, one in coords if one.dtype.kind == "O" and one.ndim == 1]
+    ds = ds.assign_coords({name: (ds[name].dims, _filled_text(ds[name].values)) for name in objects})
+    ds.attrs = nested_attrs({str(name): value for name, value in ds.attrs.items()})
+    return ds
+
+
+def names_of(ds: xr.Dataset, dim: str, places: Iterable[int] | None = None) -> list[str]:
+    """Labels along a dim, of all places or of some."""
+    names = [str(name) for name in ds[dim].values.tolist()]
+    return names if places is None else [names[place] for place in places]
+
+
+def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
+    """Further coordinates along a dim."""
+    return {str(name): one.values for name, one in ds.coords.items() if one.dims == (dim,) and name != dim}
+
+
+def texts_of(ds: xr.Dataset, name: str) -> list[str]:
+    """A coordinate of the metrics as text."""
+    return [str(value) for value in ds[name].values.tolist()]
+
+
+def arrays_of(ds: xr.Dataset) -> Loaded:
+    """Score and weight float64 (systems, tracks, metrics), status int8 (systems, tracks), duration float64 (tracks,).
+
+    Seconds are NaN where they are not known. Cells that xarray filled when it joined or masked datasets are those that
+    nobody has computed.
+    """
+    names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
+    # All in one call: scores, weights and statuses of a lazy dataset come from the same computation.
+    part = ds[names].compute()
+    duration = np.full(ds.sizes["track"], np.nan)
+    if "duration" in part.data_vars:  # over systems too, where datasets were joined along them
+        lengths = part["duration"]
+        duration = (lengths.max("system") if "system" in lengths.dims else lengths).values
+    score, weight = (part[name].transpose(*_DIMS).values for name in _VARIABLES[:2])
+    status = part["status"].values
+    if status.dtype.kind == "f":
+        status = np.where(np.isnan(status), Status.not_computed, status)
+    return score, np.where(np.isnan(weight), 0.0, weight), status.astype(np.int8), duration
+
+
+def cell_texts(ds: xr.Dataset, name: str) -> Array:
+    """Text of the cells (systems, tracks), such as ``message`` or ``digest``; empty where there is none."""
+    if name not in ds.data_vars:
+        return np.full((ds.sizes["system"], ds.sizes["track"]), "")
+    return _filled_text(ds[name].values)
+
+
+def tables_of(ds: xr.Dataset) -> dict[str, xr.DataArray]:
+    """Results with extra dims beside the scores, by the names of their variables."""
+    found = ((str(name), one) for name, one in ds.data_vars.items())
+    return {name: one for name, one in found if {"system", "track"} < set(one.dims) != set(_DIMS)}
+
+
+def labels_of(table: xr.DataArray) -> dict[str, tuple[str, ...]]:
+    """Extra dims of a result and their labels."""
+    return {str(dim): tuple(map(str, table[dim].values.tolist())) for dim in table.dims[2:]}
+
+
+def _filled_text(values: Array) -> Array:
+    """Text with nothing where xarray filled it with NaN."""
+    if values.dtype.kind != "O":
+        return values
+    known = [isinstance(one, str) for one in values.flat]
+    if not any(known) or not all(one != one for one, text in zip(values.flat, known, strict=True) if not text):
+        return values
+    return np.where(np.reshape(known, values.shape), values, "")
+
+
+def read_store(path: str | Path) -> dict[str, xr.Dataset]:
+    """The evaluations of a store, by name.
+
+    Raises
+    ------
+    StoreError
+        If there is no such store, or it cannot be read.
+    """
+    from ..store.read import read_scores
+
+    return {name: as_scores(ds) for name, ds in read_scores(path).items()}
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The product of the values of some coordinates.
+
+    Parameters
+    ----------
+    values : mapping of str to array
+        The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
+    codes : int64 (tracks,)
+        The group of each track, counted through the product with the last coordinate fastest.
+    """
+
+    values: dict[str, npt.NDArray[Any]]
+    codes: Int
+
+    @classmethod
+    def of(cls, ds: xr.Dataset, names: Sequence[str]) -> Grouping:
+        """The groups that some coordinates make of the tracks; without any, one group of all.
+
+        Raises
+        ------
+        QueryError
+            For a coordinate along another dim.
+        UnknownNameError
+            For a name that is no coordinate.
+        """
+        codes = np.zeros(ds.sizes["track"], dtype=np.int64)
+        values = {}
+        for name in names:
+            values[name], inverse = _distinct(_track_coordinate(ds, name))
+            codes = codes * len(values[name]) + inverse
+        return cls(values, codes)
+
+    @property
+    def count(self) -> int:
+        """How many groups the product has, those without tracks too."""
+        return int(np.prod([len(values) for values in self.values.values()], dtype=np.int64))
+
+    def members(self) -> dict[int, Int]:
+        """Positions of the tracks of every group that has any."""
+        order = np.argsort(self.codes, kind="stable")
+        codes, starts = np.unique(self.codes[order], return_index=True)
+        return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+
+
+def filled_groups(groupings: Mapping[str, npt.NDArray[Any]], n_tracks: Int) -> list[int]:
+    """The groups that have tracks; the only one where nothing is grouped."""
+    return np.flatnonzero(n_tracks).tolist() if groupings else [0]
+
+
+def group_values(groupings: Mapping[str, npt.NDArray[Any]], group: int) -> tuple[object, ...]:
+    """The values that make a group."""
+    shape = [len(values) for values in groupings.values()]
+    places = np.unravel_index(group, shape) if shape else ()
+    return tuple(values[place].item() for values, place in zip(groupings.values(), places, strict=True))
+
+
+def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:
+    """The values of a coordinate, sorted, what stands for no value last; and the place of each entry among them."""
+    values, inverse = np.unique(column, return_inverse=True)
+    places = inverse.astype(np.int64)
+    if values.dtype.kind == "U" and len(values) and values[0] == "":
+        return np.roll(values, -1), (places - 1) % len(values)
+    return values, places
+
+
+def _track_coordinate(ds: xr.Dataset, name: str) -> npt.NDArray[Any]:
+    along = {"track": np.array(names_of(ds, "track"), dtype=str), **coords_of(ds, "track")}
+    if name not in along:
+        for dim in ("system", "metric"):
+            if name == dim or name in coords_of(ds, dim):
+                known = ", ".join(sorted(along))
+                raise QueryError(f"by {name!r}: it lies along {dim}; tracks can be grouped by: {known}")
+        raise UnknownNameError("track coordinate", name, along)
+    column = along[name]
+    return np.array([str(value) for value in column.tolist()]) if column.dtype.kind in "OT" else np.asarray(column)
+
+
+ANNOTATOR = "annotator"
+SCORE, WEIGHT = "score_by_annotator", "weight_by_annotator"
+"""Variables over (system, track, annotator, metric)."""
+
+
+def has_annotators(ds: xr.Dataset) -> bool:
+    """Whether an evaluation keeps the scores of each annotator."""
+    return SCORE in ds.data_vars and WEIGHT in ds.data_vars
+
+
+def by_annotator(ds: xr.Dataset) -> xr.Dataset:
+    """An evaluation with a row for each annotation of its tracks, and the coordinate ``annotator`` along them.
+
+    Returns
+    -------
+    xr.Dataset
+        Over the annotations that any system has a score for: what nobody scored is known of the whole track only. A
+        track's duration and its statuses are those of the whole track.
+
+    Raises
+    ------
+    QueryError
+        If the evaluation does not keep scores by annotator.
+    """
+    if not has_annotators(ds):
+        raise QueryError(f"by {ANNOTATOR!r}: this evaluation keeps no scores by annotator; run it with combine: each")
+    metrics = names_of(ds, "metric")
+    values = []
+    for name in (SCORE, WEIGHT):
+        labels = labels_of(ds[name]).values()
+        annotators, own = (list(names) for names in labels)
+        dense = np.asarray(ds[name].values)
+        values.append(dense if own == metrics else dense[..., [own.index(metric) for metric in metrics]])
+    score, weight = values
+    exists = ((weight > 0) | ~np.isnan(score)).any(axis=(0, 3))
+    row, annotator = np.nonzero(exists)
+    part = ds.drop_vars(tables_of(ds)).drop_vars(ANNOTATOR, errors="ignore").isel(track=row)
+    unscored = ~np.isin(part["status"].values, [int(one) for one in SCORED])
+    score, weight = score[:, row, annotator], weight[:, row, annotator]
+    score[unscored] = np.nan
+    part = part.assign(score=(_DIMS, score), weight=(_DIMS, weight))
+    return part.assign_coords({ANNOTATOR: ("track", np.array(annotators, dtype=str)[annotator])})
