@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import ModuleType
 from typing import Any
 
 from .interruption import Interrupted, answer_signals, stop_answering
@@ -12,9 +13,11 @@ def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
-        # No command computes with dask arrays, which xarray would import, for as long as itself, to look for some.
-        modules: dict[str, Any] = sys.modules
-        modules.setdefault("dask.array", None)
+        # No command computes with dask arrays, which xarray would import, for as long as itself, to look for some; so
+        # does scipy where the module is there.
+        nothing: Any = ModuleType("dask.array")
+        nothing.Array = type("Array", (), {})
+        sys.modules.setdefault("dask.array", nothing)
         from .cli import main as run
 
         run()
