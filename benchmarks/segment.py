@@ -23,18 +23,6 @@ import numpy as np
 from mirflow.engine.block import score_block, works_of
 from mirflow.engine.runs import plan
 from mirflow.metrics.base import get_task
-from mirflow.metrics.segment.kernel import (
-    LabelAgreement,
-    detect,
-    deviate,
-    encode,
-    find_boundaries,
-    fit_estimate,
-    fit_reference,
-    sample,
-    tabulate_sides,
-    take,
-)
 from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
 
@@ -157,34 +145,6 @@ def compare_arrays(pairs: list[Pair]) -> None:
     print(f"arrays in memory, {len(pairs)} pairs, {len(measures)} metrics")
     show_difference(ours(), theirs)
     print(f"  mir_eval {slow:.2f} s, mirflow {fast * 1e3:.1f} ms: {slow / fast:.0f} times")
-    show_parts(references, estimates, row, fast)
-
-
-def show_parts(references: Ragged, estimates: Ragged, row: np.ndarray, whole: float) -> None:
-    """Time the parts of the kernel, each on its own and on all pairs at once."""
-    codes = encode(references.labels), encode(estimates.labels)
-    given = take(references, row, codes[0].of_label), take(estimates, row, codes[1].of_label)
-    end = given[0].latest()
-    sides = fit_reference(given[0], codes[0]), fit_estimate(given[1], codes[1], end)
-    boundaries = [find_boundaries(side) for side in sides]
-    table = tabulate_sides(*sides, end, 0.1)
-    parts: dict[str, Callable[[], object]] = {
-        "encode labels, fit to the reference": lambda: (
-            encode(references.labels),
-            encode(estimates.labels),
-            fit_reference(given[0], codes[0]),
-            fit_estimate(given[1], codes[1], end),
-        ),
-        "boundaries": lambda: [find_boundaries(side) for side in sides],
-        "detection, two windows": lambda: [detect(*boundaries, window, 1.0, "optimal") for window in (0.5, 3.0)],
-        "deviation": lambda: deviate(*boundaries, "middle"),
-        "frames": lambda: [sample(side, end, 0.1) for side in sides],
-        "frames and contingency tables": lambda: tabulate_sides(*sides, end, 0.1),
-        "mutual information by chance": lambda: LabelAgreement(table, 0.1).expected,
-    }
-    for part, call in parts.items():
-        seconds = best_of(5, call)
-        print(f"    {part:<36}{seconds * 1e3:7.1f} ms {seconds / whole:6.0%}")
 
 
 def compare_files(data: Path) -> None:

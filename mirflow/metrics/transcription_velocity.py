@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 
 from ..errors import refuse_unknown
+from .pair import documented
 from .transcription import match_notes as match_without_velocities
+from .transcription import validate as validate_notes
 from .transcription.kernel import NO_OFFSET, Matches, Notes, agree
-from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one, validate_notes
+from .transcription.metrics import METRICS
+from .transcription.mir_eval import PARAMETERS, RATES, Matching, one_row, score_one
 from .util import Array
 
 __all__ = [
@@ -27,7 +30,36 @@ _SIDES = ("ref_intervals", "ref_pitches", "ref_velocities", "est_intervals", "es
 _KEYS = ("Precision", "Recall", "F-measure", "Average_Overlap_Ratio")
 _NOTES = tuple(f"velocity_{name}" for name in (*RATES, "average_overlap_ratio"))
 
+_documented = documented(
+    """
+    Parameters
+    ----------
+    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
+        Start and end of each note.
+    ref_pitches, est_pitches : (n,) and (m,), Hz
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
+        to the matched notes.
+    offset_ratio : float or None
+        Largest distance of the ends, as a share of the reference note's duration; None: ends do not matter.
+    velocity_tolerance : float
+        The scaled velocities must be less than that apart.
 
+    Raises
+    ------
+    ValueError
+        As :func:`mirflow.metrics.transcription.validate`, which also warns; for velocities below 0 or not finite, and
+        another number of them.
+
+    References
+    ----------
+    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
+    """,
+    METRICS,
+)
+
+
+@_documented
 def validate(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -36,41 +68,8 @@ def validate(
     est_pitches: Array,
     est_velocities: Array,
 ) -> None:
-    """Check both sides of a pair.
-
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI.
-
-    Raises
-    ------
-    ValueError
-        As :func:`mirflow.metrics.transcription.validate`; for velocities below 0 or not finite, and another number of
-        them.
-
-    Warns
-    -----
-    MirflowWarning
-        For an empty side.
-    """
-    sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
-    _validate(*sides[0], *sides[1], stacklevel=2)
-
-
-def _validate(
-    ref_intervals: Array,
-    ref_pitches: Array,
-    ref_velocities: Array,
-    est_intervals: Array,
-    est_pitches: Array,
-    est_velocities: Array,
-    stacklevel: int,
-) -> None:
-    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches, stacklevel=stacklevel + 1)
+    """Check both sides of a pair."""
+    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches)
     sides = (("Reference", ref_velocities, ref_pitches), ("Estimated", est_velocities, est_pitches))
     for name, velocities, pitches in sides:
         if velocities.shape[0] != pitches.shape[0]:
@@ -82,6 +81,7 @@ def _validate(
             raise ValueError(f"{name} velocities must be finite.")
 
 
+@_documented
 def match_notes(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -98,27 +98,10 @@ def match_notes(
 ) -> Matching:
     """Notes that match in onset, pitch and end, and whose velocities agree.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI. The reference's are scaled to 0 to 1, and the estimate's by the line that is fitted
-        to the matched notes.
-    onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance, strict
-        As for :func:`mirflow.metrics.transcription.match_notes`.
-    velocity_tolerance : float
-        The scaled velocities must be less than that apart.
-
     Returns
     -------
     list of (int, int)
         Places of matched notes in the reference and the estimate.
-
-    References
-    ----------
-    C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
 
     Examples
     --------
@@ -128,17 +111,8 @@ def match_notes(
     [(0, 0), (1, 1), (2, 2)]
     """
     sides = one_row(ref_intervals, ref_pitches, ref_velocities), one_row(est_intervals, est_pitches, est_velocities)
-    found = match_without_velocities(
-        ref_intervals,
-        ref_pitches,
-        est_intervals,
-        est_pitches,
-        onset_tolerance,
-        pitch_tolerance,
-        offset_ratio,
-        offset_min_tolerance,
-        strict,
-    )
+    tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
+    found = match_without_velocities(ref_intervals, ref_pitches, est_intervals, est_pitches, *tolerances, strict)
     if not found:
         return []
     place = np.array(found, dtype=np.int64)
@@ -151,6 +125,7 @@ def match_notes(
     return [one for one, agrees in zip(found, kept.tolist(), strict=True) if agrees]
 
 
+@_documented
 def precision_recall_f1_overlap(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -168,27 +143,10 @@ def precision_recall_f1_overlap(
 ) -> tuple[float, float, float, float]:
     """Precision, recall, F-measure and average overlap ratio of the notes that match, velocities included.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI.
-    onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance, strict, velocity_tolerance
-        As for `match_notes`.
-    beta : float
-        How many times as much recall counts.
-
     Returns
     -------
     precision, recall, f_measure, avg_overlap_ratio : float
         0 if a side is empty.
-
-    Raises
-    ------
-    ValueError
-        As `validate`, which also warns.
 
     Examples
     --------
@@ -197,15 +155,16 @@ def precision_recall_f1_overlap(
     (1.0, 1.0, 1.0, 1.0)
     """
     sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
-    _validate(*sides[0], *sides[1], stacklevel=2)
-    given = dict(zip(PARAMETERS, (onset_tolerance, pitch_tolerance, offset_ratio), strict=False))
-    given |= {"offset_min_tolerance": offset_min_tolerance, "strict": strict, "beta": beta}
-    given["velocity_tolerance"] = velocity_tolerance
+    validate(*sides[0], *sides[1])
+    tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
+    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
     names = [name + ("" if offset_ratio is not None else NO_OFFSET) for name in _NOTES]
-    precision, recall, f, overlap = score_one(one_row(*sides[0]), one_row(*sides[1]), names, given)
+    rows = one_row(*sides[0]), one_row(*sides[1])
+    precision, recall, f, overlap = score_one(*rows, names, {**given, "velocity_tolerance": velocity_tolerance})
     return precision, recall, f, overlap
 
 
+@_documented
 def evaluate(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -219,25 +178,9 @@ def evaluate(
 
     Parameters
     ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    ref_velocities, est_velocities : (n,) and (m,)
-        From 0 to 127, as in MIDI.
     **kwargs
         Parameters of `precision_recall_f1_overlap`. Without an ``offset_ratio`` (None) the scores that look at the ends
         are left out.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `validate`, which also warns.
 
     Examples
     --------
@@ -247,7 +190,7 @@ def evaluate(
     """
     refuse_unknown("evaluate", kwargs, (*_SIDES, *PARAMETERS, "velocity_tolerance"))
     sides = (ref_intervals, ref_pitches, ref_velocities), (est_intervals, est_pitches, est_velocities)
-    _validate(*sides[0], *sides[1], stacklevel=2)
+    validate(*sides[0], *sides[1])
     endings = (NO_OFFSET,) if kwargs.get("offset_ratio", 0.2) is None else ("", NO_OFFSET)
     names = [name + ending for ending in endings for name in _NOTES]
     found = score_one(one_row(*sides[0]), one_row(*sides[1]), names, kwargs)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import LABELS, Measure
+from ..base import LABELS, Measure, Shared
 
 N_DECIMALS = 4
 """Distances in time are rounded to that many decimals, in seconds, before they are compared with a tolerance."""
@@ -60,49 +59,20 @@ class Rule:
     floored: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MatchRules:
-    """What a measure asks for.
-
-    Parameters
-    ----------
-    rule : Rule
-    velocity : float or None
-        Largest distance of the velocities, or None if they are not looked at.
-    beta : float
-        How many times as much recall counts.
-    """
-
-    rule: Rule
-    velocity: float | None
-    beta: float
-
-    @classmethod
-    def of(cls, measure: Measure) -> MatchRules:
-        """The reading of a measure, from its parameters."""
-        given = measure.parameters
-        numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
-        rule = Rule(
-            numbers.get("onset_tolerance"),
-            numbers.get("pitch_tolerance"),
-            numbers.get("offset_ratio"),
-            numbers.get("offset_min_tolerance", 0.0),
-            bool(given["strict"]),
-            bool(given.get("chroma", False)),
-            is_by_instrument(measure),
-            given["rounding"] == "times",
-        )
-        return cls(rule, numbers.get("velocity_tolerance"), numbers.get("beta", 1.0))
-
-
-def is_by_instrument(measure: Measure) -> bool:
-    """Whether notes are compared within their instruments."""
-    return measure.metric.needs == INSTRUMENT
-
-
-def is_with_velocity(measure: Measure) -> bool:
-    """Whether velocities are compared."""
-    return measure.metric.needs == VELOCITY
+def rule_of(measure: Measure) -> Rule:
+    """The conditions that a measure asks for."""
+    given = measure.parameters
+    numbers = {name: float(value) for name, value in given.items() if not isinstance(value, str)}
+    return Rule(
+        numbers.get("onset_tolerance"),
+        numbers.get("pitch_tolerance"),
+        numbers.get("offset_ratio"),
+        numbers.get("offset_min_tolerance", 0.0),
+        bool(given["strict"]),
+        bool(given.get("chroma", False)),
+        measure.metric.needs == INSTRUMENT,
+        given["rounding"] == "times",
+    )
 
 
 _CENTS = 1200
@@ -176,41 +146,42 @@ class Matches:
         return Matches(self.reference[mask], self.estimate[mask], self.pair[mask])
 
 
-class NoteBatch:
+class NoteBatch(Shared):
     """Some pairs of transcriptions; everything that is asked for is computed once.
 
     Parameters
     ----------
     reference, estimate : Notes
         Of the same pairs.
+    with_velocity : bool (pairs,) or None
+        The pairs all of whose velocities are known; None: all.
     """
 
-    def __init__(self, reference: Notes, estimate: Notes) -> None:
-        self.reference, self.estimate = reference, estimate
-        self._edges: dict[Rule, Edges] = {}
-        self._matches: dict[Rule, Matches] = {}
-        self._counts: dict[Rule, Int] = {}
+    def __init__(self, reference: Notes, estimate: Notes, with_velocity: Bool | None = None) -> None:
+        super().__init__()
+        self.reference, self.estimate, self.with_velocity = reference, estimate, with_velocity
 
     def __len__(self) -> int:
         return len(self.reference.counts)
 
-    @cached_property
-    def _floored(self) -> tuple[Notes, Notes]:
-        return self.reference.floored(), self.estimate.floored()
+    def _sides(self, floored: bool) -> tuple[Notes, Notes]:
+        """Both sides, with times rounded down or as they are."""
+        if not floored:
+            return self.reference, self.estimate
+        return self.once("floored", lambda: (self.reference.floored(), self.estimate.floored()))
 
     def edges(self, rule: Rule) -> Edges:
         """The notes that may be matched under a rule."""
-        if rule not in self._edges:
-            self._edges[rule] = self._find_edges(rule)
-        return self._edges[rule]
+        return self.once(("edges", rule), lambda: self._find_edges(rule))
 
     def matches(self, rule: Rule) -> Matches:
         """The largest matching of each pair that mir_eval finds: it goes through the edges note by note."""
-        if rule not in self._matches:
-            reference, estimate = self._edges_in_order(rule)
-            found = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
-            self._matches[rule] = self._to_matches(reference[found], estimate[found])
-        return self._matches[rule]
+        return self.once(("matches", rule), lambda: self._match(rule))
+
+    def _match(self, rule: Rule) -> Matches:
+        reference, estimate = self._edges_in_order(rule)
+        found = match_in_order(estimate, reference, len(self.estimate.start), len(self.reference.start))
+        return self._to_matches(reference[found], estimate[found])
 
     def heaviest(self, rule: Rule) -> Matches:
         """The largest matching of each pair with the largest sum of overlap ratios."""
@@ -218,11 +189,16 @@ class NoteBatch:
         found = match_heaviest(reference, estimate, self.overlap_ratios(reference, estimate, rule.floored))
         return self._to_matches(reference[found], estimate[found])
 
+    def with_equal_velocities(self, rule: Rule, tolerance: float) -> Matches:
+        """Those of the matched notes whose velocities agree."""
+        matches = self.matches(rule)
+        if self.with_velocity is not None:
+            matches = matches.keep(self.with_velocity[matches.pair])
+        return matches.keep(agree(self.reference, self.estimate, matches, tolerance))
+
     def count(self, rule: Rule) -> Int:
-        """How many notes of each pair are matched: int64 (pairs,)."""
-        if rule not in self._counts:
-            self._counts[rule] = self._count(rule)
-        return self._counts[rule]
+        """Numbers of matched notes: int64 (pairs,)."""
+        return self.once(("count", rule), lambda: self._count(rule))
 
     def _count(self, rule: Rule) -> Int:
         pair = self.matches(rule).pair if rule.pitch is not None else self._count_by_time(rule)
@@ -250,7 +226,7 @@ class NoteBatch:
         Negative if they do not overlap: the gap over the whole time. Notes that rounding has made one and the same
         instant have ratio 1.
         """
-        one, other = self._floored if floored else (self.reference, self.estimate)
+        one, other = self._sides(floored)
         starts, ends = (one.start[reference], other.start[estimate]), (one.end[reference], other.end[estimate])
         whole = np.maximum(*ends) - np.minimum(*starts)
         shared = np.minimum(*ends) - np.maximum(*starts)
@@ -274,8 +250,8 @@ class NoteBatch:
         return reference[order], estimate[order]
 
     def most_edges(self, rule: Rule) -> int:
-        """How many notes may lie near each other in time, before pitches are looked at: what is needed of memory."""
-        one, other = self._floored if rule.floored else (self.reference, self.estimate)
+        """The number of notes that may lie near each other in time, pitches aside: what decides the need of memory."""
+        one, other = self._sides(rule.floored)
         if rule.onset is not None:
             near = one.start, one.counts, other.start, other.counts, np.full(len(one.start), rule.onset)
         else:
@@ -284,7 +260,7 @@ class NoteBatch:
 
     def _find_edges(self, rule: Rule) -> Edges:
         """Conditions are added one after the other, so that rules share what they have in common."""
-        one, other = self._floored if rule.floored else (self.reference, self.estimate)
+        one, other = self._sides(rule.floored)
         if rule.by_label:
             reference, estimate = self.edges(replace(rule, by_label=False))
             kept = one.extra["label"][reference] == other.extra["label"][estimate]
@@ -320,12 +296,10 @@ def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
 
 def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
     """Whether times are near enough; rounded, a distance of 50 ms is one whatever the times are."""
-    distance = np.abs(one - other)
-    return _compare(distance if rule.floored else _rounded(distance), tolerance, rule.strict)
-
-
-def _rounded(distance: Float) -> Float:
-    return np.asarray(np.around(distance, N_DECIMALS), dtype=np.float64)
+    distance: Float = np.abs(one - other)
+    if not rule.floored:
+        np.around(distance, N_DECIMALS, out=distance)
+    return _compare(distance, tolerance, rule.strict)
 
 
 def _near(reference: Float, reference_counts: Int, estimate: Float, estimate_counts: Int, tolerance: Float) -> Edges:
@@ -383,24 +357,18 @@ def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float)
     C. Hawthorne et al., "Onsets and frames: dual-objective piano transcription", ISMIR 2018.
     """
     wanted = _scale(reference.extra["velocity"], reference.counts)[matches.reference]
-    heard = estimate.extra["velocity"][matches.estimate]
+    given = estimate.extra["velocity"][matches.estimate]
     found = np.zeros(len(wanted), dtype=np.bool_)
     ends = offsets_of(np.bincount(matches.pair, minlength=len(reference.counts)))
     for low, high in pairwise(ends.tolist()):
         if low < high:
-            found[low:high] = _agree(wanted[low:high], heard[low:high], tolerance)
+            # Distances of exactly the tolerance are common, as velocities are small integers. What rounding makes of
+            # them depends on how the line is computed, so it is computed as in mir_eval, by the same solver, and not
+            # for all pairs at once.
+            design = np.vstack([given[low:high], np.ones(high - low)]).T
+            slope, intercept = np.linalg.lstsq(design, wanted[low:high], rcond=None)[0]
+            found[low:high] = np.abs(slope * given[low:high] + intercept - wanted[low:high]) < tolerance
     return found
-
-
-def _agree(wanted: Float, heard: Float, tolerance: float) -> Bool:
-    """The same for one pair.
-
-    Distances of exactly the tolerance are common, as velocities are small integers. What rounding makes of them depends
-    on how the line is computed, so it is computed as in mir_eval, by the same solver, and not for all pairs at once.
-    """
-    design = np.vstack([heard, np.ones(len(heard))]).T
-    slope, intercept = np.linalg.lstsq(design, wanted, rcond=None)[0]
-    return np.asarray(np.abs(slope * heard + intercept - wanted) < tolerance)
 
 
 def _scale(velocity: Float, counts: Int) -> Float:

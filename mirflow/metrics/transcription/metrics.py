@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from functools import partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...kernels.intervals import batches
-from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Sparse, Task, Value, refuse_grid
-from ..cleaning import Problem, set_aside, usable
-from .kernel import (
-    INSTRUMENT,
-    NO_OFFSET,
-    VELOCITY,
-    Matches,
-    MatchRules,
-    NoteBatch,
-    Notes,
-    Rule,
-    agree,
-    is_by_instrument,
-    is_with_velocity,
+from ...ragged import Column, Float, Int, Ragged, rows_of
+from ..base import (
+    Convention,
+    Grid,
+    Measure,
+    Metric,
+    Parameter,
+    Scores,
+    Sparse,
+    Task,
+    Value,
+    Weight,
+    family,
+    metric,
+    refuse_grid,
 )
+from ..cleaning import Cleaned, Problem, set_aside, usable_pair
+from ..measures import Family
+from .kernel import INSTRUMENT, NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule, rule_of
 
 _IMPOSSIBLE = ("not_finite", "too_late", "reversed", "negative")
 
@@ -63,11 +67,7 @@ def clean(rows: Ragged) -> Cleaned:
     problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
-    if "zero_length" not in findings:
-        return set_aside(rows, problems)
-    cleaned = set_aside(rows, problems, findings["zero_length"].items)
-    kept = cleaned.rows.columns["end"] > cleaned.rows.columns["start"]
-    return Cleaned(cleaned.rows.keep(kept), cleaned.repairs, cleaned.flaws)
+    return set_aside(rows, problems, findings["zero_length"].items if "zero_length" in findings else None, drop=True)
 
 
 COUNTED = ("matched", "reference", "estimate")
@@ -96,21 +96,6 @@ class InstrumentCounts:
     estimate: Int
 
 
-def number_labels(references: Ragged, estimates: Ragged) -> tuple[tuple[str, ...], Ragged, Ragged]:
-    """All labels of both sides, sorted, and the sides with their notes' places among them as ``label``."""
-    sides = references, estimates
-    names = tuple(sorted({UNNAMED, *references.labels, *estimates.labels}))
-    place = {name: number for number, name in enumerate(names)}
-    numbered = []
-    for side in sides:
-        # A code of -1, for no label, takes the last entry.
-        codes = np.array([place[name] for name in (*side.labels, UNNAMED)], dtype=np.int64)
-        none = np.full(len(side.columns["start"]), -1, dtype=np.int64)
-        label = codes[side.columns.get("label", none)]
-        numbered.append(Ragged({**side.columns, "label": label}, side.counts, side.labels))
-    return names, numbered[0], numbered[1]
-
-
 def count_instruments(block: NoteBatch, rule: Rule, first: int, names: int) -> InstrumentCounts:
     """Match the notes of each instrument of each pair of a block.
 
@@ -134,40 +119,15 @@ def count_instruments(block: NoteBatch, rule: Rule, first: int, names: int) -> I
     return InstrumentCounts(distinct // names + first, distinct % names, *counts)
 
 
-def join(parts: Sequence[InstrumentCounts]) -> InstrumentCounts:
+def _join(parts: Sequence[InstrumentCounts]) -> InstrumentCounts:
     """The counts of consecutive blocks as one."""
-    if not parts:
-        return InstrumentCounts(*[np.zeros(0, dtype=np.int64)] * 5)
-    fields = ("pair", "number", "matched", "reference", "estimate")
-    return InstrumentCounts(*(np.concatenate([getattr(part, name) for part in parts]) for name in fields))
-
-
-def counts_to_sparse(counts: InstrumentCounts, names: tuple[str, ...]) -> Sparse:
-    """The counts over the dims ``instrument`` and ``count``."""
-    used, number = np.unique(counts.number, return_inverse=True)
-    columns = (counts.matched, counts.reference, counts.estimate)
-    value = np.column_stack(columns).astype(np.float64).ravel()
-    kinds = np.arange(len(COUNTED), dtype=np.int64)
-    entries = len(counts.pair)
-    index = np.column_stack([np.repeat(counts.pair, 3), np.repeat(number, 3), np.tile(kinds, entries)])
-    attrs = {"long_name": "notes by instrument", "units": "1"}
-    labels = tuple(names[one] for one in used.tolist())
-    return Sparse(("instrument", "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
-
-
-def scores_to_sparse(counts: InstrumentCounts, names: tuple[str, ...], score: Float, weight: Float) -> Sparse:
-    """A score of each instrument over the dim ``instrument``; NaN where there is nothing to measure it on."""
-    used, number = np.unique(counts.number, return_inverse=True)
-    index = np.column_stack([counts.pair, number])
-    some = weight > 0
-    labels = tuple(names[one] for one in used.tolist())
-    attrs = {"long_name": "score by instrument", "units": "1"}
-    return Sparse(("instrument",), (labels,), index[some], score[some], attrs, float("nan"))
+    none = np.zeros(0, dtype=np.int64)
+    columns = ([none, *(getattr(part, one.name) for part in parts)] for one in fields(InstrumentCounts))
+    return InstrumentCounts(*map(np.concatenate, columns))
 
 
 _BATCH = 2**14
 """Notes of both sides that are handled at once, so that what is computed from them stays in the cache."""
-
 
 MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
@@ -217,73 +177,72 @@ def score(
     [[0.0, 0.5]]
     """
     refuse_grid(grid, "notes")
-    pairs = len(reference_row)
     scalars = [measure for measure in measures if not measure.metric.dims]
-    tables = [measure for measure in measures if measure.metric.dims]
-    unheard = _without_velocity(references, estimates, reference_row, estimate_row, measures)
-    refused = dict(unheard) if all(is_with_velocity(measure) for measure in measures) else {}
+    tables = {measure: rule_of(measure) for measure in measures if measure.metric.dims}
+    of_velocity = [measure.metric.needs == VELOCITY for measure in scalars]
+    without = _without_velocity(references, estimates, reference_row, estimate_row, measures)
+    refused = dict(without) if len(of_velocity) == len(measures) and all(of_velocity) else {}
     crowded = _crowded(references, estimates, reference_row, estimate_row, measures)
     if crowded:
         refused |= crowded
-        estimates, estimate_row = _without(estimates, estimate_row, list(crowded))
-    fit = np.ones(pairs, dtype=np.bool_)
-    fit[[*unheard, *refused]] = False
-    names, references, estimates = _prepare(references, estimates, measures)
-    found = np.zeros((2, pairs, len(scalars)))
-    counted: dict[Rule, list[InstrumentCounts]] = {MatchRules.of(measure).rule: [] for measure in tables}
-    for part, block in _blocks(references, estimates, reference_row, estimate_row):
+        # One more row, which is empty, stands for the estimates of such pairs.
+        estimate_row = estimate_row.copy()
+        estimate_row[list(crowded)] = len(estimates)
+        estimates = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
+    with_velocity = np.ones(len(reference_row), dtype=np.bool_)
+    with_velocity[[*without, *refused]] = False
+    names, references, estimates = _prepare(references, estimates, {measure.metric.needs for measure in measures})
+    found = np.zeros((2, len(reference_row), len(scalars)))
+    counted: dict[Rule, list[InstrumentCounts]] = {rule: [] for rule in tables.values()}
+    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
+    for part in batches(sizes, _BATCH):
+        sides = Notes.of(references, reference_row[part]), Notes.of(estimates, estimate_row[part])
+        block = NoteBatch(*sides, with_velocity[part])
         for column, measure in enumerate(scalars):
-            found[:, part, column] = measure.read(_MatchedBlock(block, fit[part]))
+            found[:, part, column] = measure.read(block)
         for rule, counts in counted.items():
             counts.append(count_instruments(block, rule, part.start, len(names)))
-    with_velocity = np.array([is_with_velocity(measure) for measure in scalars], dtype=np.bool_)
-    found[0][np.ix_(~fit, with_velocity)] = np.nan
+    found[0][np.ix_(~with_velocity, np.array(of_velocity, dtype=np.bool_))] = np.nan
     found[0, list(refused)] = np.nan
-    extras = {measure.variable: measure.read((join(counted[MatchRules.of(measure).rule]), names)) for measure in tables}
-    partly = {pair: message for pair, message in unheard.items() if pair not in refused}
+    extras = {measure.variable: measure.read((_join(counted[rule]), names)) for measure, rule in tables.items()}
+    partly = {pair: message for pair, message in without.items() if pair not in refused}
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
-def _prepare(
-    references: Ragged, estimates: Ragged, measures: Sequence[Measure]
-) -> tuple[tuple[str, ...], Ragged, Ragged]:
-    """Both sides with what is computed once for each note, and without what is not looked at; and all labels."""
-    needed = ["start", "end"]
-    names: tuple[str, ...] = ()
-    if any(is_with_velocity(measure) for measure in measures):
-        needed.append("velocity")
-    if any(is_by_instrument(measure) for measure in measures):
-        needed.append("label")
-        names, references, estimates = number_labels(references, estimates)
+def _prepare(references: Ragged, estimates: Ragged, needs: set[str]) -> tuple[tuple[str, ...], Ragged, Ragged]:
+    """All labels, and both sides with octaves, and with velocities and numbers of labels where these are needed."""
+    names = tuple(sorted({UNNAMED, *references.labels, *estimates.labels}))
+    place = {name: number for number, name in enumerate(names)}
     sides = []
     for side in (references, estimates):
-        columns: dict[str, Column] = {name: side.columns[name] for name in needed if name in side.columns}
-        if "velocity" in needed:
-            columns.setdefault("velocity", np.full(len(side.columns["start"]), np.nan))
-        sides.append(Ragged({**columns, "octave": np.log2(side.columns["pitch"])}, side.counts))
+        columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
+        columns["octave"] = np.log2(side.columns["pitch"])
+        if VELOCITY in needs:
+            columns["velocity"] = _velocity(side)
+        if INSTRUMENT in needs:
+            # A code of -1, for no label, takes the last entry.
+            codes = np.array([place[name] for name in (*side.labels, UNNAMED)], dtype=np.int64)
+            columns["label"] = codes[side.columns.get("label", np.full(len(columns["start"]), -1))]
+        sides.append(Ragged(columns, side.counts))
     return names, sides[0], sides[1]
 
 
-def _blocks(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int
-) -> Iterator[tuple[slice, NoteBatch]]:
-    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
-    for part in batches(sizes, _BATCH):
-        yield part, NoteBatch(Notes.of(references, reference_row[part]), Notes.of(estimates, estimate_row[part]))
+def _velocity(rows: Ragged) -> Column:
+    return rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
 
 
 def _without_velocity(
     references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
 ) -> dict[int, str]:
     """The pairs with notes whose velocity is needed and not known or negative, and what is wrong with them."""
-    wanted = [str(measure) for measure in measures if is_with_velocity(measure)]
-    if not wanted:
-        return {}
+    wanted = [str(measure) for measure in measures if measure.metric.needs == VELOCITY]
     found: dict[int, str] = {}
+    if not wanted:
+        return found
     # Where a side is empty, there is nothing to compare, and the score is 0.
     compared = (references.counts[0][reference_row] > 0) & (estimates.counts[0][estimate_row] > 0)
     for side, rows, chosen in (("reference", references, reference_row), ("estimate", estimates, estimate_row)):
-        velocity = rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
+        velocity = _velocity(rows)
         for trouble, items in (("no velocity", ~np.isfinite(velocity)), ("a negative velocity", velocity < 0)):
             bad = np.zeros(len(rows), dtype=np.bool_)
             bad[rows_of(rows.counts[0])[items]] = True
@@ -299,68 +258,38 @@ def _crowded(
     """The pairs with so many notes at the same time that comparing them would need gigabytes."""
     numbers = references.counts[0][reference_row], estimates.counts[0][estimate_row]
     refused: dict[int, str] = {}
-    rules = {MatchRules.of(measure).rule for measure in measures}
+    rules = {rule_of(measure) for measure in measures}
     for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
-        sides = (references, reference_row), (estimates, estimate_row)
-        columns = [
-            Ragged({**rows.columns, "octave": rows.columns["pitch"]}, rows.counts).take(row[pair : pair + 1])
-            for rows, row in sides
-        ]
-        block = NoteBatch(*(Notes.of(one, np.zeros(1, dtype=np.int64)) for one in columns))
+        block = NoteBatch(_notes(references, reference_row[pair]), _notes(estimates, estimate_row[pair]))
         if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
             refused[pair] = TOO_MANY.format(numbers[0][pair], numbers[1][pair])
     return refused
 
 
-def _without(estimates: Ragged, estimate_row: Int, pairs: list[int]) -> tuple[Ragged, Int]:
-    """Estimates with one more row, which is empty, and stands for those of some pairs."""
-    row = estimate_row.copy()
-    row[pairs] = len(estimates)
-    return Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels), row
+def _notes(rows: Ragged, row: int) -> Notes:
+    """The notes of a single row."""
+    one = rows.take([row])
+    columns = {**one.columns, "octave": np.log2(one.columns["pitch"])}
+    return Notes.of(Ragged(columns, one.counts), np.zeros(1, dtype=np.int64))
 
 
-@dataclass(frozen=True, slots=True)
-class _MatchedBlock:
-    """Pairs that are scored together, and which of them have all velocities."""
-
-    notes: NoteBatch
-    fit: Bool
+Read = tuple[Float, Float]
+"""Score and weight of each pair, float64 (pairs,) each."""
+Counted = tuple[InstrumentCounts, tuple[str, ...]]
+"""Notes of each instrument, and the names of all instruments."""
 
 
-def _read_rate(what: str, block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
-    rules, notes = MatchRules.of(measure), block.notes
-    if rules.velocity is None:
-        hits = notes.count(rules.rule)
+def _read_rate(what: str, block: NoteBatch, measure: Measure) -> Read:
+    rule, given = rule_of(measure), measure.parameters
+    if measure.metric.needs == VELOCITY:
+        matches = block.with_equal_velocities(rule, float(given["velocity_tolerance"]))
+        hits = np.bincount(matches.pair, minlength=len(block)).astype(np.int64)
     else:
-        hits = np.bincount(_matches(block, rules).pair, minlength=len(notes)).astype(np.int64)
-    return rate(what, hits, notes.reference.counts, notes.estimate.counts, rules.beta)
+        hits = block.count(rule)
+    return rate(what, hits, block.reference.counts, block.estimate.counts, float(given.get("beta", 1.0)))
 
 
-def _read_overlap(block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
-    rules = MatchRules.of(measure)
-    return _mean_overlap(block.notes, rules, _matches(block, rules))
-
-
-def _read_best_overlap(block: _MatchedBlock, measure: Measure) -> tuple[Float, Float]:
-    rules = MatchRules.of(measure)
-    return _mean_overlap(block.notes, rules, block.notes.heaviest(rules.rule))
-
-
-def _mean_overlap(notes: NoteBatch, rules: MatchRules, matches: Matches) -> tuple[Float, Float]:
-    number = np.bincount(matches.pair, minlength=len(notes)).astype(np.float64)
-    total = notes.sum_overlaps(matches, rules.rule.floored)
-    return np.divide(total, number, out=np.zeros(len(notes)), where=number > 0), number
-
-
-def _matches(block: _MatchedBlock, rules: MatchRules) -> Matches:
-    matches = block.notes.matches(rules.rule)
-    if rules.velocity is None:
-        return matches
-    matches = matches.keep(block.fit[matches.pair])
-    return matches.keep(agree(block.notes.reference, block.notes.estimate, matches, rules.velocity))
-
-
-def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> tuple[Float, Float]:
+def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.0) -> Read:
     """Precision, recall or F-measure of numbers of notes, and its weight.
 
     Examples
@@ -370,8 +299,7 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     (array([0.66666667]), array([1.5]))
     """
     found, wanted = estimates.astype(np.float64), references.astype(np.float64)
-    precision = np.divide(hits, found, out=np.zeros(len(hits)), where=hits > 0)
-    recall = np.divide(hits, wanted, out=np.zeros(len(hits)), where=hits > 0)
+    precision, recall = (np.divide(hits, one, out=np.zeros(len(hits)), where=hits > 0) for one in (found, wanted))
     if what == "precision":
         return precision, found
     if what == "recall":
@@ -381,19 +309,46 @@ def rate(what: str, hits: Int, references: Int, estimates: Int, beta: float = 1.
     return f, (beta**2 * wanted + found) / (1 + beta**2)
 
 
-Counted = tuple[InstrumentCounts, tuple[str, ...]]
-"""Notes of each instrument, and the names of all instruments."""
+def _read_overlap(kind: str, block: NoteBatch, measure: Measure) -> Read:
+    rule = rule_of(measure)
+    if kind == "best":
+        matches = block.heaviest(rule)
+    elif measure.metric.needs == VELOCITY:
+        matches = block.with_equal_velocities(rule, float(measure["velocity_tolerance"]))
+    else:
+        matches = block.matches(rule)
+    number = np.bincount(matches.pair, minlength=len(block)).astype(np.float64)
+    total = block.sum_overlaps(matches, rule.floored)
+    return np.divide(total, number, out=np.zeros(len(block)), where=number > 0), number
 
 
-def _read_counts(counted: Counted, measure: Measure) -> Sparse:
-    return counts_to_sparse(*counted)
+def _sparse(counts: InstrumentCounts, names: tuple[str, ...]) -> tuple[Int, tuple[str, ...]]:
+    """The places of instruments among those that occur, and the names of these."""
+    used, number = np.unique(counts.number, return_inverse=True)
+    return number, tuple(names[one] for one in used.tolist())
 
 
 def _read_instruments(what: str, counted: Counted, measure: Measure) -> Sparse:
+    """A score of each instrument over the dim ``instrument``; NaN where there is nothing to measure it on."""
     counts, names = counted
-    beta = MatchRules.of(measure).beta
+    beta = float(measure.parameters.get("beta", 1.0))
     score, weight = rate(what, counts.matched, counts.reference, counts.estimate, beta)
-    return scores_to_sparse(counts, names, score, weight)
+    number, labels = _sparse(counts, names)
+    some = weight > 0
+    attrs = {"long_name": "score by instrument", "units": "1"}
+    index = np.column_stack([counts.pair, number])[some]
+    return Sparse(("instrument",), (labels,), index, score[some], attrs, float("nan"))
+
+
+def _read_counts(counted: Counted, measure: Measure) -> Sparse:
+    """Numbers of matched, of reference and of estimated notes of each instrument."""
+    counts, names = counted
+    number, labels = _sparse(counts, names)
+    value = np.column_stack([counts.matched, counts.reference, counts.estimate]).astype(np.float64).ravel()
+    kinds = np.tile(np.arange(len(COUNTED), dtype=np.int64), len(number))
+    index = np.column_stack([np.repeat(counts.pair, 3), np.repeat(number, 3), kinds])
+    attrs = {"long_name": "notes by instrument", "units": "1"}
+    return Sparse(("instrument", "count"), (labels, COUNTED), index[value > 0], value[value > 0], attrs)
 
 
 _SHOWN = {"": "start", "_end": "end", "_pitch": "pitch"}
@@ -433,31 +388,22 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> found["verdict"].tolist(), found["estimate"].tolist()
     (['hit', 'missed', 'extra'], [0.02, nan, 1.0])
     """
-    if measure.metric.dims or is_with_velocity(measure):
+    if measure.metric.dims or measure.metric.needs == VELOCITY:
         raise MetricError(f"{measure} does not judge notes one by one; ask for one like f_measure or onset_recall")
-    rows = [
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
-    only = np.zeros(1, dtype=np.int64)
-    octaves = [{**side.columns, "octave": np.log2(side.columns["pitch"])} for side in rows]
-    sides = [Notes.of(Ragged(columns, side.counts), only) for columns, side in zip(octaves, rows, strict=True)]
-    block, rule = NoteBatch(sides[0], sides[1]), MatchRules.of(measure).rule
-    matches = block.heaviest(rule) if measure.metric.read is _read_best_overlap else block.matches(rule)
-    missed = np.setdiff1d(np.arange(len(sides[0].start)), matches.reference)
-    extra = np.setdiff1d(np.arange(len(sides[1].start)), matches.estimate)
+    rows = usable_pair(reference, estimate, clean)
+    block, rule = NoteBatch(_notes(rows[0], 0), _notes(rows[1], 0)), rule_of(measure)
+    matches = block.heaviest(rule) if measure.metric.name.startswith("best_") else block.matches(rule)
+    missed = np.setdiff1d(np.arange(len(block.reference.start)), matches.reference)
+    extra = np.setdiff1d(np.arange(len(block.estimate.start)), matches.estimate)
     shown: dict[str, Column] = {}
+    no_reference, no_estimate = np.full(len(extra), np.nan), np.full(len(missed), np.nan)
     for ending, name in _SHOWN.items():
         one, other = (side.columns[name] for side in rows)
-        shown[f"reference{ending}"] = np.concatenate([one[matches.reference], one[missed], _nothing(extra)])
-        shown[f"estimate{ending}"] = np.concatenate([other[matches.estimate], _nothing(missed), other[extra]])
+        shown[f"reference{ending}"] = np.concatenate([one[matches.reference], one[missed], no_reference])
+        shown[f"estimate{ending}"] = np.concatenate([other[matches.estimate], no_estimate, other[extra]])
     shown["verdict"] = np.repeat(["hit", "missed", "extra"], [len(matches.pair), len(missed), len(extra)])
     order = np.argsort(np.where(np.isnan(shown["reference"]), shown["estimate"], shown["reference"]), kind="stable")
     return {name: column[order] for name, column in shown.items()}
-
-
-def _nothing(items: Int) -> Column:
-    return np.full(len(items), np.nan)
 
 
 _RAFFEL = "Raffel et al., mir_eval, ISMIR 2014"
@@ -465,11 +411,17 @@ _NOTES = f"Bay, Ehmann and Downie, ISMIR 2009; MIREX 2015 note tracking; {_RAFFE
 _VELOCITY = f"Hawthorne et al., Onsets and frames, ISMIR 2018; {_RAFFEL}"
 _INSTRUMENTS = "MIREX 2015 note tracking, applied to the notes of each instrument"
 
-_ONSET = Parameter("onset_tolerance", 0.05, "s", help="largest distance of the onsets", least=0.0)
-_PITCH = Parameter("pitch_tolerance", 50.0, "cents", help="largest distance of the pitches", least=0.0)
-_RATIO = Parameter("offset_ratio", 0.2, help="largest distance of the ends, as share of the reference note", least=0.0)
-_LEAST = Parameter("offset_min_tolerance", 0.05, "s", help="that distance is at least this", least=0.0)
-_STRICT = Parameter("strict", False, help="distances must be smaller than their tolerance")
+
+def _parameter(name: str, default: Value, unit: str, help: str, least: float | None = None) -> Parameter:
+    """A parameter that mir_eval's functions have too, under its own name."""
+    return Parameter(name, default, unit, help=help, least=least, mir_eval=name)
+
+
+_ONSET = _parameter("onset_tolerance", 0.05, "s", "largest distance of the onsets", least=0.0)
+_PITCH = _parameter("pitch_tolerance", 50.0, "cents", "largest distance of the pitches", least=0.0)
+_RATIO = _parameter("offset_ratio", 0.2, "", "largest distance of the ends, as share of the reference note", least=0.0)
+_LEAST = _parameter("offset_min_tolerance", 0.05, "s", "that distance is at least this", least=0.0)
+_STRICT = _parameter("strict", False, "", "distances must be smaller than their tolerance")
 _ROUNDING = Parameter(
     "rounding",
     "distances",
@@ -477,8 +429,8 @@ _ROUNDING = Parameter(
     help="distances in time are rounded to 0.1 ms, or times rounded down to 10 ms",
 )
 _CHROMA = Parameter("chroma", False, help="octaves are ignored")
-_BETA = Parameter("beta", 1.0, help="how many times as much recall counts", above=0.0)
-_LOUDNESS = Parameter("velocity_tolerance", 0.1, help="largest distance of the scaled velocities", least=0.0)
+_BETA = Parameter("beta", 1.0, help="how many times as much recall counts", above=0.0, mir_eval="beta")
+_LOUDNESS = _parameter("velocity_tolerance", 0.1, "", "largest distance of the scaled velocities", least=0.0)
 
 _FULL = (_ONSET, _PITCH, _RATIO, _LEAST, _STRICT, _CHROMA, _ROUNDING)
 _ONSETS_AND_PITCH = (_ONSET, _PITCH, _STRICT, _CHROMA, _ROUNDING)
@@ -491,137 +443,91 @@ _RATES = {
         "(beta^2 * reference notes + estimated notes) / (1 + beta^2)",
     ),
 }
-_OVERLAP = "mean, over the matched notes, of the time they share over the time from the first start to the last end"
+_WEIGHTS = {name: Weight(words, "notes") for name, (_, _, words) in _RATES.items()}
 _OTHER_MATCH = "below 1 where notes that may be matched with each other are matched crosswise"
 
 
-def _with_beta(name: str, parameters: tuple[Parameter, ...]) -> tuple[Parameter, ...]:
-    return (*parameters, _BETA) if name == "f_measure" else parameters
-
-
 def _rates(
-    before: str,
-    after: str,
-    what: str,
-    parameters: tuple[Parameter, ...],
-    literature: str,
-    prefix: str = "",
-    suffix: str = "",
-    default: bool = True,
-    exceptions: str = "",
-    needs: str = "",
-) -> tuple[Metric, ...]:
-    """Precision, recall and F-measure under one rule; `before` and `after` go round mir_eval's key."""
-    return tuple(
-        Metric(
-            f"{prefix}{name}{suffix}",
-            f"{title} ({what})",
-            f"{summary} ({what})",
-            weight,
-            "notes",
-            key=f"{before}{title}{after}" if default else "",
-            pooling="micro" if needs == VELOCITY else "exact",
-            perfect_exceptions=exceptions,
-            parameters=_with_beta(name, parameters),
-            default=default,
-            literature=literature,
-            read=partial(_read_rate, name),
-            needs=needs,
-        )
-        for name, (title, summary, weight) in _RATES.items()
-    )
+    name: str, what: str, parameters: tuple[Parameter, ...], key: str = "", sharing: str = "", **common: Any
+) -> Family:
+    """Precision, recall and F-measure under one rule; `name` and mir_eval's key have a place for which of them."""
+    members = {
+        rate: {
+            "name": name.format(rate),
+            "title": f"{title}{sharing and ' by instrument'} ({what})",
+            "summary": f"{summary}{sharing} ({what})",
+            "key": key.format(title),
+            "parameters": (*parameters, _BETA) if rate == "f_measure" else parameters,
+        }
+        for rate, (title, summary, _) in _RATES.items()
+    }
+    fields = {"weight": _WEIGHTS, "default": bool(key), **common}
+    read = _read_instruments if sharing else _read_rate
+    return family(fields.pop("weight"), members, **fields)(read)
 
 
-def _overlap(
-    name: str,
-    title: str,
-    parameters: tuple[Parameter, ...],
-    literature: str,
-    key: str = "",
-    exceptions: str = "",
-    read: Callable[..., tuple[Float, Float]] = _read_overlap,
-    needs: str = "",
-) -> Metric:
-    return Metric(
-        name,
-        title,
-        _OVERLAP,
-        "number of matched notes",
-        "notes",
-        key=key,
+def _overlap(name: str, kind: str, what: str, parameters: tuple[Parameter, ...], **declared: Any) -> Metric:
+    return metric(
+        f"{kind.capitalize()} overlap ratio ({what})",
+        Weight("number of matched notes", "notes"),
+        name=name,
+        summary="mean, over the matched notes, of the time they share over the time from the first start to the last "
+        "end",
         range=(-1.0, 1.0),
-        pooling="micro" if needs == VELOCITY else "exact",
-        perfect_exceptions=exceptions,
         parameters=parameters,
-        default=bool(key),
-        literature=literature,
-        read=read,
-        needs=needs,
-    )
+        **{"default": False, "literature": _NOTES, **declared},
+    )(partial(_read_overlap, kind))
 
 
 def _of_notes(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
     """The default metrics of whole notes, in mir_eval's order."""
-    title, key = f"Average overlap ratio ({what})", f"Average_Overlap_Ratio{suffix}"
+    name, key = f"average_overlap_ratio{suffix}", f"Average_Overlap_Ratio{suffix}"
     return (
-        *_rates("", suffix, what, parameters, _NOTES, suffix=suffix),
-        _overlap(f"average_overlap_ratio{suffix}", title, parameters, _NOTES, key, _OTHER_MATCH),
+        *_rates(f"{{}}{suffix}", what, parameters, f"{{}}{suffix}", literature=_NOTES),
+        _overlap(name, "average", what, parameters, key=key, default=True, perfect_exceptions=_OTHER_MATCH),
     )
 
 
 def _on_request(suffix: str, what: str, parameters: tuple[Parameter, ...]) -> tuple[Metric, ...]:
-    heard = (*parameters, _LOUDNESS)
-    loud = f"{what}, and velocity"
+    with_velocity = what + ", and velocity", (*parameters, _LOUDNESS)
+    common: dict[str, Any] = {"pooling": "micro", "literature": _VELOCITY, "needs": VELOCITY}
     exceptions = "below 1 where notes of other velocities are matched crosswise"
-    name, title = f"velocity_average_overlap_ratio{suffix}", f"Average overlap ratio ({loud})"
+    name = f"velocity_average_overlap_ratio{suffix}"
+    by_instrument: dict[str, Any] = {"pooling": "none", "literature": _INSTRUMENTS, "needs": INSTRUMENT}
     return (
-        _overlap(
-            f"best_overlap_ratio{suffix}", f"Best overlap ratio ({what})", parameters, _NOTES, read=_read_best_overlap
+        _overlap(f"best_overlap_ratio{suffix}", "best", what, parameters),
+        *_rates(f"velocity_{{}}{suffix}", *with_velocity, perfect_exceptions=exceptions, **common),
+        _overlap(name, "average", *with_velocity, perfect_exceptions=_OTHER_MATCH, **common),
+        *_rates(
+            f"instrument_{{}}{suffix}",
+            what,
+            parameters,
+            sharing=", of each instrument",
+            weight=Weight("none; by_instrument has the numbers of notes", "notes"),
+            dims=("instrument",),
+            **by_instrument,
         ),
-        *_rates("", "", loud, heard, _VELOCITY, "velocity_", suffix, False, exceptions, VELOCITY),
-        _overlap(name, title, heard, _VELOCITY, exceptions=_OTHER_MATCH, needs=VELOCITY),
-        *(
-            Metric(
-                f"instrument_{one}{suffix}",
-                f"{title} by instrument ({what})",
-                f"{summary}, of each instrument ({what})",
-                "none; by_instrument has the numbers of notes",
-                "notes",
-                pooling="none",
-                parameters=_with_beta(one, parameters),
-                dims=("instrument",),
-                default=False,
-                literature=_INSTRUMENTS,
-                read=partial(_read_instruments, one),
-                needs=INSTRUMENT,
-            )
-            for one, (title, summary, _) in _RATES.items()
-        ),
-        Metric(
-            f"by_instrument{suffix}",
+        metric(
             f"Notes by instrument ({what})",
-            "numbers of matched, of reference and of estimated notes of each instrument",
-            "none",
-            "notes",
+            Weight("none", "notes"),
+            name=f"by_instrument{suffix}",
+            summary="numbers of matched, of reference and of estimated notes of each instrument",
             range=(0.0, float("inf")),
             orientation="none",
-            pooling="none",
             perfect=None,
             parameters=parameters,
             dims=("instrument", "count"),
             default=False,
-            literature=_INSTRUMENTS,
-            read=_read_counts,
-            needs=INSTRUMENT,
-        ),
+            **by_instrument,
+        )(_read_counts),
     )
 
 
 METRICS = (
     *_of_notes("", "onset, pitch, offset", _FULL),
     *_of_notes(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
-    *_rates("Onset_", "", "onset", (_ONSET, _STRICT, _ROUNDING), _RAFFEL, prefix="onset_"),
-    *_rates("Offset_", "", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), _RAFFEL, prefix="offset_"),
+    *_rates("onset_{}", "onset", (_ONSET, _STRICT, _ROUNDING), "Onset_{}", literature=_RAFFEL),
+    *_rates("offset_{}", "offset", (_RATIO, _LEAST, _STRICT, _ROUNDING), "Offset_{}", literature=_RAFFEL),
     *_on_request("", "onset, pitch, offset", _FULL),
     *_on_request(NO_OFFSET, "onset, pitch", _ONSETS_AND_PITCH),
 )

@@ -2,56 +2,71 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, refuse_unknown
+from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Ragged
 from ..base import Measure, Value
+from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one
 from .kernel import NO_OFFSET, NoteBatch, Notes, Rule
-from .metrics import MIR_EVAL
+from .metrics import METRICS, MIR_EVAL
 
 Matching = list[tuple[int, int]]
 """Places of matched notes in the reference and the estimate, ascending."""
 
-
-def validate(ref_intervals: Array, ref_pitches: Array, est_intervals: Array, est_pitches: Array) -> None:
-    """Check both sides of a pair.
-
+_PARAMETERS = """
     Parameters
     ----------
     ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
         Start and end of each note.
     ref_pitches, est_pitches : (n,) and (m,), Hz
-
+    ref_velocities, est_velocities : (n,) and (m,)
+        From 0 to 127, as in MIDI.
+    offset_ratio : float or None
+        Largest distance of the ends, as a share of the reference note's duration; None, where it is allowed: ends do
+        not matter.
+"""
+_checked = documented(
+    f"""{_PARAMETERS}
     Raises
     ------
     ValueError
-        As `validate_intervals`; for pitches that are not above 0 or not finite, and another number of them.
+        For arrays of another shape, negative times or times that are not finite, notes without a duration, and pitches
+        that are not above 0 or not finite, or another number of them.
 
     Warns
     -----
     MirflowWarning
         For an empty side.
+    """,
+    METRICS,
+)
+_matched = documented(
+    f"""{_PARAMETERS}
+    Raises
+    ------
+    ValueError
+        For times that are not finite.
+    """,
+    METRICS,
+)
+
+
+@_checked
+def validate(ref_intervals: Array, ref_pitches: Array, est_intervals: Array, est_pitches: Array) -> None:
+    """Check both sides of a pair.
 
     Examples
     --------
     >>> validate(np.array([[0.0, 1.0]]), np.array([440.0]), np.array([[0.1, 0.9]]), np.array([441.0]))
     """
-    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches, stacklevel=2)
-
-
-def validate_notes(
-    ref_intervals: Array, ref_pitches: Array, est_intervals: Array, est_pitches: Array, stacklevel: int
-) -> None:
-    """The same as `validate`, with the level of the warnings as seen from the caller."""
-    validate_times(ref_intervals, est_intervals, stacklevel=stacklevel + 1)
+    validate_intervals(ref_intervals, est_intervals)
     sides = (("Reference", ref_intervals, ref_pitches), ("Estimate", est_intervals, est_pitches))
     for name, intervals, pitches in sides:
         if intervals.shape[0] != pitches.shape[0]:
@@ -63,32 +78,12 @@ def validate_notes(
             raise ValueError(f"{name} contains a pitch that is not finite")
 
 
+@_checked
 def validate_intervals(ref_intervals: Array, est_intervals: Array) -> None:
-    """Check the times of both sides of a pair.
-
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-
-    Raises
-    ------
-    ValueError
-        For arrays of another shape, negative times or times that are not finite, and notes without a duration.
-
-    Warns
-    -----
-    MirflowWarning
-        For an empty side.
-    """
-    validate_times(ref_intervals, est_intervals, stacklevel=2)
-
-
-def validate_times(ref_intervals: Array, est_intervals: Array, stacklevel: int) -> None:
-    """The same as `validate_intervals`, with the level of the warnings as seen from the caller."""
+    """Check the times of both sides of a pair."""
     for intervals, name in ((ref_intervals, "Reference"), (est_intervals, "Estimated")):
         if intervals.size == 0:
-            warnings.warn(f"{name} notes are empty.", MirflowWarning, stacklevel=stacklevel + 1)
+            warn_caller(f"{name} notes are empty.")
     for intervals in (ref_intervals, est_intervals):
         validate_one(intervals)
         _refuse_infinite(intervals)
@@ -99,6 +94,7 @@ def _refuse_infinite(intervals: Array) -> None:
         raise ValueError(f"Interval times {BOUNDED}")
 
 
+@_matched
 def match_note_offsets(
     ref_intervals: Array,
     est_intervals: Array,
@@ -108,26 +104,10 @@ def match_note_offsets(
 ) -> Matching:
     """A largest matching of notes by their ends alone.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    offset_ratio : float
-        Largest distance of the ends, as a share of the reference note's duration.
-    offset_min_tolerance : float, seconds
-        That distance is at least this.
-    strict : bool
-        Whether the distance must be smaller than that.
-
     Returns
     -------
     list of (int, int)
         Places of matched notes in the reference and the estimate.
-
-    Raises
-    ------
-    ValueError
-        For times that are not finite.
 
     Examples
     --------
@@ -138,29 +118,16 @@ def match_note_offsets(
     return _match(ref_intervals, None, est_intervals, None, rule)
 
 
+@_matched
 def match_note_onsets(
     ref_intervals: Array, est_intervals: Array, onset_tolerance: float = 0.05, strict: bool = False
 ) -> Matching:
     """A largest matching of notes by their onsets alone.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    onset_tolerance : float, seconds
-        Largest distance of the onsets.
-    strict : bool
-        Whether the distance must be smaller than that.
-
     Returns
     -------
     list of (int, int)
         Places of matched notes in the reference and the estimate.
-
-    Raises
-    ------
-    ValueError
-        For times that are not finite.
 
     Examples
     --------
@@ -170,6 +137,7 @@ def match_note_onsets(
     return _match(ref_intervals, None, est_intervals, None, Rule(onset=onset_tolerance, strict=strict))
 
 
+@_matched
 def match_notes(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -183,32 +151,11 @@ def match_notes(
 ) -> Matching:
     """A largest matching of notes by onset, pitch and, unless `offset_ratio` is None, end.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    onset_tolerance : float, seconds
-        Largest distance of the onsets.
-    pitch_tolerance : float, cents
-        Largest distance of the pitches.
-    offset_ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration.
-    offset_min_tolerance : float, seconds
-        That distance is at least this.
-    strict : bool
-        Whether distances must be smaller than their tolerance.
-
     Returns
     -------
     list of (int, int)
         Places of matched notes in the reference and the estimate. Of several largest matchings it is the one that
         mir_eval finds.
-
-    Raises
-    ------
-    ValueError
-        For times that are not finite.
 
     Examples
     --------
@@ -216,9 +163,8 @@ def match_notes(
     >>> match_notes(times, pitches, times, pitches[::-1])
     [(0, 1), (1, 0)]
     """
-    rule = Rule(onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance, strict)
-    if offset_ratio is None:
-        rule = Rule(onset_tolerance, pitch_tolerance, strict=strict)
+    least = 0.0 if offset_ratio is None else offset_min_tolerance
+    rule = Rule(onset_tolerance, pitch_tolerance, offset_ratio, least, strict)
     return _match(ref_intervals, ref_pitches, est_intervals, est_pitches, rule)
 
 
@@ -228,30 +174,29 @@ def _match(
     sides = []
     for intervals, pitches in ((ref_intervals, ref_pitches), (est_intervals, est_pitches)):
         _refuse_infinite(intervals)
-        rows = one_row(intervals, pitches)
-        octave = np.log2(rows.columns["pitch"])
-        sides.append(Notes(rows.columns["start"], rows.columns["end"], octave, rows.counts[0]))
+        row = one_row(intervals, pitches)
+        start, end, pitch = (row.columns[name] for name in ("start", "end", "pitch"))
+        sides.append(Notes(start, end, np.log2(pitch), row.counts[0]))
     found = NoteBatch(sides[0], sides[1]).matches(rule)
     return list(zip(found.reference.tolist(), found.estimate.tolist(), strict=True))
 
 
 def one_row(intervals: Array, pitches: Array | None = None, velocities: Array | None = None) -> Ragged:
     """A single transcription as a ragged row; notes whose pitch does not matter are at 1 Hz."""
-    start, end = np.asarray(intervals, dtype=np.float64).reshape(-1, 2).T
-    columns: dict[str, Float] = {"start": np.ascontiguousarray(start), "end": np.ascontiguousarray(end)}
-    columns["pitch"] = np.ones(len(start)) if pitches is None else np.asarray(pitches, dtype=np.float64)
+    row = row_of_intervals(intervals)
+    columns: dict[str, Float] = dict(row.columns)
+    columns["pitch"] = np.ones(len(columns["start"])) if pitches is None else np.asarray(pitches, dtype=np.float64)
     if velocities is not None:
         columns["velocity"] = np.asarray(velocities, dtype=np.float64)
-    return Ragged(columns, (np.array([len(start)], dtype=np.int64),))
+    return Ragged(columns, row.counts)
 
 
+@documented(_PARAMETERS)
 def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: Sequence[tuple[int, int]]) -> float:
     """Mean overlap ratio of matched notes.
 
     Parameters
     ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
     matching : list of (int, int)
         As `match_notes` returns it.
 
@@ -281,11 +226,23 @@ def average_overlap_ratio(ref_intervals: Array, est_intervals: Array, matching: 
 
 RATES = ("precision", "recall", "f_measure")
 _NOTES = (*RATES, "average_overlap_ratio")
-_METRICS = {metric.name: metric for metric in MIR_EVAL.metrics}
+_METRICS = {metric.name: metric for metric in METRICS}
 _SIDES = ("ref_intervals", "ref_pitches", "est_intervals", "est_pitches")
 PARAMETERS = ("onset_tolerance", "pitch_tolerance", "offset_ratio", "offset_min_tolerance", "strict", "beta")
 
 
+def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapping[str, Value | None]) -> list[float]:
+    """Scores of one pair under the metrics of some names, with the parameters that they have among those given."""
+    measures = []
+    for name in names:
+        metric = _METRICS[name]
+        values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
+        measures.append(Measure(metric, tuple(value for value in values if value is not None)))
+    found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
+    return found
+
+
+@_checked
 def precision_recall_f1_overlap(
     ref_intervals: Array,
     ref_pitches: Array,
@@ -300,37 +257,10 @@ def precision_recall_f1_overlap(
 ) -> tuple[float, float, float, float]:
     """Precision, recall, F-measure and average overlap ratio of the notes that match in onset, pitch and end.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
-    onset_tolerance : float, seconds
-        Largest distance of the onsets.
-    pitch_tolerance : float, cents
-        Largest distance of the pitches.
-    offset_ratio : float or None
-        Largest distance of the ends, as a share of the reference note's duration; None: ends do not matter.
-    offset_min_tolerance : float, seconds
-        That distance is at least this.
-    strict : bool
-        Whether distances must be smaller than their tolerance.
-    beta : float
-        How many times as much recall counts.
-
     Returns
     -------
     precision, recall, f_measure, avg_overlap_ratio : float
         0 if a side is empty.
-
-    Raises
-    ------
-    ValueError
-        As :func:`mirflow.metrics.transcription.validate`, which also warns.
-
-    References
-    ----------
-    C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
 
     Examples
     --------
@@ -338,15 +268,16 @@ def precision_recall_f1_overlap(
     >>> precision_recall_f1_overlap(reference, np.array([440.0, 220.0]), estimate, np.array([445.0]))
     (1.0, 0.5, 0.6666666666666666, 1.0)
     """
-    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches, stacklevel=2)
-    given = dict(zip(PARAMETERS, (onset_tolerance, pitch_tolerance, offset_ratio), strict=False))
-    given |= {"offset_min_tolerance": offset_min_tolerance, "strict": strict, "beta": beta}
+    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
+    tolerances = onset_tolerance, pitch_tolerance, offset_ratio, offset_min_tolerance
+    given = dict(zip(PARAMETERS, (*tolerances, strict, beta), strict=True))
     names = [name + ("" if offset_ratio is not None else NO_OFFSET) for name in _NOTES]
     sides = one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches)
     precision, recall, f, overlap = score_one(*sides, names, given)
     return precision, recall, f, overlap
 
 
+@_checked
 def onset_precision_recall_f1(
     ref_intervals: Array,
     est_intervals: Array,
@@ -356,39 +287,21 @@ def onset_precision_recall_f1(
 ) -> tuple[float, float, float]:
     """Precision, recall and F-measure of the notes that match in onset, whatever their pitch.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    onset_tolerance : float, seconds
-        Largest distance of the onsets.
-    strict : bool
-        Whether the distance must be smaller than that.
-    beta : float
-        How many times as much recall counts.
-
     Returns
     -------
     precision, recall, f_measure : float
         0 if a side is empty.
-
-    Raises
-    ------
-    ValueError
-        As :func:`mirflow.metrics.transcription.validate_intervals`, which also warns.
 
     Examples
     --------
     >>> onset_precision_recall_f1(np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.03, 0.5]]))
     (1.0, 0.5, 0.6666666666666666)
     """
-    validate_times(ref_intervals, est_intervals, stacklevel=2)
     given = {"onset_tolerance": onset_tolerance, "strict": strict, "beta": beta}
-    names = [f"onset_{name}" for name in RATES]
-    precision, recall, f = score_one(one_row(ref_intervals), one_row(est_intervals), names, given)
-    return precision, recall, f
+    return _of_times("onset", ref_intervals, est_intervals, given)
 
 
+@_checked
 def offset_precision_recall_f1(
     ref_intervals: Array,
     est_intervals: Array,
@@ -399,42 +312,30 @@ def offset_precision_recall_f1(
 ) -> tuple[float, float, float]:
     """Precision, recall and F-measure of the notes that match in their end, whatever their pitch.
 
-    Parameters
-    ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    offset_ratio : float
-        Largest distance of the ends, as a share of the reference note's duration.
-    offset_min_tolerance : float, seconds
-        That distance is at least this.
-    strict : bool
-        Whether the distance must be smaller than that.
-    beta : float
-        How many times as much recall counts.
-
     Returns
     -------
     precision, recall, f_measure : float
         0 if a side is empty.
-
-    Raises
-    ------
-    ValueError
-        As :func:`mirflow.metrics.transcription.validate_intervals`, which also warns.
 
     Examples
     --------
     >>> offset_precision_recall_f1(np.array([[0.0, 1.0], [1.0, 2.0]]), np.array([[0.5, 1.15]]))
     (1.0, 0.5, 0.6666666666666666)
     """
-    validate_times(ref_intervals, est_intervals, stacklevel=2)
     given = {"offset_ratio": offset_ratio, "offset_min_tolerance": offset_min_tolerance}
-    given |= {"strict": strict, "beta": beta}
-    names = [f"offset_{name}" for name in RATES]
+    return _of_times("offset", ref_intervals, est_intervals, {**given, "strict": strict, "beta": beta})
+
+
+def _of_times(
+    which: str, ref_intervals: Array, est_intervals: Array, given: Mapping[str, Value]
+) -> tuple[float, float, float]:
+    validate_intervals(ref_intervals, est_intervals)
+    names = [f"{which}_{name}" for name in RATES]
     precision, recall, f = score_one(one_row(ref_intervals), one_row(est_intervals), names, given)
     return precision, recall, f
 
 
+@_checked
 def evaluate(
     ref_intervals: Array, ref_pitches: Array, est_intervals: Array, est_pitches: Array, **kwargs: Any
 ) -> OrderedDict[str, float]:
@@ -442,23 +343,9 @@ def evaluate(
 
     Parameters
     ----------
-    ref_intervals, est_intervals : (n, 2) and (m, 2), seconds
-        Start and end of each note.
-    ref_pitches, est_pitches : (n,) and (m,), Hz
     **kwargs
         Parameters of `precision_recall_f1_overlap`. Without an ``offset_ratio`` (None) the scores that look at the ends
         are left out.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As :func:`mirflow.metrics.transcription.validate`, which also warns.
 
     Examples
     --------
@@ -468,21 +355,9 @@ def evaluate(
     (0.5, 1.0)
     """
     refuse_unknown("evaluate", kwargs, (*_SIDES, *PARAMETERS))
-    validate_notes(ref_intervals, ref_pitches, est_intervals, est_pitches, stacklevel=2)
+    validate(ref_intervals, ref_pitches, est_intervals, est_pitches)
     names = [measure.metric.name for measure in MIR_EVAL.select()]
     if kwargs.get("offset_ratio", 0.2) is None:
         names = [name for name in names if name.endswith(NO_OFFSET) or name.startswith("onset_")]
-    sides = one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches)
-    found = score_one(*sides, names, kwargs)
+    found = score_one(one_row(ref_intervals, ref_pitches), one_row(est_intervals, est_pitches), names, kwargs)
     return OrderedDict((_METRICS[name].key, value) for name, value in zip(names, found, strict=True))
-
-
-def score_one(reference: Ragged, estimate: Ragged, names: list[str], given: Mapping[str, Value | None]) -> list[float]:
-    """Scores of one pair under the metrics of some names, with the parameters that they have among those given."""
-    measures = []
-    for name in names:
-        metric = _METRICS[name]
-        values = (given.get(parameter.name, parameter.default) for parameter in metric.parameters)
-        measures.append(Measure(metric, tuple(value for value in values if value is not None)))
-    found: list[float] = MIR_EVAL.score_pair(reference, estimate, measures).tolist()
-    return found
