@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 
-from ..errors import MirflowWarning
+from ..errors import warn_caller
 from ..ragged import Float
 from . import key as _key
 from . import tempo as _tempo
+from .pair import documented
 from .util import Array, validate_events, validate_intervals
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "load_wav",
 ]
 
+_Values = TypeVar("_Values")
 File = str | PathLike[str] | IO[str]
 
 BLANKS = r"\s+"
@@ -68,6 +69,31 @@ def read_lines(lines: IO[str], comment: str | None, header: bool = False) -> Ite
     return ((number, line) for number, line in enumerate(islice(lines, first - 1, None), first) if not is_comment(line))
 
 
+_documented = documented(
+    """
+    Parameters
+    ----------
+    filename : path or open file
+    delimiter : str
+        Regular expression.
+    comment : str or None
+        Regular expression; lines that begin with it are skipped. None: no line is a comment.
+
+    Raises
+    ------
+    ValueError
+        For a line with another number of columns or a value of another kind, with file and line.
+    OSError
+        If the file cannot be opened.
+
+    Examples
+    --------
+    >>> from io import StringIO
+    """
+)
+
+
+@_documented
 def load_delimited(
     filename: File,
     converters: Sequence[Callable[[str], Any]],
@@ -78,29 +104,16 @@ def load_delimited(
 
     Parameters
     ----------
-    filename : path or open file
     converters : sequence of callables
         One for each column. The last of several columns takes the rest of the line, delimiters included.
-    delimiter : str
-        Regular expression.
-    comment : str or None
-        Regular expression; lines that begin with it are skipped. None: no line is a comment.
 
     Returns
     -------
     tuple of lists
         One list a column; with one converter the list itself.
 
-    Raises
-    ------
-    ValueError
-        For a line with another number of columns or a value that a converter refuses, with file and line.
-    OSError
-        If the file cannot be opened.
-
     Examples
     --------
-    >>> from io import StringIO
     >>> load_delimited(StringIO("# a comment\n0.5 one\n1.0 and two"), [float, str])
     ([0.5, 1.0], ['one', 'and two'])
     """
@@ -115,46 +128,31 @@ def load_delimited(
                 raise ValueError(f"Expected {count} columns, got {len(row)} at {filename}:{number:d}:\n\t{line}")
             rows.append(row)
             places.append((number, line))
-    texts = zip(*rows, strict=True) if rows else [()] * count
-    columns = tuple(
-        _converted(column, converter, filename, places) for column, converter in zip(texts, converters, strict=True)
-    )
+    columns: tuple[list[Any], ...] = tuple([] for _ in converters)
+    for values, texts, converter in zip(columns, zip(*rows, strict=True), converters, strict=False):
+        try:
+            values.extend(map(converter, texts))  # what came before a failure stays in the list and tells its row
+        except Exception as error:  # the converter is the caller's and may raise anything
+            number, line = places[len(values)]
+            name = getattr(converter, "__name__", repr(converter))
+            raise ValueError(
+                f"Couldn't convert value {texts[len(values)]} using {name} found at {filename}:{number:d}:\n\t{line}"
+            ) from error
     return columns[0] if count == 1 else columns
 
 
-def _converted(
-    column: Sequence[str], converter: Callable[[str], Any], filename: File, places: Sequence[tuple[int, str]]
-) -> list[Any]:
-    """A column through its converter; an error names the place."""
-    values: list[Any] = []
-    try:
-        values.extend(map(converter, column))  # what came before a failure stays in the list and tells its row
-    except Exception as error:  # the converter is the caller's and may raise anything
-        number, line = places[len(values)]
-        name = getattr(converter, "__name__", repr(converter))
-        raise ValueError(
-            f"Couldn't convert value {column[len(values)]} using {name} found at {filename}:{number:d}:\n\t{line}"
-        ) from error
-    return values
-
-
-def _checked(values: Array, check: Callable[[Array], None]) -> Array:
+def _checked(values: _Values, check: Callable[[_Values], None]) -> _Values:
     """The values; what is wrong with them is a warning."""
     try:
         check(values)
     except ValueError as error:
-        warnings.warn(str(error), MirflowWarning, stacklevel=3)
+        warn_caller(str(error))
     return values
 
 
+@_documented
 def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
     r"""Event times from a file of one column.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -163,21 +161,15 @@ def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_events(StringIO("0.5\n1.0")).tolist()
     [0.5, 1.0]
     """
     return _checked(np.array(load_delimited(filename, [float], delimiter, comment)), validate_events)
 
 
+@_documented
 def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, list[str]]:
     r"""Event times and labels from a file of two columns.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -187,7 +179,6 @@ def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | 
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_labeled_events(StringIO("0.5 1\n1.0 2"))
     (array([0.5, 1. ]), ['1', '2'])
     """
@@ -195,14 +186,9 @@ def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | 
     return _checked(np.array(times), validate_events), labels
 
 
+@_documented
 def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> Float:
     r"""Intervals from a file of two columns.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -211,7 +197,6 @@ def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None 
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_intervals(StringIO("0.0 1.0\n1.0 2.5")).tolist()
     [[0.0, 1.0], [1.0, 2.5]]
     """
@@ -219,16 +204,11 @@ def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None 
     return _checked(np.array([starts, ends]).T, validate_intervals)
 
 
+@_documented
 def load_labeled_intervals(
     filename: File, delimiter: str = BLANKS, comment: str | None = "#"
 ) -> tuple[Float, list[str]]:
     r"""Intervals and labels from a file of three columns.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -238,7 +218,6 @@ def load_labeled_intervals(
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_labeled_intervals(StringIO("0.0 1.0 C:maj\n1.0 2.5 N"))[1]
     ['C:maj', 'N']
     """
@@ -246,14 +225,9 @@ def load_labeled_intervals(
     return _checked(np.array([starts, ends]).T, validate_intervals), labels
 
 
+@_documented
 def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
     r"""Intervals and a number for each from a file of three columns.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -263,7 +237,6 @@ def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str 
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_valued_intervals(StringIO("0.0 1.0 440\n1.0 2.5 220"))[1].tolist()
     [440.0, 220.0]
     """
@@ -271,14 +244,9 @@ def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str 
     return _checked(np.array([starts, ends]).T, validate_intervals), np.array(values)
 
 
+@_documented
 def load_time_series(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, Float]:
     r"""Times and values from a file of two columns.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -287,7 +255,6 @@ def load_time_series(filename: File, delimiter: str = BLANKS, comment: str | Non
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_time_series(StringIO("0.00 440\n0.01 0"))[1].tolist()
     [440.0, 0.0]
     """
@@ -295,6 +262,7 @@ def load_time_series(filename: File, delimiter: str = BLANKS, comment: str | Non
     return np.array(times), np.array(values)
 
 
+@_documented
 def load_ragged_time_series(
     filename: File,
     dtype: Callable[..., Any] = float,
@@ -306,11 +274,8 @@ def load_ragged_time_series(
 
     Parameters
     ----------
-    filename : path or open file
     dtype : type
         Of the values.
-    delimiter, comment : str
-        See `load_delimited`.
     header : bool
         Whether the first line is a header, which is skipped.
 
@@ -320,14 +285,8 @@ def load_ragged_time_series(
     values : list of arrays
         One for each time, perhaps empty.
 
-    Raises
-    ------
-    ValueError
-        For a time that is no number or a value that is none of `dtype`, with file and line.
-
     Examples
     --------
-    >>> from io import StringIO
     >>> times, values = load_ragged_time_series(StringIO("0.0 220 440\n0.1\n0.2 330"))
     >>> [row.tolist() for row in values]
     [[220.0, 440.0], [], [330.0]]
@@ -351,28 +310,17 @@ def load_ragged_time_series(
     return np.array(times), values
 
 
+@_documented
 def load_key(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> str:
     r"""A key from a file of one row: tonic and mode.
-
-    Parameters
-    ----------
-    filename : path or open file
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
     str
         Tonic and mode with a blank between them. What `mirflow.metrics.key.validate_key` refuses is a warning.
 
-    Raises
-    ------
-    ValueError
-        For another number of rows.
-
     Examples
     --------
-    >>> from io import StringIO
     >>> load_key(StringIO("# a comment\nC#\tminor"))
     'C# minor'
     """
@@ -380,13 +328,10 @@ def load_key(filename: File, delimiter: str = BLANKS, comment: str | None = "#")
     if len(rows) != 1:
         raise ValueError("Key file should contain only one line.")
     label = " ".join(rows[0])
-    try:
-        _key.validate_key(label)
-    except ValueError as error:
-        warnings.warn(str(error), MirflowWarning, stacklevel=2)
-    return label
+    return _checked(label, _key.validate_key)
 
 
+@_documented
 def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#") -> tuple[Float, float]:
     r"""Two tempi from a file of one row, in the format of MIREX.
 
@@ -394,8 +339,6 @@ def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#
     ----------
     filename : path or open file
         Two tempi and the share of the salience that the first one has.
-    delimiter, comment : str
-        See `load_delimited`.
 
     Returns
     -------
@@ -407,11 +350,10 @@ def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#
     Raises
     ------
     ValueError
-        For another number of rows and a weight outside 0 to 1.
+        For a weight outside 0 to 1.
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_tempo(StringIO("60.0 120.0 0.25"))
     (array([ 60., 120.]), 0.25)
     """
@@ -472,6 +414,7 @@ Pattern = list[list[tuple[float, float]]]
 """Occurrences of one pattern, each a list of (onset, MIDI pitch)."""
 
 
+@_documented
 def load_patterns(filename: File) -> list[Pattern]:
     r"""Repeated patterns from a file in the format of MIREX 2013.
 
@@ -487,7 +430,6 @@ def load_patterns(filename: File) -> list[Pattern]:
 
     Examples
     --------
-    >>> from io import StringIO
     >>> load_patterns(StringIO("pattern1\noccurrence1\n0.5, 67\n1.0, 64\noccurrence2\n4.5, 65\n"))
     [[[(0.5, 67.0), (1.0, 64.0)], [(4.5, 65.0)]]]
     """
