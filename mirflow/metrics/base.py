@@ -313,19 +313,9 @@ def get_task(name: str) -> Task:
 
 
 def refuse_unjudged(measure: Measure, metrics: Iterable[Metric], what: str) -> None:
-    """Raise for a measure that does not judge items one by one, so that there is no evidence of it.
+    """Raise a MetricError for a measure that does not judge items one by one, so that there is no evidence of it.
 
-    Parameters
-    ----------
-    measure : Measure
-    metrics : iterable of Metric
-        The task's, to name those that do.
-    what : str
-        The items, for the message.
-
-    Raises
-    ------
-    MetricError
+    The metrics are the task's, to name those that do; `what` names the items in the message.
     """
     if not measure.metric.itemwise:
         names = [one.name for one in metrics if one.itemwise]
@@ -351,14 +341,9 @@ class Shared:
 
 
 def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Scores:
-    """Scores of measures that are all read off what the task's kernel has computed of all pairs.
+    """Scores of measures that are all read off what the task's kernel has computed of some number of pairs.
 
-    Parameters
-    ----------
-    measures : sequence of Measure
-        Those with extra dims are read as `Sparse`, the others as score and weight, float64 (pairs,) each.
-    computed : object
-    pairs : int
+    Measures with extra dims are read as `Sparse`, the others as score and weight, float64 (pairs,) each.
     """
     scalars = [measure for measure in measures if not measure.metric.dims]
     found = np.zeros((2, pairs, len(scalars)))
@@ -368,21 +353,6 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
 
 
 def refuse_grid(grid: Grid, what: str) -> None:
-    """Raise for any grid but the default, in tasks that compare items one by one or have no time at all.
-
-    Parameters
-    ----------
-    grid : str or float
-    what : str
-        What is scored, for the message.
-
-    Raises
-    ------
-    MetricError
-
-    Examples
-    --------
-    >>> refuse_grid("union", "keys")
-    """
+    """Raise a MetricError for any grid but the default, where items are compared one by one or have no time."""
     if grid != "union":
         raise MetricError(f"{what} are not scored on grid {grid!r}; leave the grid out")

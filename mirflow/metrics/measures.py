@@ -443,7 +443,7 @@ def find(name: str, metrics: Iterable[Metric]) -> Metric:
 
 
 def parse(text: str, metrics: Iterable[Metric]) -> Measure:
-    """The measure that an identity string names.
+    """The measure that an identity string names, among some metrics.
 
     Parameters
     ----------
@@ -451,7 +451,6 @@ def parse(text: str, metrics: Iterable[Metric]) -> Measure:
         ``name``, ``name@value`` (the primary parameter) or ``name@value(parameter=value,...)``; the name may also be an
         alias, mir_eval's key or the title.
     metrics : iterable of Metric
-        The records to choose from.
 
     Raises
     ------

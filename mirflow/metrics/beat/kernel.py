@@ -22,18 +22,14 @@ CHOICES = {"mir_eval": LEVELS, "harmonix": ("annotated", "double", "half_odd", "
 
 
 def variations(beats: Events) -> dict[str, Events]:
-    """Every variation of some sequences of beats.
-
-    Parameters
-    ----------
-    beats : Events
-        At least one beat in each.
+    """Every variation of some sequences of beats, with at least one beat in each.
 
     Returns
     -------
     dict of str to Events
         ``annotated``; ``off_beat``, half way between neighbours; ``double``, both of them; ``half_odd`` and
-        ``half_even``, every second beat from the first or from the second.
+        ``half_even``,
+        every second beat from the first or from the second.
 
     Examples
     --------
@@ -67,7 +63,7 @@ def place_in(events: Events) -> Int:
 
 
 def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
-    """Where times belong at every level, from where they belong among the doubled beats.
+    """Where times belong at every level of `variations`, from where they belong among the doubled beats.
 
     Parameters
     ----------
@@ -76,12 +72,6 @@ def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict
     pair : int64 (n,)
         The pair of each time.
     levels : dict of str to Events
-        Of `variations`.
-
-    Returns
-    -------
-    dict of str to int64 (n,)
-        The same for every level.
     """
     before = place - levels["double"].offsets[:-1][pair]
     annotated = (before + 1) >> 1
@@ -96,12 +86,7 @@ def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict
 
 
 class Batch(Shared):
-    """Pairs that have at least one beat on each side.
-
-    Parameters
-    ----------
-    reference, estimate : Events
-    """
+    """Pairs that have at least one beat on each side."""
 
     def __init__(self, reference: Events, estimate: Events) -> None:
         super().__init__()
@@ -145,48 +130,20 @@ class Batch(Shared):
 
 
 def f_measure(batch: Batch, window: float, matching: str, levels: Sequence[str]) -> tuple[Float, Float]:
-    """The F-measure at some metrical levels.
-
-    Parameters
-    ----------
-    batch : Batch
-    window : float, seconds
-    matching : {"optimal", "greedy"}
-    levels : sequence of str
-
-    Returns
-    -------
-    score, denominator : float64 (pairs, levels)
-        The denominator is the mean of the numbers of beats of both sides.
-    """
+    """F-measure and its denominator, the mean number of beats of both sides: float64 (pairs, levels) each."""
     estimates = batch.estimate
     scores, denominators = [], []
     for level in levels:
         beats = batch.reference if level == "annotated" else batch.levels[level]
-        count = partial(_count, beats, estimates, window, matching)
-        hits = batch.once(("hits", window, matching, level), count)
+        sides = beats.times, beats.counts, estimates.times, estimates.counts
+        hits = batch.once(("hits", window, matching, level), partial(MATCHINGS[matching], *sides, window)).counts
         scores.append(f_measure_of(hits, beats.counts, estimates.counts))
         denominators.append((beats.counts + estimates.counts) / 2)
     return np.column_stack(scores), np.column_stack(denominators)
 
 
-def _count(references: Events, estimates: Events, window: float, matching: str) -> Int:
-    return MATCHINGS[matching](references.times, references.counts, estimates.times, estimates.counts, window).counts
-
-
 def cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
-    """Cemgil's score at every metrical level.
-
-    Parameters
-    ----------
-    batch : Batch
-    sigma : float, seconds
-
-    Returns
-    -------
-    score, denominator : float64 (pairs, levels)
-        The denominator is the mean of the numbers of beats of both sides.
-    """
+    """Cemgil's score at every metrical level and its denominator, as of `f_measure`."""
     return batch.once(("cemgil", sigma), lambda: _cemgil(batch, sigma))
 
 
@@ -209,7 +166,7 @@ def _cemgil(batch: Batch, sigma: float) -> tuple[Float, Float]:
 
 
 def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
-    """Goto's score.
+    """Goto's score, 1 or 0: float64 (pairs,).
 
     Parameters
     ----------
@@ -218,11 +175,6 @@ def goto(batch: Batch, threshold: float, mu: float, sigma: float) -> Float:
         Largest error of a beat that is right, in half intervals of the reference; below 1.
     mu, sigma : float
         What the mean of the absolute errors in the stretch, and their standard deviation, must stay below.
-
-    Returns
-    -------
-    float64 (pairs,)
-        1 or 0.
 
     Raises
     ------
@@ -301,12 +253,11 @@ TOO_CLOSE = "all reference beats fall into one frame of 10 ms, so there is no be
 def p_score(
     batch: Batch, window: float, remove_offset: bool, normaliser: str, rounding: str
 ) -> tuple[Float, Float, Bool]:
-    """The P-score.
+    """The P-score, of pairs with at least two beats on each side.
 
     Parameters
     ----------
     batch : Batch
-        At least two beats on each side of every pair.
     window : float
         Half width of the window, as a share of the reference's median interval.
     remove_offset : bool
@@ -369,12 +320,11 @@ def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
 
 
 def continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float, Float]:
-    """The shares of right beats at every metrical level.
+    """The shares of right beats at every metrical level, of pairs with at least two beats on each side.
 
     Parameters
     ----------
     batch : Batch
-        At least two beats on each side of every pair.
     phase, period : float
         Largest deviation of a beat, and of the interval before it, as shares of the reference's interval.
 
@@ -440,11 +390,8 @@ def _longest_runs(right: Bool, events: Events) -> Float:
 def bin_edges(bins: int, edges: str) -> Float:
     """The edges of the bins of beat errors, from -0.5 to 0.5 intervals.
 
-    Parameters
-    ----------
-    bins : int
-    edges : {"uniform", "half_ends"}
-        That many bins of equal width, or one more, of which the first and the last have half the width of the others.
+    ``uniform`` are that many bins of equal width, ``half_ends`` one more, of which the first and the last are half as
+    wide.
 
     Examples
     --------
@@ -457,21 +404,11 @@ def bin_edges(bins: int, edges: str) -> Float:
 
 
 def information_gain(batch: Batch, edges: Float, normalise: bool) -> Float:
-    """The information gain.
+    """The information gain, as a share of that of a uniform histogram or in bits: float64 (pairs,).
 
-    Parameters
-    ----------
-    batch : Batch
-        At least two beats on each side of every pair.
-    edges : float64 (bins + 1,)
-        Of `bin_edges`.
-    normalise : bool
-        Whether to divide by the entropy of a uniform histogram; else it is in bits.
-
-    Returns
-    -------
-    float64 (pairs,)
-        NaN where no error can be measured because all beats of the estimate are at one time.
+    Pairs have at least two beats on each side. NaN where no error can be measured because all beats of the estimate are
+    at
+    one time.
     """
     reference, estimate = batch.reference, batch.estimate
     forward = _entropy(_relative_errors(reference, estimate, batch.nearest_reference("annotated")), estimate, edges)

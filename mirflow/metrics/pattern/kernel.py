@@ -45,15 +45,7 @@ class Patterns:
 
 
 class PatternSide:
-    """The patterns of one side of a batch.
-
-    Parameters
-    ----------
-    rows : Ragged
-        Columns onset and pitch (float64); counts of patterns, of occurrences and of notes.
-    note : int64 (notes,)
-        As `number_notes` gives it.
-    """
+    """The patterns of each row of one side, with the numbers of notes that `number_notes` gives."""
 
     def __init__(self, rows: Ragged, note: Int) -> None:
         self._rows, self._note = rows, note
@@ -84,13 +76,7 @@ def number_notes(references: Ragged, estimates: Ragged) -> tuple[Int, Int]:
 
 
 class PatternComparison:
-    """Everything that the metrics ask about one pair, each computed once and only if asked for.
-
-    Parameters
-    ----------
-    reference, estimate : Patterns
-        Neither is empty.
-    """
+    """Everything that the metrics read off a pair with notes on both sides, each computed when it is first read."""
 
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate

@@ -20,17 +20,9 @@ from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_n
 def clean(rows: Ragged) -> Cleaned:
     """Make rows fit for scoring.
 
-    Occurrences without notes are dropped and counted; a row without any note is empty.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns onset and pitch (float64); counts of patterns, of occurrences and of notes.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are onsets and pitches that are not finite, and patterns without a note beside others that have some.
+    Occurrences without notes are dropped and counted; a row without any note is empty. Flaws are onsets and pitches
+    that are
+    not finite, and patterns without a note beside others that have some.
 
     Examples
     --------
@@ -92,40 +84,9 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs, equal to mir_eval's; without a note on either side all are 0.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns onset (quarter notes) and pitch (MIDI), float64; counts of patterns, of occurrences and of notes. The
-        first occurrence of a pattern is its prototype.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Patterns are compared note by note, not on a grid.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's functions. Without a note on either side all scores are 0. A pair's numbers do not depend
-        on what it is batched with, to the bit.
-
-    References
-    ----------
-    T. Collins, "Discovery of repeated themes and sections", MIREX 2013; D. Meredith, "COSIATEC and SIATECCompress",
-    MIREX 2013.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def row(*onsets):
-    ...     notes = len(onsets)
-    ...     return Ragged({"onset": np.array(onsets), "pitch": np.full(notes, 60.0)},
-    ...                   (np.array([1]), np.array([1]), np.array([notes])))
-    >>> only, wanted = np.array([0]), get_task("pattern").convention().select(["precision", "establishment_recall"])
-    >>> score(row(0.0, 1.0, 2.0, 4.0), row(0.0, 1.0, 2.0), only, only, wanted).score.tolist()
-    [[0.0, 0.75]]
+    The first occurrence of a pattern is its prototype.
     """
     if grid != "union":
         raise MetricError(f"patterns are compared note by note, not on grid {grid!r}")
