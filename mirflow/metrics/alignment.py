@@ -40,21 +40,9 @@ from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Task,
-    Value,
-    Weight,
-    metric,
-    metrics_in,
-    refuse_grid,
-)
-from .cleaning import Problem, set_aside, usable_pair
+from .base import Convention, Grid, Scores, Task, refuse_grid
+from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
 

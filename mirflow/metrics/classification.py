@@ -35,21 +35,9 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Scores,
-    Sparse,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-    read_scores,
-    refuse_grid,
-)
-from .cleaning import keep_first, label_problems, number_labels, usable_pair
+from .base import Convention, Grid, Scores, Sparse, Task, read_scores, refuse_grid
+from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
+from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
 
 __all__ = [

@@ -128,9 +128,7 @@ def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotation
     """A flaw of an annotation as an error that names the file and the line."""
     path = annotation.file(flaw.item) or annotation.attrs.get("source")
     return InvalidAnnotationError(
-        f"{side}: {flaw.text(annotation)}",
-        path=None if path is None else str(path),
-        line=annotation.line(flaw.item),
+        f"{side}: {flaw.text(annotation)}", path=None if path is None else str(path), line=annotation.line(flaw.item)
     )
 
 

@@ -13,8 +13,9 @@ from ..annotations.validation import inspect
 from ..errors import warn_caller
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Cleaned, Convention, Measure
-from .cleaning import impossible_times, set_aside
+from .base import Convention
+from .cleaning import Cleaned, impossible_times, set_aside
+from .measures import Measure
 from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0

@@ -95,10 +95,7 @@ _documented = documented(
 
 @_documented
 def load_delimited(
-    filename: File,
-    converters: Sequence[Callable[[str], Any]],
-    delimiter: str = BLANKS,
-    comment: str | None = "#",
+    filename: File, converters: Sequence[Callable[[str], Any]], delimiter: str = BLANKS, comment: str | None = "#"
 ) -> Any:
     r"""Columns of a delimited text file.
 

@@ -47,32 +47,12 @@ from ..theory.keys import (
     parse_key,
     relation_table,
 )
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-    read_scores,
-    refuse_grid,
-)
-from .cleaning import keep_first, usable_pair
+from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid
+from .cleaning import Cleaned, keep_first, usable_pair
+from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 
-__all__ = [
-    "KEY_TO_SEMITONE",
-    "TASK",
-    "evaluate",
-    "split_key_string",
-    "validate",
-    "validate_key",
-    "weighted_score",
-]
+__all__ = ["KEY_TO_SEMITONE", "TASK", "evaluate", "split_key_string", "validate", "validate_key", "weighted_score"]
 
 
 def _keys(rows: Ragged, row: Int) -> Int:

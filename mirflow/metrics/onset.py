@@ -35,22 +35,7 @@ from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Column, Float, Int, Ragged, rows_of
-from .base import (
-    LABELS,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Shared,
-    Sparse,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-    read_scores,
-    refuse_unjudged,
-)
+from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores, refuse_unjudged
 from .cleaning import usable_pair
 from .events import (
     CLOSE,
@@ -64,16 +49,11 @@ from .events import (
     score_pair,
     validate_pair,
 )
+from .measures import LABELS, Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
-__all__ = [
-    "MAX_TIME",
-    "TASK",
-    "evaluate",
-    "f_measure",
-    "validate",
-]
+__all__ = ["MAX_TIME", "TASK", "evaluate", "f_measure", "validate"]
 
 COUNTED = ("matched", "reference", "estimate")
 """What is counted of each class."""
@@ -252,9 +232,7 @@ def _share(hits: Int, whole: Int) -> Float:
 
 
 @_of_classes(
-    "F-measure averaged over classes",
-    Weight("number of labels that occur on either side", "classes"),
-    pooling="micro",
+    "F-measure averaged over classes", Weight("number of labels that occur on either side", "classes"), pooling="micro"
 )
 def _class_f_measure(onsets: Onsets, measure: Measure) -> tuple[Float, Float]:
     """Mean, over the labels that occur on either side, of the F-measure of their onsets."""

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ..errors import refuse_unknown
 from ..ragged import Column, Ragged
-from .base import Measure, Metric, Parameter, Value
+from .measures import Measure, Metric, Parameter, Value
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 

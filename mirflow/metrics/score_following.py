@@ -39,28 +39,12 @@ from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Shared,
-    Task,
-    Value,
-    Weight,
-    metric,
-    metrics_in,
-    refuse_grid,
-)
-from .cleaning import Problem, set_aside, usable, usable_pair
+from .base import Convention, Grid, Scores, Shared, Task, refuse_grid
+from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions
 
-__all__ = [
-    "TASK",
-    "evaluate",
-]
+__all__ = ["TASK", "evaluate"]
 
 
 def clean(rows: Ragged) -> Cleaned:

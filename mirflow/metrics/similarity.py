@@ -37,27 +37,11 @@ from ..errors import InvalidAnnotationError
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Task,
-    Value,
-    Weight,
-    metric,
-    metrics_in,
-    refuse_grid,
-)
-from .cleaning import Problem, set_aside, usable_pair
+from .base import Convention, Grid, Scores, Task, refuse_grid
+from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 
-__all__ = [
-    "TASK",
-    "average_dynamic_recall",
-    "evaluate",
-]
+__all__ = ["TASK", "average_dynamic_recall", "evaluate"]
 
 BROAD = ("NS", "SS", "VS")
 """The broad categories: not similar, somewhat similar, very similar."""

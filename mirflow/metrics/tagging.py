@@ -37,31 +37,12 @@ from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Shared,
-    Sparse,
-    Task,
-    Value,
-    Weight,
-    metric,
-    metrics_in,
-    read_scores,
-    refuse_grid,
-    refuse_unjudged,
-)
-from .cleaning import label_problems, number_labels, set_aside, usable_pair
+from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
+from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
+from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 
-__all__ = [
-    "TASK",
-    "evaluate",
-]
+__all__ = ["TASK", "evaluate"]
 
 
 def clean(rows: Ragged, classes: Classes | None = None) -> Cleaned:
@@ -336,11 +317,7 @@ def _outcomes(tags: TagPairs, measure: Measure) -> Sparse:
 
 
 @_by_tag(
-    "Affinities",
-    range=(float("-inf"), float("inf")),
-    parameters=(_RELEVANCE,),
-    dims=("tag", "side"),
-    default=False,
+    "Affinities", range=(float("-inf"), float("inf")), parameters=(_RELEVANCE,), dims=("tag", "side"), default=False
 )
 def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
     """Relevance and affinity by tag, from which the tags' own areas under the ROC curve are computed."""

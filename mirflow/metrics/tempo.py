@@ -34,32 +34,13 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Parameter,
-    Scores,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-    read_scores,
-    refuse_grid,
-    refuse_unjudged,
-)
-from .cleaning import Problem, set_aside, usable_pair
+from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid, refuse_unjudged
+from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import Array
 
-__all__ = [
-    "TASK",
-    "detection",
-    "evaluate",
-    "validate",
-    "validate_tempi",
-]
+__all__ = ["TASK", "detection", "evaluate", "validate", "validate_tempi"]
 
 FACTORS = (1.0, 2.0, 1 / 2, 3.0, 1 / 3)
 """The metrical levels that count as right where the level does not matter."""

@@ -12,22 +12,10 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
 from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import (
-    Convention,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Task,
-    Value,
-    Weight,
-    metric,
-    metrics_in,
-    refuse_unjudged,
-)
+from ..base import Convention, Grid, Scores, Task, refuse_unjudged
 from ..cleaning import usable_pair
 from ..events import CLOSE, clean, events_of, matched
+from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from . import kernel
 from .kernel import CHOICES, TOO_CLOSE, Batch
 

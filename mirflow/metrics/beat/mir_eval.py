@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
-from ..base import Measure
 from ..events import score_pair, validate_pair
+from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import Array
 from .metrics import METRICS, MIR_EVAL

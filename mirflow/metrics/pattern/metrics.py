@@ -11,8 +11,9 @@ import numpy as np
 from ...annotations.schema import LATEST
 from ...errors import MetricError
 from ...ragged import Float, Int, Ragged, offsets_of, rows_of
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task, Value
-from ..cleaning import empty_rows, row_of_items, set_aside
+from ..base import Convention, Grid, Scores, Task
+from ..cleaning import Cleaned, empty_rows, row_of_items, set_aside
+from ..measures import Measure, Metric, Parameter, Value
 from ..util import BOUNDED
 from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Ragged
-from ..base import Measure
+from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, are_times
 from .metrics import METRICS, MIR_EVAL

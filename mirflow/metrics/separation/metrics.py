@@ -14,19 +14,9 @@ import numpy as np
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
 from ...ragged import Float, Int, Ragged, rows_of
-from ..base import (
-    Cleaned,
-    Convention,
-    Flaw,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Sparse,
-    Task,
-    refuse_grid,
-)
+from ..base import Convention, Grid, Scores, Sparse, Task, refuse_grid
+from ..cleaning import Cleaned, Flaw
+from ..measures import Measure, Metric, Parameter
 from .kernel import (
     FILTERS_LENGTH,
     MAX_SOURCES,
@@ -541,11 +531,7 @@ def _museval_metrics() -> tuple[Metric, ...]:
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", _mir_eval_metrics(), clean, score)
 MUSEVAL = Convention(
-    "museval",
-    "museval 0.4.1: BSS Eval v4, medians over frames",
-    _museval_metrics(),
-    clean,
-    partial(score, refit=True),
+    "museval", "museval 0.4.1: BSS Eval v4, medians over frames", _museval_metrics(), clean, partial(score, refit=True)
 )
 
 TASK = Task(
