@@ -7,10 +7,6 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from mirflow.analysis.inference import compare, friedman, intervals
-from mirflow.analysis.queries import aggregate
-from mirflow.analysis.scores import as_scores
-from mirflow.analysis.selection import Question
 from mirflow.errors import FigureError, QueryError, UnknownNameError
 from mirflow.report import figures
 
@@ -27,9 +23,16 @@ def world(systems: int, tracks: int, /, *, lacking: float = 0.0, seed: int = 0, 
     score = rng.normal(0.7, 0.08, (systems, 1)) + rng.normal(0, 0.12, tracks) + rng.normal(0, 0.06, (systems, tracks))
     missing = rng.random((systems, tracks)) < lacking
     score = np.where(missing, NAN, np.clip(score, 0, 1))[..., np.newaxis]
-    status = np.where(missing, CODES["missing_estimate"], CODES["ok"])
+    status = np.where(missing, "missing_estimate", "ok")
     meta = {"genre": ["a genre with quite a long name", "b"] * (tracks // 2) + ["b"] * (tracks % 2)}
     return make_group(score, rng.uniform(50, 300, score.shape), status=status, track_meta=meta, **keywords)
+
+
+def groups_of(found: xr.Dataset) -> list[set[int]]:
+    """Systems that share a letter, from the best to the worst; none of a single one."""
+    letters = found["letters"].values
+    shared = [{place for place, own in enumerate(letters) if letter in own} for letter in sorted(set("".join(letters)))]
+    return [members for members in shared if len(members) > 1]
 
 
 class TestEveryFigure:
@@ -120,7 +123,7 @@ class TestDistributions:
     def test_rows_are_systems_from_the_best_down_with_every_track(self) -> None:
         ds = world(5, 40)
         ax = figures.distributions(ds, "majmin", "mean")
-        value = aggregate(ds, "majmin", "mean")["value"].squeeze()
+        value = ds.mirflow.query("majmin", "mean")["value"].squeeze()
         best = [str(name) for name in value.system.values[np.argsort(-value.values)]]
         assert [one.get_text() for one in ax.get_yticklabels()] == best
         points = [one for one in ax.collections if one.get_offsets().shape[0] == 40]
@@ -157,7 +160,7 @@ class TestHeatmap:
         ds = world(3, 12)
         image = figures.heatmap(ds, "majmin").images[0].get_array()
         score = ds.score.values[..., 0]
-        value = aggregate(ds, "majmin")["value"].values.ravel()
+        value = ds.mirflow.query("majmin")["value"].values.ravel()
         expected = score[np.argsort(-value)][:, np.argsort(score.mean(axis=0), kind="stable")]
         np.testing.assert_array_equal(image, expected)
 
@@ -205,7 +208,7 @@ class TestScatter:
 
     def test_of_many_systems_the_two_best_are_taken(self) -> None:
         ds = world(6, 30)
-        value = aggregate(ds, "majmin")["value"].values.ravel()
+        value = ds.mirflow.query("majmin")["value"].values.ravel()
         best = sorted(np.argsort(-value)[:2].tolist())
         ax = figures.scatter(ds)
         assert (ax.get_xlabel()[:2], ax.get_ylabel()[:2]) == tuple(f"S{place}" for place in best)
@@ -244,34 +247,33 @@ class TestCriticalDifference:
     def test_shows_mean_ranks_and_groups_of_the_test(self) -> None:
         ds = world(7, 25, seed=3)
         ax = figures.critical_difference(ds, "majmin", test="friedman")
-        found = friedman(as_scores(ds), Question("majmin"))
+        found = ds.mirflow.friedman("majmin").isel(metric=0)
         shown = words(ax)
-        for name, rank in zip(found.systems, found.ranks.mean_rank[:, 0].tolist(), strict=True):
+        for name, rank in zip(found["system"].values, found["mean_rank"].values.tolist(), strict=True):
             assert name in shown
             assert f"{rank:.2f}" in shown
-        assert f"critical difference {found.ranks.critical_difference[0]:.3f}" in shown
-        assert f"chi-square(6) = {found.ranks.statistic[0]:.2f}" in shown
+        assert f"critical difference {found['critical_difference'].item():.3f}" in shown
+        assert f"chi-square(6) = {found['statistic'].item():.2f}" in shown
         bars = [line for line in ax.lines if line.get_linewidth() > 2]
-        mean = found.ranks.mean_rank[:, 0]
-        groups = [members for members in found.groups(0) if len(members) > 1]
+        mean = found["mean_rank"].values
+        groups = groups_of(found)
         assert len(bars) == len(groups) > 0
         for bar, members in zip(bars, groups, strict=True):
             ends = bar.get_xdata()
             inside = set(np.flatnonzero((mean >= ends[0]) & (mean <= ends[1])).tolist())
-            assert inside == set(members)
+            assert inside == members
 
     def test_by_default_the_bars_are_the_letters_of_the_comparison(self) -> None:
         ds = world(7, 25, seed=3)
         ax = figures.critical_difference(ds, "majmin")
-        found, shown = compare(as_scores(ds), Question("majmin")), words(ax)
-        for name in found.systems:
+        found, shown = ds.mirflow.compare("majmin").isel(metric=0), words(ax)
+        for name in found["system"].values:
             assert name in shown
-        assert f"not told apart at 0.05 ({found.tested(0)})" in shown
-        assert "permutation test, max-T, n = 25" in shown
-        groups = [set(members) for members in found.groups(0) if len(members) > 1]
+        assert "not told apart at 0.05 (permutation test, max-T, n = 25)" in shown
+        groups = groups_of(found)
         bars = [line for line in ax.lines if line.get_linewidth() > 2]
         assert len(bars) == len(groups) > 0
-        value = found.value[:, 0]
+        value = found["value"].values
         for bar, members in zip(bars, groups, strict=True):
             low, high = bar.get_xdata()
             assert members <= set(np.flatnonzero((value >= low) & (value <= high)).tolist())
@@ -318,35 +320,35 @@ class TestGroups:
     def test_bars_are_the_answers_and_whiskers_their_intervals(self) -> None:
         ds = world(3, 40)
         ax = figures.groups(ds, "majmin", by="genre", replicates=500)
-        answer = intervals(as_scores(ds), Question("majmin", by="genre"), replicates=500)
-        order = np.argsort(-answer.value[:, 0].mean(axis=1))
+        answer = ds.mirflow.intervals("majmin", by="genre", replicates=500).isel(metric=0)
+        order = np.argsort(-answer["value"].values.mean(axis=1))
         widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])
-        np.testing.assert_allclose(widths, answer.value[order, 0])
+        np.testing.assert_allclose(widths, answer["value"].values[order])
         black = [one for one in ax.collections if one.get_linewidth()[0] < 1]
         for system, drawn in zip(order.tolist(), black, strict=True):
             ends = np.array([segment[:, 0] for segment in drawn.get_segments()])
-            np.testing.assert_allclose(ends[:, 0], answer.low[system, 0])
-            np.testing.assert_allclose(ends[:, 1], answer.high[system, 0])
+            np.testing.assert_allclose(ends[:, 0], answer["low"].values[system])
+            np.testing.assert_allclose(ends[:, 1], answer["high"].values[system])
         assert [one.get_text() for one in ax.get_yticklabels()] == ["a genre with q…e a long name (20)", "b (20)"]
 
     @pytest.mark.parametrize("missing", ["common", "skip"])
     def test_of_many_systems_the_best_are_shown_over_the_tracks_common_to_all(self, missing: str) -> None:
         ds = world(12, 60, lacking=0.02)
         ax = figures.groups(ds, "majmin", by="genre", missing=missing, replicates=200)
-        answer = intervals(as_scores(ds), Question("majmin", by="genre", missing=missing), replicates=200)
-        best = np.argsort(-answer.value[:, 0].mean(axis=1))[:7]
+        answer = ds.mirflow.intervals("majmin", by="genre", missing=missing, replicates=200).isel(metric=0)
+        best = np.argsort(-answer["value"].values.mean(axis=1))[:7]
         assert "the best 7 of 12 systems" in words(ax)
         widths = np.array([[bar.get_width() for bar in container] for container in ax.containers])
-        np.testing.assert_allclose(widths, answer.value[best, 0])
+        np.testing.assert_allclose(widths, answer["value"].values[best])
         black = [one for one in ax.collections if one.get_linewidth()[0] < 1]
         ends = np.array([[segment[:, 0] for segment in drawn.get_segments()] for drawn in black])
-        np.testing.assert_allclose(ends[..., 0], answer.low[best, 0])
-        np.testing.assert_allclose(ends[..., 1], answer.high[best, 0])
+        np.testing.assert_allclose(ends[..., 0], answer["low"].values[best])
+        np.testing.assert_allclose(ends[..., 1], answer["high"].values[best])
 
     def test_a_system_without_a_figure_is_not_among_the_best_where_lower_is_better(self) -> None:
         score = np.linspace(1, 2, 9)[:, np.newaxis, np.newaxis] + np.zeros((9, 4, 1))
         score[8] = NAN
-        status = np.where(np.isnan(score[..., 0]), CODES["missing_estimate"], CODES["ok"])
+        status = np.where(np.isnan(score[..., 0]), "missing_estimate", "ok")
         meta = {"genre": ["a", "a", "b", "b"]}
         ds = make_group(score, status=status, track_meta=meta, orientation=["lower"], standard=["mean"])
         ax = figures.groups(ds, by="genre", missing="skip", level=None)
@@ -372,7 +374,7 @@ class TestTolerance:
     def test_lines_are_the_answers_in_the_order_of_the_parameter(self) -> None:
         ds = self.beats()
         ax = figures.tolerance(ds)
-        expected = aggregate(ds, ["f_measure@0.02", "f_measure@0.07", "f_measure@0.1"])["value"].values
+        expected = ds.mirflow.query(["f_measure@0.02", "f_measure@0.07", "f_measure@0.1"])["value"].values
         for line in ax.lines:
             np.testing.assert_allclose(line.get_xdata(), [0.02, 0.07, 0.1])
         drawn = sorted(line.get_ydata().tolist() for line in ax.lines)

@@ -15,7 +15,6 @@ from click.testing import CliRunner, Result
 from matplotlib.collections import PolyCollection
 
 import mirflow
-from mirflow.analysis.queries import aggregate
 from mirflow.annotations.schema import TASK_KINDS
 from mirflow.cli import cli
 from mirflow.errors import FigureError, UnknownNameError
@@ -50,7 +49,7 @@ class TestConfusion:
     def test_rows_are_shares_of_the_reference(self, tree: xr.DataTree) -> None:
         ax = tree.mirflow.plot.confusion(system="ada")
         image = ax.images[0].get_array()
-        value = aggregate(tree.chord.to_dataset(), "confusion", system="ada")["value"].squeeze()
+        value = tree.mirflow.query("confusion", system="ada", group="chord")["value"].squeeze()
         names = [one.get_text() for one in ax.get_yticklabels()]
         part = value.sel(ref_class=names, est_class=names).values
         assert part.sum() == pytest.approx(value.sum().item())  # every class that occurs is shown
