@@ -1,4 +1,4 @@
-"""Signals that end a command: what they are called, that they end it once, and that they wait where they must.
+"""Signals that end a command: once, and not in the middle of what must be finished.
 
 Imported before everything else, so that a command that is stopped while it starts ends like any other.
 """
@@ -13,14 +13,14 @@ from contextlib import contextmanager
 from types import FrameType
 
 WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated", signal.SIGHUP: "hung up"}
-"""The signals, and how a command that they end says so."""
+"""The signals with the words for their effect."""
 
 _PATIENCE = 2.0
-"""Seconds that a command has for its end before another signal of the same is heeded."""
+"""Seconds that a command has for its end before another signal is answered."""
 
 
 class Interrupted(BaseException):
-    """A signal asks the command to end.
+    """A signal that ends the command.
 
     Parameters
     ----------
@@ -39,21 +39,21 @@ class Interrupted(BaseException):
 
 
 class _Answer:
-    """Raises `Interrupted` for a signal, and lets those pass that come while the command ends because of it."""
+    """Handler that raises `Interrupted` for a signal, and ignores those that follow while the command ends."""
 
     def __init__(self) -> None:
         self._last = -_PATIENCE
 
     def __call__(self, number: int, frame: FrameType | None) -> None:
         now = time.monotonic()
-        # An exception that is raised in a destructor is lost; who asks again later is heard.
+        # An exception that is raised in a destructor is lost; a later signal is answered again.
         if now - self._last >= _PATIENCE:
             self._last = now
             raise Interrupted(number)
 
 
 def answer_signals() -> None:
-    """From now on the signals raise `Interrupted`, but for those that the parent has told us to ignore (nohup)."""
+    """Let the signals raise `Interrupted` from now on, except those that the parent ignores (nohup)."""
     answer = _Answer()
     for number in WORDS:
         if signal.getsignal(number) not in (signal.SIG_IGN, None):
@@ -61,7 +61,7 @@ def answer_signals() -> None:
 
 
 def stop_answering() -> bool:
-    """From now on nothing changes how the command ends; whether signals had been answered at all."""
+    """Ignore the signals from now on; return whether they had been answered."""
     answered = [number for number in WORDS if isinstance(signal.getsignal(number), _Answer)]
     for number in answered:
         signal.signal(number, signal.SIG_IGN)
@@ -70,9 +70,9 @@ def stop_answering() -> bool:
 
 @contextmanager
 def deferred() -> Iterator[None]:
-    """Signals that come meanwhile are answered afterwards: for what must not be left half done.
+    """Answer signals that come meanwhile afterwards, around steps that must be finished.
 
-    Elsewhere than in the main thread nothing has to be done, as no signal is answered there.
+    In other threads than the main one, where no signal is answered, this does nothing.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

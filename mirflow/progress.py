@@ -18,12 +18,19 @@ SLOW_SECONDS = 0.5
 
 
 class Progress:
-    """Told how many tracks there are to do and when some of them are done; this one says nothing."""
+    """Counts the tracks that are done; this one shows nothing.
+
+    Parameters
+    ----------
+    stream : file or None
+        Where messages and the state are shown.
+    """
 
     stage_seconds = 0.0
-    """After how long a stage is told; 0: never."""
+    """Delay after which a stage is shown; 0: never."""
 
-    def __init__(self) -> None:
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
         self._timer: Timer | None = None
         self.total = self.done = 0
         self.began = time.monotonic()
@@ -32,133 +39,111 @@ class Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, value: BaseException | None, tb: TracebackType | None) -> None:
-        self.stop()
+        self.stage("")
 
-    def stage(self, what: str) -> None:
-        """What goes on now, of which nothing is counted, such as looking for files; empty: nothing that takes time."""
+    def stage(self, name: str) -> None:
+        """Begin a stage without counts, such as looking for files; empty: end it."""
         if self._timer is not None:
             self._timer.cancel()
-        self._timer = Timer(self.stage_seconds, self.tell, [what]) if what and self.stage_seconds else None
+        self._timer = Timer(self.stage_seconds, self.show_stage, [name]) if name and self.stage_seconds else None
         if self._timer is not None:
             self._timer.daemon = True
             self._timer.start()
 
-    def tell(self, what: str) -> None:
-        """A stage turns out not to be over at once."""
+    def show_stage(self, name: str) -> None:
+        """Show a stage that takes time."""
 
-    def say(self, text: str) -> None:
-        """Tell something that the user should know."""
+    def message(self, text: str) -> None:
+        """Print a message for the user."""
+        if self._stream is not None:
+            print(text, file=self._stream, flush=True)
 
     def start(self, tracks: int) -> None:
-        """There are so many tracks to do."""
+        """Begin to count so many tracks."""
         self.stage("")
         self.total, self.done = tracks, 0
         self.began = time.monotonic()
 
     def advance(self, tracks: int) -> None:
-        """So many more are done."""
+        """Count so many more as done."""
         self.done += tracks
         self.show(time.monotonic() - self.began)
 
     def show(self, seconds: float) -> None:
-        """Tell the state after so many seconds."""
-
-    def stop(self) -> None:
-        """Leave nothing behind."""
-        self.stage("")
+        """Show the state after so many seconds."""
 
 
 class Lines(Progress):
     """A line every ten seconds, for logs."""
 
     stage_seconds = LINE_SECONDS / 2
+    _shown = 0.0
 
-    def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
-        self._said = 0.0
-
-    def tell(self, what: str) -> None:
-        """A stage turns out not to be over at once."""
-        self.say(f"{what} ...")
-
-    def say(self, text: str) -> None:
-        """Tell something that the user should know."""
-        print(text, file=self._stream, flush=True)
+    def show_stage(self, name: str) -> None:
+        """Show a stage that takes time."""
+        self.message(f"{name} ...")
 
     def show(self, seconds: float) -> None:
-        """Tell the state after so many seconds."""
-        if seconds - self._said >= LINE_SECONDS:
-            self._said = seconds
+        """Show the state after so many seconds."""
+        if seconds - self._shown >= LINE_SECONDS:
+            self._shown = seconds
             rate = self.done / seconds
             left = (self.total - self.done) / rate
-            self.say(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
+            self.message(f"{self.done}/{self.total} tracks, {rate:.0f}/s, {left:.0f} s left")
 
 
 class Bar(Progress):
-    """A bar with tracks done, rate and time left; it appears when the work turns out not to be over at once.
-
-    A stage that takes time stands there with a mark that moves.
-    """
+    """A bar with tracks done, rate and time left, or a spinner for a stage; both appear only where work takes time."""
 
     stage_seconds = SLOW_SECONDS
 
     def __init__(self, stream: TextIO) -> None:
-        super().__init__()
-        self._stream = stream
+        super().__init__(stream)
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
         self._lock = Lock()
         self._current = ""
         self._status: Status | None = None
 
-    def stage(self, what: str) -> None:
-        """What goes on now, of which nothing is counted, such as looking for files; empty: nothing that takes time."""
+    def stage(self, name: str) -> None:
+        """Begin a stage without counts, such as looking for files; empty: end it."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
-        with self._lock:  # the timer of the stage before may be about to tell it
-            self._current = what
+        with self._lock:  # the timer of the stage before may be about to show it
+            self._current = name
             if self._status is not None:
                 self._status.stop()
                 self._status = None
-        super().stage(what)
+        super().stage(name)
 
-    def tell(self, what: str) -> None:
-        """A stage turns out not to be over at once."""
+    def show_stage(self, name: str) -> None:
+        """Show a stage that takes time."""
         from rich.console import Console
 
         with self._lock:
-            if what == self._current:
-                self._status = Console(file=self._stream).status(f"{what} ...")
+            if name == self._current:
+                self._status = Console(file=self._stream).status(f"{name} ...")
                 self._status.start()
 
-    def say(self, text: str) -> None:
-        """Tell something that the user should know."""
-        print(text, file=self._stream, flush=True)
-
     def show(self, seconds: float) -> None:
-        """Tell the state after so many seconds."""
+        """Show the state after so many seconds."""
         if self._bar is None and seconds > SLOW_SECONDS:
-            self._bar = _rich_bar(self._stream)
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as RichProgress
+
+            rate = TextColumn("tracks, {task.fields[rate]},")
+            columns = (BarColumn(), MofNCompleteColumn(), rate, TimeRemainingColumn())
+            self._bar = RichProgress(*columns, console=Console(file=self._stream), transient=True)
             self._task = self._bar.add_task("score", total=self.total, rate="")
             self._bar.start()
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=self.done, rate=f"{self.done / seconds:.0f}/s")
 
 
-def _rich_bar(stream: TextIO) -> RichProgress:
-    """The bar itself, from a library that takes a while to import."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("tracks, {task.fields[rate]},"), TimeRemainingColumn())
-    return RichProgress(*columns, console=Console(file=stream), transient=True)
-
-
 def progress_for(stream: TextIO | None = None, quiet: bool = False) -> Progress:
-    """What suits the stream: a bar on a terminal, lines elsewhere, nothing if quiet."""
+    """Progress for a stream: a bar on a terminal, lines elsewhere, nothing if quiet."""
     stream = stream or sys.stderr
     if quiet:
         return Progress()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -45,9 +45,8 @@ def extension(name: str, scores: Any) -> Any:
 def register_accessors() -> None:
     """Give xarray's datasets and trees the accessor ``.mirflow``: now, or as soon as xarray has been imported.
 
-    Importing xarray takes forty times as long as importing mirflow, so that nobody pays it who does not use it. Its
-    entry points are no way to hear of it: those for backends are loaded only when an engine has to be guessed, and
-    never for a dataset that is made in memory.
+    Importing xarray takes forty times as long as importing mirflow. Its entry points cannot be used: those of backends
+    are loaded only when an engine has to be guessed, and never for a dataset that is made in memory.
     """
     if "xarray" in sys.modules:
         _register()
@@ -56,12 +55,12 @@ def register_accessors() -> None:
 
 
 class _AfterXarray:
-    """Finds xarray as the other finders do, registers the accessors once it has been executed, and is gone then."""
+    """A finder that registers the accessors once xarray has been imported, and then removes itself."""
 
     def find_spec(
         self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """The specification of xarray; None of everything else, which is left to the others."""
+        """The specification of xarray; None of other modules."""
         if name != "xarray":
             return None
         others = (finder.find_spec(name, path, target) for finder in sys.meta_path if finder is not self)
@@ -84,15 +83,13 @@ def _register() -> None:
     import xarray as xr
 
     untyped: Any = xr  # these two functions of xarray have no annotations
-    untyped.register_dataset_accessor("mirflow")(_accessor("DatasetAccessor"))
-    untyped.register_datatree_accessor("mirflow")(_accessor("DataTreeAccessor"))
+    for register, cls in (
+        (untyped.register_dataset_accessor, "DatasetAccessor"),
+        (untyped.register_datatree_accessor, "DataTreeAccessor"),
+    ):
 
+        def make(scores: Any, cls: str = cls) -> Any:
+            return getattr(import_module("mirflow.accessor"), cls)(scores)
 
-def _accessor(cls: str) -> Callable[[Any], Any]:
-    """What makes an accessor, with its class imported when the first one is asked for."""
-
-    def make(scores: Any) -> Any:
-        return getattr(import_module("mirflow.accessor"), cls)(scores)
-
-    make.__doc__ = f"Questions to scores; see :class:`mirflow.accessor.{cls}`."
-    return make
+        make.__doc__ = f"Queries of scores; see :class:`mirflow.accessor.{cls}`."
+        register("mirflow")(make)

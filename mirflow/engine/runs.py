@@ -417,7 +417,7 @@ def _demand_leave(jobs: Sequence[Job], writer: StoreWriter, prune: Prune, shown:
     message = f"{writer.path}: the run {removed}"
     shown.stage("")
     if prune is True:
-        shown.say(message)
+        shown.message(message)
     elif not removed.large:
         warnings.warn(message, MirflowWarning, stacklevel=3)
     elif prune is False or not prune(message):
