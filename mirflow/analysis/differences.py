@@ -19,7 +19,6 @@ from .selection import Names, bare_name, find_labels, find_metrics, find_single
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..published.scores import PublishedScores
 
 __all__ = [
     "ComparedScores",
@@ -95,9 +94,10 @@ def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, 
     path, group = split_group(given)
     if path.suffix.lower() in MAPPING_SUFFIXES:
         from ..published.scores import read_published
+        from ..store.read import dataset_of
 
         published = read_published(path, root=root)
-        return str(path), {one.name: board_of(one, published.name) for one in published.groups}, group
+        return str(path), {one.name: as_scores(dataset_of(one)) for one in published.groups}, group
     return str(path), read_store(path), group
 
 
@@ -124,28 +124,6 @@ def _labelled(given: xr.Dataset | xr.DataTree) -> tuple[str, dict[str, xr.Datase
         return "dataset", {"": as_scores(given)}, None
     nodes = {node.path.strip("/"): node for node in given.subtree if "score" in node.data_vars}
     return str(given.name or "tree"), {name: as_scores(node.to_dataset()) for name, node in nodes.items()}, None
-
-
-def board_of(scores: PublishedScores, origin: str) -> xr.Dataset:
-    """The scores of a table as questions want them.
-
-    Parameters
-    ----------
-    scores : PublishedScores
-    origin : str
-        What the mapping calls itself.
-    """
-
-    import xarray as xr
-
-    dims = ("system", "track", "metric")
-    coords: dict[str, Any] = dict(zip(dims, (scores.systems, scores.tracks, map(str, scores.measures)), strict=True))
-    coords = {dim: np.array(list(names), dtype=str) for dim, names in coords.items()}
-    coords |= {name: ("track", np.array(values)) for name, values in scores.track_coords.items()}
-    coords |= {name: ("metric", np.array(values)) for name, values in scores.metric_coords.items()}
-    cells: dict[str, Any] = {"score": (dims, scores.score), "weight": (dims, scores.weight)}
-    cells |= {"status": (dims[:2], scores.status), "message": (dims[:2], np.array(scores.message, dtype=np.str_))}
-    return xr.Dataset(cells, coords, dict(scores.attrs(origin)))
 
 
 def _steps(ds: xr.Dataset) -> Mapping[str, float]:

@@ -8,13 +8,11 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
-import numpy as np
-
-from ..cells import Cells, GroupContent, Status
+from ..cells import GroupContent, Status
 from ..errors import StoreError
 from ..store.format import IMPORTED
 from ..store.write import StoreWriter
-from .scores import Published, PublishedScores, read_published
+from .scores import read_published
 
 
 @dataclass(frozen=True)
@@ -76,7 +74,7 @@ def import_scores(
     A score without a weight in its table weighs 1, and its metric can be averaged but not pooled.
     """
     published = read_published(mapping, root=root, table=table)
-    brought = {one.name: _content(one, published) for one in published.groups}
+    brought = {one.name: one for one in published.groups}
     with StoreWriter(store) as writer:
         if writer.groups() and IMPORTED not in writer.attrs():
             raise StoreError(
@@ -92,7 +90,7 @@ def import_scores(
         writer.publish([*kept, *brought.values()], attrs)
         path = writer.path
     shapes = {one.name: (len(one.systems), len(one.tracks), len(one.measures)) for one in published.groups}
-    missing = {one.name: int((one.status != Status.ok).sum()) for one in published.groups}
+    missing = {one.name: int((one.cells.status != Status.ok).sum()) for one in published.groups}
     return ImportReport(path, shapes, missing)
 
 
@@ -104,24 +102,3 @@ def _refuse(
         origin = content.attrs.get(IMPORTED)
         if content.name in brought and origin != name and not overwrite:
             raise StoreError(f"{path}: group {content.name!r} was imported from {origin!r}; --overwrite replaces it")
-
-
-def _content(scores: PublishedScores, published: Published) -> GroupContent:
-    """The scores of a group as a store wants them."""
-    systems, tracks = len(scores.systems), len(scores.tracks)
-    cells = Cells(
-        tuple(name for name in scores.systems for _ in range(tracks)),
-        scores.tracks * systems,
-        scores.measures,
-        scores.score.reshape(systems * tracks, -1),
-        scores.weight.reshape(systems * tracks, -1),
-        scores.status.ravel(),
-        np.zeros(systems * tracks, dtype=np.int32),
-        tuple(text for row in scores.message for text in row),
-        tuple(text for row in scores.digest for text in row),
-        np.zeros(systems * tracks, dtype=np.int64),
-        np.full(systems * tracks, np.nan),
-    )
-    attrs = {**scores.attrs(published.name), "mapping": published.text, "root": published.root}
-    coords = {name: list(values) for name, values in scores.metric_coords.items()}
-    return GroupContent(scores.name, scores.systems, scores.tracks, cells, coords, {}, dict(scores.track_coords), attrs)

@@ -9,17 +9,15 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-import numpy.typing as npt
 from pydantic import ValidationError
 
-from ..cells import Entry, Status
+from ..cells import Cells, GroupContent, Status
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
 from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, Measure, Metric, describe, get_task, parse
 from ..pipeline.discovery import absolute
 from ..pipeline.document import Document, Place, form_problems, read_document
 from ..pipeline.load import MetadataError, track_metadata
-from ..ragged import Float
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
@@ -64,37 +62,6 @@ class Gathered:
     digests: dict[tuple[str, str], dict[str, None]] = field(default_factory=dict)
     steps: dict[str, float] = field(default_factory=dict)
     unweighted: set[str] = field(default_factory=set)
-
-
-def gather(
-    asked: ScoreFile,
-    measures: Mapping[str, Measure],
-    table: ScoreTable,
-    values: Mapping[str, str],
-    gathered: Gathered,
-    digest: str,
-) -> None:
-    """Add the scores of one table.
-
-    Parameters
-    ----------
-    asked : ScoreFile
-        What the mapping says of it.
-    measures : mapping of str to Measure
-        What its names of metrics mean.
-    table : ScoreTable
-    values : mapping of str to str
-        Of the placeholders in its path.
-    gathered : Gathered
-    digest : str
-        Fingerprint of its bytes.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For the first row that is not as the mapping says.
-    """
-    _RowReader(asked, measures, table, values, gathered).read(digest)
 
 
 @dataclass(frozen=True)
@@ -213,53 +180,6 @@ _KNOWN_ONLY = ("orientation", "title", "unit")
 
 
 @dataclass(frozen=True)
-class PublishedScores:
-    """The scores of one group of a mapping.
-
-    Parameters
-    ----------
-    name, task, convention : str
-        The last two empty where the mapping names no task.
-    systems, tracks, measures : tuple of str
-    score, weight : float64 (systems, tracks, measures)
-        A weight is 1 where the tables have none.
-    status : int8 (systems, tracks)
-    message : list of lists of str (systems, tracks)
-        Why a cell has no score.
-    digest : list of lists of str (systems, tracks)
-        Fingerprints of the tables' bytes.
-    metric_coords, track_coords : mapping of str to sequence
-        As a store has them.
-    parameters : mapping of str to mapping
-        For each measure its parameters.
-    printed_step : mapping of str to float
-        For each measure the smallest difference that its printed digits show.
-    """
-
-    name: str
-    task: str
-    convention: str
-    systems: tuple[str, ...]
-    tracks: tuple[str, ...]
-    measures: tuple[str, ...]
-    score: Float
-    weight: Float
-    status: npt.NDArray[np.int8]
-    message: list[list[str]]
-    digest: list[list[str]]
-    metric_coords: Mapping[str, Sequence[Any]]
-    track_coords: Mapping[str, Sequence[Entry]]
-    parameters: Mapping[str, Mapping[str, Any]]
-    printed_step: Mapping[str, float]
-
-    def attrs(self, origin: str) -> dict[str, Any]:
-        """What a group that holds them says of itself; `origin` is what the mapping calls itself."""
-        named = {name: value for name, value in (("task", self.task), ("convention", self.convention)) if value}
-        parameters = {name: dict(values) for name, values in self.parameters.items() if values}
-        return {**named, "parameters": parameters, IMPORTED: origin, PRINTED_STEP: dict(self.printed_step)}
-
-
-@dataclass(frozen=True)
 class Published:
     """Everything that a mapping file names.
 
@@ -267,17 +187,12 @@ class Published:
     ----------
     name : str
         As the mapping says.
-    text : str
-        The mapping file, for provenance.
-    root : str
-        Absolute.
-    groups : tuple of PublishedScores
+    groups : tuple of GroupContent
+        A weight is 1 where the tables have none; digests are those of the tables' bytes.
     """
 
     name: str
-    text: str
-    root: str
-    groups: tuple[PublishedScores, ...]
+    groups: tuple[GroupContent, ...]
 
 
 def read_published(path: str | Path, *, root: str | Path | None = None, table: str | Path | None = None) -> Published:
@@ -315,8 +230,9 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
     if table is not None:
         # Its neighbours may fit the pattern too.
         found = [[[match for match in files if match.path == absolute(str(table))] for files in one] for one in found]
-    groups = tuple(_scores(*one, folder) for one in zip(mapping.groups, resolved, found, strict=True))
-    return Published(mapping.name, document.text, folder, groups)
+    origin = {IMPORTED: mapping.name, "mapping": document.text, "root": folder}
+    groups = tuple(_scores(*one, origin) for one in zip(mapping.groups, resolved, found, strict=True))
+    return Published(mapping.name, groups)
 
 
 def mapping_schema() -> dict[str, Any]:
@@ -422,8 +338,11 @@ def _files(
 
 
 def _scores(
-    group: ScoreGroup, measures: Sequence[Mapping[str, Measure]], files: Sequence[Sequence[Match]], root: str
-) -> PublishedScores:
+    group: ScoreGroup,
+    measures: Sequence[Mapping[str, Measure]],
+    files: Sequence[Sequence[Match]],
+    origin: Mapping[str, str],
+) -> GroupContent:
     """The scores of a group's tables."""
     gathered = Gathered()
     for one, known, matches in zip(group.tables, measures, files, strict=True):
@@ -431,53 +350,59 @@ def _scores(
             data = read_bytes(match.path, MAX_BYTES, match.name)
             table = parse_table(decode(data, match.name, one.encoding), one.layout(), match.name)
             values = dict(zip(Pattern(one.path).names, match.values, strict=True))
-            gather(one, known, table, values, gathered, digest_of(data))
+            _RowReader(one, known, table, values, gathered).read(digest_of(data))
     if not gathered.cells:
         names = ", ".join(match.name for matches in files for match in matches[:2])
         raise InvalidAnnotationError(f"no row of the tables is a score: {names}; look at where and leave_out")
-    every = dict.fromkeys(measure for known in measures for measure in known.values())
-    return _gridded(group, [_weighted(one, str(one) not in gathered.unweighted) for one in every], gathered, root)
-
-
-def _weighted(measure: Measure, weighted: bool) -> Measure:
-    """A measure with what can be done with its scores: nothing weighs them, or nobody knows the references' length."""
-    metric = measure.metric
-    if weighted:
-        return measure
-    plain = replace(metric, pooling="none", recall=False, standard_aggregate="mean", weight="", weight_unit="")
-    return Measure(plain, measure.values)
-
-
-def _gridded(group: ScoreGroup, measures: Sequence[Measure], gathered: Gathered, root: str) -> PublishedScores:
-    """What was gathered as arrays."""
-    cells = gathered.cells
-    systems = tuple(sorted({system for system, _ in cells}))
-    tracks = tuple(sorted({track for _, track in cells}))
-    names = tuple(map(str, measures))
-    shape = (len(systems), len(tracks), len(names))
-    score, weight = np.full(shape, np.nan), np.ones(shape)
-    for column, name in enumerate(names):
-        weight[..., column] = 1.0 if name in gathered.unweighted else 0.0
-    rows, columns, places = ({name: at for at, name in enumerate(one)} for one in (systems, tracks, names))
-    digest = [["" for _ in tracks] for _ in systems]
-    for (system, track), scores in cells.items():
-        at = rows[system], columns[track]
-        digest[at[0]][at[1]] = ":" + "+".join(gathered.digests[system, track])
-        for name, (value, heavy, _) in scores.items():
-            score[(*at, places[name])], weight[(*at, places[name])] = value, heavy
-    empty = np.isnan(score).all(axis=2)
-    status = np.where(empty, np.int8(Status.missing_estimate), np.int8(Status.ok))
-    message = [["the table has no score" if one else "" for one in row] for row in empty.tolist()]
-    described = {name: values.tolist() for name, values in describe(measures).items() if name != "metric"}
+    every = []
+    for measure in dict.fromkeys(measure for known in measures for measure in known.values()):
+        if str(measure) in gathered.unweighted:  # nothing weighs its scores, or nobody knows the references' length
+            metric = replace(measure.metric, pooling="none", recall=False, standard_aggregate="mean")
+            measure = Measure(replace(metric, weight="", weight_unit=""), measure.values)
+        every.append(measure)
+    described = {name: values.tolist() for name, values in describe(every).items() if name != "metric"}
     # Over the seconds of whole references, which a table of scores does not hold.
     described["aggregates"] = [
         " ".join(one for one in text.split() if not AGGREGATES[one].needs_duration) for text in described["aggregates"]
     ]
+    systems = tuple(sorted({system for system, _ in gathered.cells}))
+    tracks = tuple(sorted({track for _, track in gathered.cells}))
     try:
-        told = {} if group.tracks is None else track_metadata(group.tracks, root, tracks)
+        track_coords = {} if group.tracks is None else track_metadata(group.tracks, origin["root"], tracks)
     except MetadataError as error:
         raise InvalidAnnotationError(str(error)) from None
-    convention = "" if group.task is None else get_task(group.task).convention(group.convention).name
-    parameters = {str(measure): measure.parameters for measure in measures}
-    about = (group.name, group.task or "", convention, systems, tracks, names)
-    return PublishedScores(*about, score, weight, status, message, digest, described, told, parameters, gathered.steps)
+    attrs: dict[str, Any] = {}
+    if group.task is not None:
+        attrs = {"task": group.task, "convention": get_task(group.task).convention(group.convention).name}
+    attrs["parameters"] = {str(measure): dict(measure.parameters) for measure in every if measure.parameters}
+    attrs |= {IMPORTED: origin[IMPORTED], PRINTED_STEP: gathered.steps, **origin}
+    cells = _cells(systems, tracks, tuple(map(str, every)), gathered)
+    return GroupContent(group.name, systems, tracks, cells, described, {}, track_coords, attrs)
+
+
+def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, ...], gathered: Gathered) -> Cells:
+    """All cells, system by system, with what was gathered of them."""
+    count = len(systems) * len(tracks)
+    score, weight = np.full((count, len(names)), np.nan), np.ones((count, len(names)))
+    weight[:, [name not in gathered.unweighted for name in names]] = 0.0
+    digest = [""] * count
+    rows, columns, places = ({name: at for at, name in enumerate(one)} for one in (systems, tracks, names))
+    for (system, track), scores in gathered.cells.items():
+        cell = rows[system] * len(tracks) + columns[track]
+        digest[cell] = ":" + "+".join(gathered.digests[system, track])
+        for name, (value, heavy, _) in scores.items():
+            score[cell, places[name]], weight[cell, places[name]] = value, heavy
+    empty = np.isnan(score).all(axis=1)
+    return Cells(
+        tuple(system for system in systems for _ in tracks),
+        tracks * len(systems),
+        names,
+        score,
+        weight,
+        np.where(empty, np.int8(Status.missing_estimate), np.int8(Status.ok)),
+        np.zeros(count, dtype=np.int32),
+        tuple("the table has no score" if one else "" for one in empty.tolist()),
+        tuple(digest),
+        np.zeros(count, dtype=np.int64),
+        np.full(count, np.nan),
+    )

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import jsonschema
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 import yaml
 
-from mirflow.cells import Status
+from mirflow.cells import GroupContent, Status
 from mirflow.errors import AnnotationError, InvalidAnnotationError, PipelineError
-from mirflow.published.scores import PublishedScores, mapping_schema, read_published
+from mirflow.published.scores import mapping_schema, read_published
+from mirflow.store.format import PRINTED_STEP, dense_cells
 
 LONG = "system,track,majmin,seconds,note\nKO1,a,50.00,10,x\nKO1,b,75.5,30,x\nNG1,a,NaN,10,x\n,Ave.,60,,x\n"
 CHORDS: dict[str, Any] = {"path": "scores.csv", "system": "system", "track": "track", "leave_out": ["Ave."]}
@@ -27,8 +29,17 @@ def write(folder: Path, table: dict[str, Any] | list[dict[str, Any]], text: str 
     return path
 
 
-def read(folder: Path, table: dict[str, Any] | list[dict[str, Any]], text: str = LONG, **group: Any) -> PublishedScores:
-    return read_published(write(folder, table, text, **group)).groups[0]
+def read(folder: Path, table: dict[str, Any] | list[dict[str, Any]], text: str = LONG, **group: Any) -> Any:
+    return view(read_published(write(folder, table, text, **group)).groups[0])
+
+
+def view(content: GroupContent) -> Any:
+    """A group with its cells over (system, track) and with what its attributes say."""
+    dense = {name: dense_cells(content)[name] for name in ("score", "weight", "status")}
+    message = dense_cells(content)["message"].tolist()
+    said = {name: content.attrs.get(name, "") for name in ("task", "convention", PRINTED_STEP)}
+    own = {name: getattr(content, name) for name in ("name", "systems", "tracks", "measures", "metric_coords")}
+    return SimpleNamespace(**own, **dense, **said, message=message, track_coords=content.track_coords)
 
 
 def test_a_long_table(tmp_path: Path) -> None:
@@ -110,7 +121,7 @@ def test_scores_of_no_task(tmp_path: Path) -> None:
     cover = {"column": "majmin", "orientation": "higher"}
     mapping = write(tmp_path, {**CHORDS, "metrics": {"cover_map": cover}})
     mapping.write_text(mapping.read_text().replace("- task: chord\n  tables", "- name: covers\n  tables"))
-    found = read_published(mapping).groups[0]
+    found = view(read_published(mapping).groups[0])
     assert (found.name, found.task, found.convention, found.measures) == ("covers", "", "", ("cover_map",))
 
 

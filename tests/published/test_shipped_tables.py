@@ -42,8 +42,8 @@ def published(name: str, shared_data: Path) -> tuple[Path, Path]:
 @pytest.mark.parametrize("path", MAPPINGS, ids=lambda path: path.stem)
 def test_every_shipped_mapping_reads_its_tables(path: Path, shared_data: Path) -> None:
     groups = read_published(path, root=published(path.stem, shared_data)[1]).groups
-    assert all((group.status == CODES["ok"]).all() for group in groups)
-    assert not any(np.isnan(group.score).any() for group in groups)
+    assert all((group.cells.status == CODES["ok"]).all() for group in groups)
+    assert not any(np.isnan(group.cells.score).any() for group in groups)
 
 
 def test_jku_table_is_reproduced(stores, shared_data: Path) -> None:
