@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pytest
 import soundfile
 
 from mirflow.annotations.audio import Signal
-from mirflow.metrics import base as rooms
 from mirflow.metrics.base import Cleaned, Convention, Measure, Metric, Scores, Task
 from mirflow.ragged import Float, Int, Ragged
 
@@ -88,6 +86,6 @@ TASK = Task(
 
 @pytest.fixture
 def rehearsal(monkeypatch: pytest.MonkeyPatch) -> Task:
-    """The room above in the place of separation's."""
-    monkeypatch.setattr(rooms, "_ROOMS", MappingProxyType({**rooms._ROOMS, "separation": "tests.audio_files"}))
+    """The task above in place of separation."""
+    monkeypatch.setattr("mirflow.metrics.separation.TASK", TASK)
     return TASK
