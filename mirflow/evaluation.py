@@ -15,6 +15,7 @@ from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
 from .annotations.labelled import from_dataset
 from .annotations.schema import KINDS, kind_of
+from .annotations.source import HeldSource, Source
 from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.lazy import LazyCollection, to_arrays
@@ -23,13 +24,12 @@ from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
 from .pipeline.plan import Reference
 from .readers import read
 from .readers.audio_files import SUFFIXES as SOUND
-from .readers.audio_files import StemsSource, has_sources, sound_folders, stems_at
+from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
-from .readers.hierarchies import LevelsSource, has_levels, levels_at
 from .readers.jams_objects import is_jams
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from .readers.options import SUFFIXES, Reading
-from .readers.sources import FileSource, HeldSource, Source, as_asked
+from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at
 from .readers.tables.table import RowKey, TableSource, holds_tracks, open_table
 from .store.packs import PackSource, open_pack
 
@@ -287,7 +287,6 @@ def _evidence_dataset(evidence: Mapping[str, Any], dim: str, metric: str) -> xr.
 
 Annotators = tuple[str | int | None, str | int | None]
 _SHOWN = 5
-_Source = FileSource | LevelsSource | StemsSource | TableSource
 
 
 def annotation_files(folder: Path) -> list[Path]:
@@ -357,7 +356,7 @@ def evaluate_paths(
     left, right = Path(reference), Path(estimate)
     reading = Reading.of(task, **options)
     for path in (left, right):
-        if not path.exists() and not has_levels(str(path), reading) and not has_sources(str(path), reading):
+        if not path.exists() and not has_parts(str(path), reading):
             raise AnnotationError(dangling(path) or "no such file or folder", path=path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
@@ -390,10 +389,12 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
             yield TrackWork(track, () if told is None else (Reference(told),), system, (guessed,), (0,))
         return
     if not reference.is_dir():
-        own, other = _source(reference, reading, annotators[0]), _source(estimate, reading, annotators[1])
-        if own == other:
-            # A file against itself is a fair question here, so the two must not count as one annotator.
-            own = _renamed(own, f"reference {reference}")
+        own, other = (
+            source_at(path, reading, who) for path, who in zip((reference, estimate), annotators, strict=True)
+        )
+        if own == other:  # a file may be compared with itself, and the two must not count as one annotator
+            name = f"reference {reference}"
+            own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
         yield TrackWork(_name(reference), (Reference(own),), system, (other,), (0,))
         return
     references, estimates = _by_track(reference, reading, annotators[0]), _by_track(estimate, reading, annotators[1])
@@ -428,19 +429,6 @@ def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
 def _name(path: Path) -> str:
     """What to call the annotation at a path: as its file, or as the folder of the files of its sources."""
     return path.parent.name if "{" in path.stem else path.stem
-
-
-def _source(path: Path, reading: Reading, annotator: str | int | None) -> _Source:
-    if reading.kind == "audio":
-        return stems_at(str(path), reading)
-    if has_levels(str(path), reading):
-        return levels_at(str(path), reading)
-    return FileSource(str(path), reading, annotator)
-
-
-def _renamed(source: _Source, name: str) -> _Source:
-    """The same annotation under another name."""
-    return replace(source, name=name) if isinstance(source, FileSource) else replace(source, path=name)
 
 
 def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], estimates: Iterable[str]) -> None:
@@ -488,10 +476,9 @@ def _by_track(folder: Path, reading: Reading, annotator: str | int | None) -> Ma
     """The files of a folder by their path in it without the suffix; of audio the folders of files by their path."""
     if is_pack(folder):
         found = pack_sources(folder, reading.kind)
-        return {track: as_asked(source, reading) for track, source in found.items()}
+        return {track: select_from(source, reading) for track, source in found.items()}
     if reading.kind == "audio":
-        folders = sound_folders(folder)
-        return {one.relative_to(folder).as_posix(): stems_at(str(one), reading) for one in folders}
+        return {one.relative_to(folder).as_posix(): source_at(one, reading) for one in audio_folders(folder)}
     sources: dict[str, FileSource] = {}
     for path in annotation_files(folder):
         track = path.relative_to(folder).with_suffix("").as_posix()

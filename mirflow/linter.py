@@ -12,6 +12,7 @@ import numpy as np
 from .annotations.annotation import Annotation, to_ragged
 from .annotations.audio import first_not_finite, is_silent
 from .annotations.schema import KINDS, kind_of
+from .annotations.source import HeldSource
 from .annotations.validation import inspect
 from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
@@ -22,12 +23,11 @@ from .pipeline.plan import Reference
 from .ragged import Ragged
 from .readers import read_all
 from .readers.audio_files import SUFFIXES as SOUND
-from .readers.audio_files import sound_folders
+from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
 from .readers.jams import open_jams, tell_absent
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, TABLES, Reading
-from .readers.sources import HeldSource
 from .readers.tables.table import TableSource, format_of, holds_tracks, open_table
 from .store.packs import open_pack
 
@@ -242,7 +242,7 @@ def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Ite
         if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name) or is_pack(given):
             yield given
         elif sound and given.is_dir():
-            yield from sound_folders(given)
+            yield from audio_folders(given)
         elif given.is_dir():
             yield from annotation_files(given)
         elif is_listed_file(given):

@@ -14,16 +14,15 @@ from .annotations.collection import Collection
 from .annotations.grids import GridSpec
 from .annotations.grids import align as align_annotations
 from .annotations.labelled import from_dataset, to_dataset
-from .annotations.schema import kind_of
+from .annotations.schema import KINDS, kind_of
+from .annotations.source import Source
 from .engine.block import BLOCK
 from .engine.lazy import LazyCollection, align_lazily, read_source
 from .errors import AnnotationError, problems_of, together
 from .readers import read, read_all
-from .readers.audio_files import gather_stems, has_sources
-from .readers.hierarchies import gather_levels, has_levels
 from .readers.options import Reading, describe_options
 from .readers.patterns import Pattern
-from .readers.sources import FileSource, Source, as_asked
+from .readers.sources import gather, has_parts, select_from
 from .readers.tables.table import holds_tracks, spread_tables
 from .store.packs import open_pack, write_pack
 
@@ -145,23 +144,18 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     matcher = Pattern(text.lstrip("/"))
     root = "/" if text.startswith("/") else "."
     if matcher.is_pack:
-        return {track: as_asked(source, reading) for track, source in open_pack(text).items()}
+        return {track: select_from(source, reading) for track, source in open_pack(text).items()}
     if holds_tracks(text, reading):
         return dict(spread_tables(text, reading))
-    levelled = has_levels(text, reading)
-    inner = {"level"} if levelled else {"source"} if has_sources(text, reading) else set()
+    inner = [KINDS[reading.kind].part] if has_parts(text, reading) else []
     if set(matcher.names) != {"track", *inner}:
         raise AnnotationError(f"a collection needs {{track}} and no other placeholder in its pattern: {text!r}")
     matches = matcher.find(root)
     if not matches:
         raise AnnotationError(f"the pattern {text!r} matches nothing; {matcher.hint(root)}")
-    if levelled:
-        found = gather_levels(matches, matcher.text, matcher.names, reading)
-        return {values["track"]: source for source, values in found}
-    if reading.kind == "audio":
-        stems = gather_stems([replace(match, name=match.path) for match in matches], text, matcher.names, reading)
-        return {values["track"]: source for source, values in stems}
-    return {match.values[0]: FileSource(match.path, reading, annotator, match.path) for match in matches}
+    matches = [replace(match, name=match.path) for match in matches]
+    found = gather(matches, text, matcher.names, reading, annotator)
+    return {values["track"]: source for source, values in found}
 
 
 def align(
@@ -241,7 +235,7 @@ def pack(
         As `load_collection`; nothing is written then.
     """
     if kind_of(task).name == "audio":
-        raise AnnotationError("sound stays in its files: it cannot be packed, and pipelines read it where it is")
+        raise AnnotationError("audio stays in its files: it cannot be packed, and pipelines read it where it is")
     whole = load_collection(pattern, task, annotator=annotator, **options)
     assert isinstance(whole, Collection)
     attrs = {} if annotator is None else {"annotator": annotator}

@@ -15,13 +15,13 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.collection import Collection, collect
+from ..annotations.source import Source
 from ..errors import AnnotationError, InvalidAnnotationError, MetricError, problems_of, together
 from ..kernels.agreement import GraderAgreement, fleiss_kappa, merge_categories
 from ..metrics.similarity import BROAD, clean
 from ..ragged import Float, Int, rows_of
 from ..readers.options import Reading
 from ..readers.patterns import Pattern
-from ..readers.sources import Source
 from ..readers.tables.table import spread_tables
 
 if TYPE_CHECKING:

@@ -123,7 +123,7 @@ class Collection:
         import xarray as xr
 
         if self.kind == "audio":
-            raise AnnotationError("sound stays in its files: take one track after the other, as collection[track]")
+            raise AnnotationError("audio stays in its files: take one track after the other, as collection[track]")
 
         coords = {"track": np.array(self.tracks, dtype=str)}
         metadata = {name: ("track", values) for name, values in self.metadata.items()}

@@ -130,7 +130,7 @@ def audio_annotation(dataset: xr.Dataset) -> Annotation:
         If that is not what it holds.
     """
     if AMPLITUDE not in dataset.data_vars:
-        raise AnnotationError(f"sound needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
+        raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
     amplitude = dataset[AMPLITUDE].variable
     if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
         raise AnnotationError(f"{AMPLITUDE} lies over {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
@@ -151,5 +151,5 @@ def _rate(dataset: xr.Dataset) -> float:
     except (TypeError, ValueError):
         rate = 0.0
     if not (np.isfinite(rate) and rate > 0):
-        raise AnnotationError(f"sound needs the attribute {RATE!r}, samples a second in Hz, not {told!r}")
+        raise AnnotationError(f"audio needs the attribute {RATE!r}, samples a second in Hz, not {told!r}")
     return rate

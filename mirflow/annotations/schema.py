@@ -58,6 +58,8 @@ class Kind:
         Form in timelines; ``text`` for what has no times, ``list`` for what is not drawn at all.
     level : str
         Kind of each level of a hierarchy.
+    part : str
+        Placeholder in paths, where each item of the outermost dim may have a file of its own.
     listed : bool
         Whether an annotation is a list of names without times, of which one file usually holds many.
     columns : tuple of str
@@ -95,6 +97,7 @@ class Kind:
     rules: tuple[str, ...] = ()
     drawn_as: str = "list"
     level: str = ""
+    part: str = ""
     listed: bool = False
     columns: tuple[str, ...] = ()
     needed: tuple[tuple[str, ...], ...] = ()
@@ -219,6 +222,7 @@ KINDS = MappingProxyType(
                 followed_by="label",
                 drawn_as="levels",
                 level="intervals",
+                part="level",
             ),
             Kind(
                 "notes",
@@ -419,6 +423,7 @@ KINDS = MappingProxyType(
                 # Samples stay where they are until they are scored: a column of signals, not of amplitudes.
                 (Variable("signal", "signal", "recording"), Variable("label", "str", "source's name", optional=True)),
                 ("separation",),
+                part="source",
             ),
         )
     }

@@ -17,13 +17,13 @@ from ..annotations.annotation import DTYPES, Annotation, to_ragged
 from ..annotations.audio import seconds_of
 from ..annotations.classes import Classes
 from ..annotations.schema import Kind, kind_of
+from ..annotations.source import Source
 from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
 from ..metrics.base import LABELS, Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
 from ..metrics.cleaning import emptied
 from ..pipeline.plan import EvaluationPlan, Reference, Stale
 from ..ragged import Bool, Column, Float, Int, Ragged
-from ..readers.sources import Source
 from .plausibility import extents, implausible, unmatched_labels
 
 BLOCK = 64
@@ -246,7 +246,7 @@ def _same(reference: ReadSource, estimate: ReadSource) -> bool:
     """Whether two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
     files, names = [], []
     for one in (reference, estimate):
-        paths = getattr(one.source, "paths", None) or (getattr(one.source, "path", one.source.label),)
+        paths = one.source.paths
         files.append((*map(_real, paths), getattr(one.source, "track", "")))
         names.append("" if one.annotator is None else str(one.annotator))
     return files[0] == files[1] and names[0] == names[1]

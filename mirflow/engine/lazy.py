@@ -14,14 +14,13 @@ from ..annotations.annotation import Annotation, texts_at, to_ragged
 from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..annotations.schema import kind_of
+from ..annotations.source import Source
 from ..cells import Cells, concatenate_cells
 from ..errors import AnnotationError, UnknownNameError
 from ..kernels.intervals import grid_frames
 from ..metrics.base import Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Column, Float, Int, concatenate
-from ..readers.audio_files import StemsSource
-from ..readers.sources import Source
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
 
 if TYPE_CHECKING:
@@ -133,7 +132,7 @@ class LazyCollection:
     Examples
     --------
     >>> from mirflow.annotations.annotation import Annotation
-    >>> from mirflow.readers.sources import HeldSource
+    >>> from mirflow.annotations.source import HeldSource
     >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
     >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
     [0.5]
@@ -198,7 +197,7 @@ def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
 
 def read_source(source: Source) -> Annotation:
     """What a source holds; of audio without its digest, for which all bytes would be read."""
-    return source.open() if isinstance(source, StemsSource) else source.read()[0]
+    return source.open()
 
 
 def _joined(parts: Sequence[Collection], name: str) -> Column:

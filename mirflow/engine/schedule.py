@@ -15,10 +15,10 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 from ..annotations.schema import kind_of
+from ..annotations.source import Source
 from ..cells import Cells
 from ..errors import RunError, SchedulerError, UnreadableError
 from ..interruption import deferred
-from ..readers.sources import Source
 from .block import BlockWork, score_block
 
 Done = Callable[[int, Cells], None]

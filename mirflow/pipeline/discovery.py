@@ -8,26 +8,25 @@ import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from ..annotations.schema import KINDS
+from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, MirflowWarning, suggest
-from ..readers.audio_files import gather_stems
-from ..readers.hierarchies import gather_levels, has_levels
 from ..readers.jams import annotators_of
 from ..readers.names import NAMED, Apart, ReferenceNames, call_alike, call_tracks, nearest_names
 from ..readers.options import Reading
 from ..readers.patterns import Match, Pattern, fill
-from ..readers.sources import FileSource, Source, as_asked
+from ..readers.sources import gather, has_parts, matched_file, select_from
 from ..readers.tables.table import WHOLE, RowKey, TableSource, format_of, holds_tracks, open_table, spread_table
 from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Caution, Reference
 
 _MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
 """What placeholders of each side stand for, whatever the kind of annotation."""
-_OF_KIND: Mapping[str, Collection[str]] = MappingProxyType({"hierarchy": ("level",), "audio": ("source",)})
 _ALIKE = 0.86
 """How alike a slip is: `sytem`, `systems` and `trak` are, `system_run` and `subsystem` are names of their own."""
 
@@ -49,7 +48,7 @@ def find_slip(pattern: Pattern, side: str, kind: str) -> str:
     >>> find_slip(Pattern("fold{fold}/{track}.lab"), "reference", "labels")
     ''
     """
-    meant = (*_MEANT[side], *_OF_KIND.get(kind, ()))
+    meant = (*_MEANT[side], *filter(None, [KINDS[kind].part]))
     lacking = [name for name in meant if name not in pattern.names]
     for name in pattern.names:
         near = difflib.get_close_matches(name.lower(), lacking, n=1, cutoff=_ALIKE) if name not in meant else []
@@ -218,22 +217,17 @@ def _find_side(found: Discovery, key: str, each_annotator: bool, tracks: Sequenc
     matches = _choose_files(found, key, pattern, everything)
     if pattern.is_pack:
         packed = _packed(found, pattern, matches, key, reading) if matches else []
-        return [(as_asked(source, reading), values) for source, values in packed]
+        return [(select_from(source, reading), values) for source, values in packed]
     if tabular:
         return _rows_of_tables(found, matches, key, reading, tracks)
-    gather, option = (gather_levels, "levels") if has_levels(side.path, reading) else (gather_stems, "sources")
     sources: list[Found] = []
-    if option == "levels" or reading.kind == "audio":
-        try:
-            sources = [*gather(matches, pattern.text, pattern.names, reading)] if matches else []
-        except AnnotationError as error:
-            found.trouble((key, option), str(error))
-    elif each_annotator:
+    if each_annotator and reading.kind != "audio" and not has_parts(side.path, reading):
         sources = _annotated(matches, pattern.names, reading)
-    else:
-        for match in matches:
-            file = FileSource(match.path, reading, side.annotator, match.name, (match.size, match.modified))
-            sources.append((file, dict(zip(pattern.names, match.values, strict=True))))
+    elif matches:
+        try:
+            sources = gather(matches, pattern.text, pattern.names, reading, side.annotator)
+        except AnnotationError as error:
+            found.trouble((key, f"{KINDS[reading.kind].part}s"), str(error))
     return [(source, {**values, "track": LONE_TRACK}) for source, values in sources] if lone else sources
 
 
@@ -370,11 +364,10 @@ def _annotated(matches: Sequence[Match], names: Sequence[str], reading: Reading)
     everyone = sorted({name for own in listed.values() for name in own}) or [""]
     sources: list[Found] = []
     for match, own in (*listed.items(), *((match, everyone) for match in unread)):
-        values, stat = dict(zip(names, match.values, strict=True)), (match.size, match.modified)
+        values = dict(zip(names, match.values, strict=True))
         for name in own:
             asked = name if match in listed else name or None
-            file = FileSource(match.path, reading, asked, match.name, stat)
-            sources.append((file, {**values, "annotator": name}))
+            sources.append((matched_file(match, reading, asked), {**values, "annotator": name}))
     return sources
 
 

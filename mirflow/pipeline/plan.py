@@ -13,11 +13,11 @@ from typing import Literal
 import numpy as np
 
 from ..annotations.classes import Classes
+from ..annotations.source import Source
 from ..cells import Entry, GroupContent, Status, cell_places
 from ..errors import counted
 from ..metrics.base import Grid, Measure
 from ..ragged import Bool, Int
-from ..readers.sources import Source
 
 Combine = Literal["", "mean", "max", "each"]
 """What becomes of the scores against several references; empty where there is one."""

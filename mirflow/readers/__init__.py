@@ -7,27 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from ..annotations.annotation import Annotation
+from ..annotations.source import Source
 from ..errors import InvalidAnnotationError
-from .audio_files import StemsSource, stems_in
-from .hierarchies import LevelsSource, has_levels, levels_at
 from .jams import annotators_of, list_choices, open_jams
 from .jams_objects import all_from_jams, from_jams, is_jams, schema_problems, to_jams
 from .namespaces import NAMESPACES, Namespace
 from .options import FORMATS, DelimitedOptions, Reading, describe_options
 from .patterns import Pattern
-from .sources import FileSource, Source
+from .sources import FileSource, FilesSource, source_at
 
 __all__ = [
     "FORMATS",
     "NAMESPACES",
     "DelimitedOptions",
     "FileSource",
-    "LevelsSource",
+    "FilesSource",
     "Namespace",
     "Pattern",
     "Reading",
     "Source",
-    "StemsSource",
     "from_jams",
     "is_jams",
     "list_annotators",
@@ -77,15 +75,10 @@ def read(
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
         return from_jams(source, reading, annotator)
-    if reading.kind == "audio":
-        return stems_in(source, reading).open()
-    path = os.fspath(source)
-    if has_levels(path, reading):
-        return levels_at(path, reading).read()[0]
-    if validate and _is_jams_file(path, reading):
-        _demand_valid(path, reading.max_bytes)
-    annotation, _ = FileSource(path, reading, annotator).read()
-    return annotation
+    found = source_at(source, reading, annotator)
+    if validate and _is_jams_file(found):
+        _demand_valid(found.path, reading.max_bytes)
+    return found.open()
 
 
 def read_all(
@@ -102,14 +95,10 @@ def read_all(
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
         return all_from_jams(source, reading)
-    if reading.kind == "audio":
-        return [stems_in(source, reading).open()]
-    path = os.fspath(source)
-    if has_levels(path, reading):
-        return [levels_at(path, reading).read()[0]]
-    if not _is_jams_file(path, reading):
-        return [FileSource(path, reading).read()[0]]
-    file = open_jams(path, reading.max_bytes, path)
+    found = source_at(source, reading)
+    if not _is_jams_file(found):
+        return [found.open()]
+    file = open_jams(found.path, reading.max_bytes, found.path)
     return [file.annotation(place, reading) for place in list_choices(file.choices, reading)]
 
 
@@ -120,8 +109,8 @@ def list_annotators(
     return annotators_of(os.fspath(path), Reading.of(task=task, namespace=namespace), os.fspath(path))
 
 
-def _is_jams_file(path: str, reading: Reading) -> bool:
-    return reading.format_of(Path(path).suffix) == "jams"
+def _is_jams_file(source: Source) -> bool:
+    return isinstance(source, FileSource) and source.reading.format_of(Path(source.path).suffix) == "jams"
 
 
 def _demand_valid(path: str, max_bytes: int) -> None:

@@ -487,8 +487,8 @@ def _demand_columns_of_kind(
         raise InvalidAnnotationError(message, path=name, line=line)
 
 
-def find_place(column: str, where: int | str, header: Sequence[str] | None, name: str, line: int | None) -> int:
-    """The place of a column that is declared by its place or its name.
+def find_place(column: str, where: int | str, header: Sequence[str] | None, name: str, line: int | None = None) -> int:
+    """The place of a column that is declared by its place or its name; messages name the column, if it is given.
 
     Raises
     ------
@@ -497,11 +497,11 @@ def find_place(column: str, where: int | str, header: Sequence[str] | None, name
     """
     if isinstance(where, int):
         return where
+    wanted = f"no column {where!r}{f' for {column!r}' if column else ''}"
     if header is None:
-        message = f"no header, so no column {where!r} for {column!r}; count columns from 0"
-        raise InvalidAnnotationError(message, path=name)
+        raise InvalidAnnotationError(f"no header, so {wanted}; count columns from 0", path=name)
     if where not in header:
-        message = f"no column {where!r} for {column!r}; {suggest(where, header)}"
+        message = f"{wanted}; {suggest(where, header)}"
         raise InvalidAnnotationError(message, path=name, line=line)
     return list(header).index(where)
 

@@ -16,10 +16,10 @@ import numpy as np
 
 from ..annotations.annotation import Annotation, CodedLabels
 from ..annotations.schema import KINDS
+from ..annotations.source import Source
 from ..errors import AnnotationError
 from ..ragged import Float
 from .content import digest_of
-from .sources import Source
 from .tables.distance_matrix import name_items, strip_name
 
 NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
@@ -33,7 +33,7 @@ _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "g
 
 
 @dataclass(frozen=True, slots=True)
-class RenamedSource:
+class RenamedSource(Source):
     """A list whose items are called as the other side calls them.
 
     Parameters
@@ -52,8 +52,8 @@ class RenamedSource:
         return self.source.label
 
     @property
-    def path(self) -> str:
-        """Where the list is."""
+    def path(self) -> str:  # type: ignore[override]
+        """The path of the list's file."""
         return str(getattr(self.source, "path", self.label))
 
     @property
@@ -63,7 +63,7 @@ class RenamedSource:
 
     @property
     def annotator(self) -> str | int | None:
-        """Who made the list, where that is told."""
+        """Who made the list, where the file says so."""
         found: str | int | None = getattr(self.source, "annotator", None)
         return found
 

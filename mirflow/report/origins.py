@@ -14,11 +14,11 @@ from ..analysis.queries import boards_of
 from ..analysis.scores import Array, cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS
+from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
 from ..metrics.base import get_task
 from ..pipeline import plan_text
 from ..pipeline.plan import EvaluationPlan, Reference
-from ..readers.sources import Source
 from ..store.packs import open_pack, row_digests
 
 if TYPE_CHECKING:

@@ -17,6 +17,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute, from_ragged
 from ..annotations.collection import CODE, VOCABULARY
 from ..annotations.schema import KINDS, Kind
+from ..annotations.source import Source
 from ..cells import Coords, Entry
 from ..errors import DamagedError, StoreError, UnreadableError
 from ..ragged import Int, Ragged, offsets_of
@@ -320,7 +321,7 @@ def _check(path: Path, pack: Pack) -> None:
     if kind is None or not kind.dims:
         raise StoreError(f"{path}: kind {pack.kind!r} cannot be packed; known: {', '.join(KINDS)}")
     if pack.kind == "audio":
-        raise StoreError(f"{path}: sound stays in its files: it cannot be packed")
+        raise StoreError(f"{path}: audio stays in its files: it cannot be packed")
     if len(pack.rows.counts) != len(kind.dims):
         raise StoreError(f"{path}: {pack.kind} is ragged along {', '.join(kind.dims)}, the rows have other counts")
     if len(pack.tracks) != len(pack.rows) or len(set(pack.tracks)) != len(pack.tracks):
@@ -390,7 +391,7 @@ def _coord_name(name: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class PackSource:
+class PackSource(Source):
     """The annotation of one track of a pack; immutable, hashable, picklable.
 
     Parameters
@@ -417,14 +418,12 @@ class PackSource:
         """The pack's name with the track in brackets."""
         return f"{self.name or self.path} [{self.track}]"
 
-    def stat(self) -> tuple[int, int]:
+    def stat_now(self) -> tuple[int, int]:
         """Number of items, and a number made from the digest of the contents.
 
         The second takes the place of a file's time of modification: a track that is the same in a pack that was
         written again counts as unchanged.
         """
-        if self.found is not None:
-            return self.found
         pack, row = self._row()
         return _fingerprint(pack, row)
 

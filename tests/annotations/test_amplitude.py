@@ -151,11 +151,11 @@ def test_a_collection_of_sound_holds_no_samples(tmp_path: Path, monkeypatch: pyt
     assert list(songs) == ["x", "y"]
     assert songs["y"].source.values.tolist() == ["voice", "bass"]
     np.testing.assert_array_equal(songs["y"].amplitude.sel(source="bass").values, noise(100).T)
-    with pytest.raises(AnnotationError, match="sound stays in its files"):
+    with pytest.raises(AnnotationError, match="audio stays in its files"):
         songs.to_dataset()
     lazy = mirflow.load_collection("ref/{track}/{source}.wav", task="separation", lazy=True)
     assert lazy.sel(track="y").compute()["y"].sizes["source"] == 2
-    with pytest.raises(AnnotationError, match="sound stays in its files: it cannot be packed"):
+    with pytest.raises(AnnotationError, match="audio stays in its files: it cannot be packed"):
         mirflow.pack("ref/{track}/{source}.wav", "p.zarr", task="separation")
     assert not Path("p.zarr").exists()
     with pytest.raises(AnnotationError, match="a collection of intervals is aligned on frames"):

@@ -16,10 +16,10 @@ from mirflow.annotations.collection import from_dataset as collection_from_datas
 from mirflow.annotations.labelled import from_dataset, to_dataset
 from mirflow.annotations.schema import KINDS as DECLARED
 from mirflow.annotations.schema import Kind
+from mirflow.annotations.source import HeldSource
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError
 from mirflow.pipeline import plan_evaluation
-from mirflow.readers.sources import HeldSource
 from mirflow.store.packs import open_pack, write_pack
 
 

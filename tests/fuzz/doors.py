@@ -21,9 +21,8 @@ from mirflow.errors import MirflowError, MirflowWarning
 from mirflow.linter import check_paths
 from mirflow.metrics.base import get_task
 from mirflow.pipeline.plan import Reference
-from mirflow.readers.audio_files import stems_at
 from mirflow.readers.options import Reading
-from mirflow.readers.sources import FileSource
+from mirflow.readers.sources import FileSource, source_at
 
 SECONDS = 5.0
 """Of the processor that one file may take at one door: many times what the largest of them needs."""
@@ -97,7 +96,7 @@ def _run(task: str, convention: str | None, reference: Path, estimate: Path, opt
 
     def source(path: Path, name: str) -> Any:
         if reading.kind == "audio":
-            return stems_at(str(path), reading)
+            return source_at(path, reading)
         return FileSource(str(path), reading, name=name)
 
     own, other = source(reference, "reference"), source(estimate, "estimate")

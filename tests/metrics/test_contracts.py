@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation, to_ragged
+from mirflow.annotations.source import HeldSource
 from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.linter import _UNLIKE
 from mirflow.metrics.base import Convention, Measure, Parameter, Scores, describe, get_task, parse, tasks
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
-from mirflow.readers.sources import HeldSource
 from tests.annotation_strategies import annotations
 from tests.samples import empty, sample_rows
 

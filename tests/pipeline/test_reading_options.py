@@ -10,7 +10,7 @@ import pytest
 from mirflow.errors import PipelineError
 from mirflow.pipeline import plan_evaluation
 from mirflow.pipeline.plan import EvaluationPlan
-from mirflow.readers import LevelsSource
+from mirflow.readers import FilesSource
 
 
 def write(root: Path, files: dict[str, str]) -> None:
@@ -50,7 +50,7 @@ def test_a_hierarchy_has_one_source_for_the_files_of_its_levels(songs: Path) -> 
     plan = plan_evaluation(hierarchy(), songs)
     assert plan.tracks == ("a", "b")
     source = plan.references[0][0].source
-    assert isinstance(source, LevelsSource)
+    assert isinstance(source, FilesSource)
     assert source.label == "a/1_{level}.txt"
     assert [file and file.label for file in source.files] == ["a/1_upper.txt", "a/1_lower.txt"]
     assert plan.track_meta == {}

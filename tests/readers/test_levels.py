@@ -13,8 +13,8 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from mirflow.readers import LevelsSource, Pattern, Reading, Source, read, schema_problems, to_jams
-from mirflow.readers.hierarchies import gather_levels, levels_at
+from mirflow.readers import Pattern, Reading, Source, read, schema_problems, to_jams
+from mirflow.readers.sources import gather, source_at
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")
@@ -81,10 +81,10 @@ def test_what_can_be_wrong(folder: Path) -> None:
         read(path, task="hierarchy", levels=["upper", "upper"])
 
 
-def gathered(folder: Path, **asked: Any) -> dict[str, LevelsSource]:
+def gathered(folder: Path, **asked: Any) -> dict[str, Source]:
     pattern = Pattern("{track}_{level}.lab")
     reading = Reading.of(task="hierarchy", **{"levels": ORDER, **asked})
-    found = gather_levels(pattern.find(folder), pattern.text, pattern.names, reading)
+    found = gather(pattern.find(folder), pattern.text, pattern.names, reading)
     return {values["track"]: source for source, values in found}
 
 
@@ -152,7 +152,7 @@ def test_written_jams_follows_its_schema_and_is_read_back(folder: Path, tmp_path
 
 def test_a_path_stands_for_the_files_of_its_levels(folder: Path) -> None:
     reading = Reading.of(task="hierarchy", levels=ORDER)
-    assert levels(levels_at(str(folder / "y_{level}.lab"), reading).read()[0]) == TWO
+    assert levels(source_at(str(folder / "y_{level}.lab"), reading).read()[0]) == TWO
 
 
 def test_every_song_of_salami(shared_data: Path) -> None:

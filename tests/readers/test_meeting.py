@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mirflow.annotations.annotation import Annotation, CodedLabels
+from mirflow.annotations.source import HeldSource
 from mirflow.errors import AnnotationError, UnreadableError
 from mirflow.readers.names import ReferenceNames, RenamedSource, call_alike, call_tracks
-from mirflow.readers.sources import HeldSource
 
 
 def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:

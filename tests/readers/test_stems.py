@@ -12,9 +12,10 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from mirflow.readers import Pattern, Reading, Source, StemsSource, read, read_all
-from mirflow.readers.audio_files import digest_file, gather_stems, stems_at
+from mirflow.readers import Pattern, Reading, Source, read, read_all
+from mirflow.readers.audio_files import digest_file
 from mirflow.readers.options import MAX_AUDIO_BYTES, MAX_BYTES
+from mirflow.readers.sources import gather, source_at
 from tests.audio_files import cut, noise, write, write_stems
 
 AUDIO = Reading.of(task="separation")
@@ -25,10 +26,10 @@ def first_samples(annotation: Annotation) -> list[float]:
     return [float(signal.read(0, 1)[0, 0]) for signal in annotation.columns["signal"]]
 
 
-def gathered(folder: Path, pattern: str, *sources: str) -> dict[str, StemsSource]:
+def gathered(folder: Path, pattern: str, *sources: str) -> dict[str, Source]:
     matcher = Pattern(pattern)
     reading = Reading.of(task="separation", sources=sources)
-    found = gather_stems(matcher.find(folder), pattern, matcher.names, reading)
+    found = gather(matcher.find(folder), pattern, matcher.names, reading)
     return {values["track"]: source for source, values in found}
 
 
@@ -167,9 +168,9 @@ def test_the_stamp_and_the_digest_follow_every_stem(tmp_path: Path) -> None:
 
 def test_sources_are_equal_hashable_and_picklable(tmp_path: Path) -> None:
     write_stems(tmp_path / "x")
-    one = stems_at(str(tmp_path / "x"), AUDIO)
-    assert pickle.loads(pickle.dumps(one)) == one == stems_at(str(tmp_path / "x"), AUDIO)
-    assert len({one, stems_at(str(tmp_path / "x"), AUDIO)}) == 1
+    one = source_at(str(tmp_path / "x"), AUDIO)
+    assert pickle.loads(pickle.dumps(one)) == one == source_at(str(tmp_path / "x"), AUDIO)
+    assert len({one, source_at(str(tmp_path / "x"), AUDIO)}) == 1
     annotation, _ = pickle.loads(pickle.dumps(one.read()))
     np.testing.assert_array_equal(annotation.columns["signal"][0].read(0, 4000), noise(0).T)
 

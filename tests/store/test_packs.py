@@ -369,7 +369,7 @@ def test_every_kind_with_dims_can_be_packed(path):
 
 def test_sound_cannot_be_packed(path):
     rows = Ragged({"signal": np.zeros(1, dtype=object)}, (np.ones(1, dtype=np.int64),))
-    with pytest.raises(StoreError, match="sound stays in its files: it cannot be packed"):
+    with pytest.raises(StoreError, match="audio stays in its files: it cannot be packed"):
         write_pack(path, "audio", ["a"], rows)
 
 

@@ -17,8 +17,9 @@ from ...errors import InvalidAnnotationError, UnreadableError
 from ...kernels.ragged_ops import ascending
 from ...ragged import Float, Int
 from ..content import decode, digest_of, open_file, read_bytes, unreadable
+from ..layouts import is_number
 from ..options import Reading
-from .table import AnnotationTable, RowKey, RowSpans, SameLine, demand, demand_line_ends, index_rows, name_files
+from .table import RowKey, SameLine, SpanTable, Table, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"
 _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
@@ -49,7 +50,7 @@ class Head:
                 return self._columns(fields[1:], files)
             if title and len(fields) > 2:
                 below = self._below()
-                if below is None or (len(below) in (len(fields), len(fields) + 1) and _is_number(below[-1])):
+                if below is None or (len(below) in (len(fields), len(fields) + 1) and is_number(below[-1])):
                     return self._named(fields, below), None
             number, _, path = text.strip().replace("\t", " ").partition(" ")
             # A title may begin with a number, too: it is a file's if the next line has the next number.
@@ -107,7 +108,7 @@ class Head:
         """The names of the columns of a table, whose first line has them, perhaps with a corner in front."""
         cornerless = below is not None and len(below) > len(fields)
         names = list(fields if cornerless else fields[1:])
-        if not cornerless and all(map(_is_number, fields)):
+        if not cornerless and all(map(is_number, fields)):
             message = "names no items: the first line has to, and each row its query in front"
             raise InvalidAnnotationError(message, path=self.name, line=self.line)
         self._demand_distinct(names)
@@ -157,14 +158,6 @@ def strip_name(path: str) -> str:
     return _SUFFIX.sub("", path.replace("\\", "/").rpartition("/")[2])
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 @dataclass(frozen=True)
 class Ranker:
     """Rows of distances to rankings.
@@ -209,13 +202,11 @@ _NUMBERS = msgspec.json.Decoder(list[float])
 
 
 @dataclass(frozen=True)
-class TextMatrix:
-    """A matrix in a text file; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+class TextMatrix(SpanTable):
+    """A matrix in a text file, with the rows of the queries.
 
     Parameters
     ----------
-    spans : RowSpans
-        Its rows by query.
     ranker : Ranker
     separator : str
         A character, or ``whitespace``.
@@ -223,31 +214,19 @@ class TextMatrix:
         Fingerprint of the names of the columns.
     """
 
-    spans: RowSpans
     ranker: Ranker
     separator: str
     head: bytes
 
     @property
-    def keys(self) -> Collection[RowKey]:
-        """The queries: the items that have a row."""
-        return self.spans.keys
-
-    @property
     def held(self) -> int:
         """About how many bytes of memory it takes."""
-        return self.spans.held + 300 * len(self.ranker.items)
+        return super().held + 300 * len(self.ranker.items)
 
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size and fingerprint of a row, and of the names of the columns."""
-        return self.spans.stamp(key, self.head)
-
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The ranking that a row makes, and the digest of the row and of the names of the columns."""
-        data = self.spans.data(key)
-        line = self.spans.of_key[key][0].line
-        found = self.ranker.rank(key.track, self._distances(data, line), line, self.spans.name)
-        return found, digest_of(self.head + data)
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The ranking that a row makes."""
+        line = self.of_key[key][0].line
+        return self.ranker.rank(key.track, self._distances(data, line), line, self.name)
 
     def _distances(self, data: bytes, line: int) -> Float:
         row = data.rstrip()
@@ -263,11 +242,11 @@ class TextMatrix:
             numbers = self._by_field(row, line)
         if len(numbers) != len(self.ranker.items):
             message = f"has {len(numbers)} distances, needs one to each of the {len(self.ranker.items)} items"
-            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+            raise InvalidAnnotationError(message, path=self.name, line=line)
         return np.array(numbers, dtype=np.float64)
 
     def _by_field(self, row: bytes, line: int) -> list[float]:
-        fields = split_row(self.spans.text(row), self.separator)[1:]
+        fields = split_row(self.text(row), self.separator)[1:]
         numbers = []
         for place, text in enumerate(fields):
             try:
@@ -275,11 +254,11 @@ class TextMatrix:
             except ValueError:
                 item = self.ranker.items[min(place, len(self.ranker.items) - 1)]
                 message = f"distance to {item!r} is not a number: {text!r}"
-                raise InvalidAnnotationError(message, path=self.spans.name, line=line) from None
+                raise InvalidAnnotationError(message, path=self.name, line=line) from None
         return numbers
 
 
-def open_matrix(path: str, reading: Reading, name: str) -> AnnotationTable:
+def open_matrix(path: str, reading: Reading, name: str) -> Table:
     """The table in a matrix of the format ``matrix``, of which a row is read at a time.
 
     Parameters
@@ -326,13 +305,13 @@ def open_matrix(path: str, reading: Reading, name: str) -> AnnotationTable:
 
     found = index_rows(path, name, key_of, head.stop, head.line)
     fingerprint = digest_of("\0".join(columns).encode()).encode()
-    spans = RowSpans(path, name, reading.delimited.encoding, reading.max_bytes, found)
-    return TextMatrix(spans, Ranker(columns, reading.exclude == "self"), head.separator, fingerprint)
+    ranker = Ranker(columns, reading.exclude == "self")
+    return TextMatrix(path, name, reading, found, ranker, head.separator, fingerprint)
 
 
 @dataclass(frozen=True)
-class ArrayMatrix:
-    """A matrix in an ``.npy`` file; see :class:`mirflow.readers.tables.table.AnnotationTable`."""
+class ArrayMatrix(Table):
+    """A matrix in an ``.npy`` file, in which every item is a query."""
 
     name: str
     ranker: Ranker
@@ -350,20 +329,14 @@ class ArrayMatrix:
         """About how many bytes of memory it takes; what is mapped does not count."""
         return 500 * len(self.places)
 
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size and fingerprint of a row and of the names of the items."""
-        data = self._row(key)
-        return len(data), int(digest_of(self.head + data), 16) >> 1
-
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The ranking that a row makes, and the digest of the row and of the names of the items."""
-        data = self._row(key)
-        row = np.asarray(self.distances[self.places[key]], dtype=np.float64)
-        return self.ranker.rank(key.track, row, 0, self.name), digest_of(self.head + data)
-
-    def _row(self, key: RowKey) -> bytes:
-        demand(self, key, self.name)
+    def data(self, key: RowKey) -> bytes:
+        """The bytes of a row."""
+        self.demand(key)
         return bytes(self.distances[self.places[key]].tobytes())
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The ranking that a row makes."""
+        return self.ranker.rank(key.track, np.asarray(self.distances[self.places[key]], dtype=np.float64), 0, self.name)
 
 
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...annotations.annotation import Annotation, CodedLabels
-from ...errors import InvalidAnnotationError, suggest
+from ...errors import InvalidAnnotationError
 from ...ragged import Int
 from ..content import decode, digest_of, read_bytes
-from ..delimited import find_separator, split_line
+from ..delimited import find_place, find_separator, number_lines, split_line
 from ..options import Reading
-from .table import RowKey, demand
+from .table import RowKey, Table
 
 _HEADINGS = {
     "track": ("track", "track_id", "item", "query", "piece", "song", "song_id", "file", "filename", "path", "id"),
@@ -24,13 +24,12 @@ _NO_GROUP = -1
 
 
 @dataclass(frozen=True)
-class GroupTable:
-    """What is relevant for each item of a list; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+class GroupTable(Table):
+    """The relevant items for each item of a list.
 
     Parameters
     ----------
     name : str
-        What to call the file in messages.
     items : tuple of str
     lines : int64 (items,)
     group, same : int64 (items,)
@@ -66,14 +65,21 @@ class GroupTable:
         """About how many bytes of memory it takes."""
         return 500 * len(self.items)
 
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Number of the relevant items, and a fingerprint of them and of those left out."""
-        demand(self, key, self.name)
-        return len(self.members[int(self.group[self.places[key]])]), int(self._digest(key), 16) >> 1
+    def data(self, key: RowKey) -> bytes:
+        """The name of a query, and fingerprints of its group and of what is left out for it."""
+        self.demand(key)
+        own = self.places[key]
+        of_group, of_same = self.digests
+        left_out = of_same.get(int(self.same[own]), "")
+        return "\0".join((key.track, of_group[int(self.group[own])], left_out, str(self.without_self))).encode()
 
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The relevant items of a query, then those that are left out of rankings, and the digest of both."""
-        demand(self, key, self.name)
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Number of the items of a query's group, and a fingerprint of them and of those left out."""
+        _, fingerprint = super().stamp(key)
+        return len(self.members[int(self.group[self.places[key]])]), fingerprint
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The relevant items of a query, then those that are left out of rankings."""
         own = self.places[key]
         left_out = self.alike.get(int(self.same[own]), np.zeros(0, dtype=np.int64))
         left_out = left_out[left_out != own]
@@ -84,19 +90,7 @@ class GroupTable:
         items = np.concatenate([relevant, left_out])
         marks = np.repeat([0.0, 1.0], [len(relevant), len(left_out)])
         labels, lines = CodedLabels(self.items, items), self.lines[items].tolist()
-        found = Annotation("ranking", {"left_out": marks}, labels, lines=lines, attrs={"source": self.name})
-        return found, self._digest(key)
-
-    def _digest(self, key: RowKey) -> str:
-        own = self.places[key]
-        of_group, of_same = self.digests
-        parts = (
-            key.track,
-            of_group[int(self.group[own])],
-            of_same.get(int(self.same[own]), ""),
-            str(self.without_self),
-        )
-        return digest_of("\0".join(parts).encode())
+        return Annotation("ranking", {"left_out": marks}, labels, lines=lines, attrs={"source": self.name})
 
 
 def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
@@ -120,29 +114,23 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
     """
     options = reading.delimited
     text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)
-    rows = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if options.comment:
-        rows = [(number, line) for number, line in rows if not line.lstrip().startswith(options.comment)]
+    rows = number_lines(text, options.comment)
     first = rows[0][1] if rows else ""
     usual = find_separator(first, path.rpartition(".")[2].lower(), options)
     separator = usual or next((one for one in "\t,;" if one in first), "whitespace")
     fields = [(number, split_line(line, separator)) for number, line in rows]
     header = fields[0][1] if fields and _is_header(fields[0][1], options.header) else None
     places = _places(reading, header, name)
-    if header is None and not options.columns and reading.exclude_same is None:
-        _demand_two(fields, name)
-    chosen = [_take(places, number, row, name) for number, row in fields[header is not None :]]
+    chosen = []
+    for line, row in fields[header is not None :]:
+        if header is None and not options.columns and reading.exclude_same is None and any(row[2:]):
+            message = f"{len(row)} columns without names, not an item and its group: declare columns: "
+            raise InvalidAnnotationError(f"{message}{{track: 0, label: 1}}: {' '.join(row)!r}", path=name, line=line)
+        item, group, same = ("" if place is None or place >= len(row) else row[place] for place in places)
+        if not item:
+            raise InvalidAnnotationError("the row names no item", path=name, line=line)
+        chosen.append((line, item, group, same))
     return _group(name, chosen, without_self=reading.exclude == "self")
-
-
-def _demand_two(fields: Sequence[tuple[int, Sequence[str]]], name: str) -> None:
-    """Raise if rows without a header hold more than an item and its group."""
-    for line, row in fields:
-        if any(row[2:]):
-            message = (
-                f"{len(row)} columns without names, not an item and its group: declare columns: {{track: 0, label: 1}}"
-            )
-            raise InvalidAnnotationError(f"{message}: {' '.join(row)!r}", path=name, line=line)
 
 
 def _is_header(fields: Sequence[str], declared: bool | None) -> bool:
@@ -151,40 +139,21 @@ def _is_header(fields: Sequence[str], declared: bool | None) -> bool:
 
 
 def _places(reading: Reading, header: Sequence[str] | None, name: str) -> tuple[int, int, int | None]:
-    """Where the item, its group, and what it may not have in common stand."""
+    """Places of the item, of its group, and of what it may not have in common."""
     declared: dict[str, int | str] = dict(reading.delimited.columns)
     lowered = [heading.lower() for heading in header or ()]
     found: list[int] = []
     for column, usual in (("track", 0), ("label", 1)):
         if column in declared:
-            found.append(_place(declared[column], header, name))
+            found.append(find_place("", declared[column], header, name))
             continue
         named = next((lowered.index(heading) for heading in _HEADINGS[column] if heading in lowered), None)
         if header and named is None:
             message = f"no column holds {column!r}; declare it in columns: {', '.join(header)}"
             raise InvalidAnnotationError(message, path=name)
         found.append(usual if named is None else named)
-    same = None if reading.exclude_same is None else _place(reading.exclude_same, header, name)
+    same = None if reading.exclude_same is None else find_place("", reading.exclude_same, header, name)
     return found[0], found[1], same
-
-
-def _place(where: int | str, header: Sequence[str] | None, name: str) -> int:
-    if isinstance(where, int):
-        return where
-    if header is None:
-        raise InvalidAnnotationError(f"no header, so no column {where!r}; count columns from 0", path=name)
-    if where not in header:
-        raise InvalidAnnotationError(f"no column {where!r}; {suggest(where, header)}", path=name)
-    return list(header).index(where)
-
-
-def _take(
-    places: tuple[int, int, int | None], line: int, fields: Sequence[str], name: str
-) -> tuple[int, str, str, str]:
-    item, group, same = ("" if place is None or place >= len(fields) else fields[place] for place in places)
-    if not item:
-        raise InvalidAnnotationError("the row names no item", path=name, line=line)
-    return line, item, group, same
 
 
 def _group(name: str, rows: Sequence[tuple[int, str, str, str]], *, without_self: bool) -> GroupTable:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from io import BufferedReader
 
@@ -12,48 +12,31 @@ import numpy as np
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
-from ..content import decode, digest_of, open_file, unreadable
+from ..content import decode, open_file, unreadable
 from ..delimited import find_separator
 from ..headings import is_known
 from ..options import DelimitedOptions, Reading
 from ..ranks import demand_numbers, order_by_score
-from .table import RowKey, RowSpans, SameLine, index_rows
+from .table import RowKey, SameLine, SpanTable, index_rows
 
 _NAMED = re.compile(r"(\S+):\s+(.*)")
 
 
 @dataclass(frozen=True)
-class ListTable:
-    """A file with a list of items for each query, one a line; see `mirflow.readers.tables.table.AnnotationTable`."""
+class ListTable(SpanTable):
+    """A file with a list of items for each query, one a line."""
 
-    spans: RowSpans
     delimiter: str | None
 
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """The queries."""
-        return self.spans.keys
-
-    @property
-    def held(self) -> int:
-        """About how many bytes of memory it takes."""
-        return self.spans.held
-
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size and fingerprint of a query's line."""
-        return self.spans.stamp(key)
-
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The list of a query, and the digest of its line."""
-        data = self.spans.data(key)
-        rows = [(number, line) for number, line in self.spans.numbered(key, self.spans.text(data)) if line.strip()]
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The list of a query."""
+        rows = [(number, line) for number, line in self.numbered(key, self.text(data)) if line.strip()]
         (line, text), others = rows[0], rows[1:]
         if others:
             message = f"query {key.track!r} occurs twice, first on line {line}"
-            raise InvalidAnnotationError(message, path=self.spans.name, line=others[0][0])
+            raise InvalidAnnotationError(message, path=self.name, line=others[0][0])
         items = split_list(text, self.delimiter)[1:]
-        lines = SameLine(line, len(items))
-        return Annotation("ranking", {}, items, lines=lines, attrs={"source": self.spans.name}), digest_of(data)
+        return Annotation("ranking", {}, items, lines=SameLine(line, len(items)), attrs={"source": self.name})
 
 
 def open_lists(path: str, reading: Reading, name: str) -> ListTable:
@@ -86,7 +69,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
         return RowKey(query)
 
     found = index_rows(path, name, key_of)
-    return ListTable(RowSpans(path, name, options.encoding, reading.max_bytes, found), delimiter)
+    return ListTable(path, name, reading, found, delimiter)
 
 
 def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
@@ -137,46 +120,29 @@ def _split(text: str, delimiter: str) -> list[str]:
 
 
 @dataclass(frozen=True)
-class TrecTable:
-    """A run or the judgements of many queries; see :class:`mirflow.readers.tables.table.AnnotationTable`.
+class TrecTable(SpanTable):
+    """A run or the judgements of many queries.
 
     Parameters
     ----------
-    spans : RowSpans
     columns : tuple of str
-        What the columns of the format are called; ``_`` stands for those that are left alone.
+        Names of the columns of the format; ``_`` stands for those that are left alone.
     """
 
-    spans: RowSpans
     columns: tuple[str, ...]
 
-    @property
-    def keys(self) -> Collection[RowKey]:
-        """The queries."""
-        return self.spans.keys
-
-    @property
-    def held(self) -> int:
-        """About how many bytes of memory it takes."""
-        return self.spans.held
-
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size and fingerprint of a query's rows."""
-        return self.spans.stamp(key)
-
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The ranking or the judgements of a query, and the digest of its rows."""
-        data = self.spans.data(key)
-        text = self.spans.text(data)
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The ranking or the judgements of a query."""
+        text = self.text(data)
         items, values, lines = self._plain(key, text) or self._by_row(key, text)
-        attrs = {"source": self.spans.name}
-        found = Annotation("ranking", {"value": np.array(values, dtype=np.float64)}, items, lines=lines, attrs=attrs)
-        demand_numbers(found, self.spans.name)
-        return order_by_score(found) if "score" in self.columns else found, digest_of(data)
+        columns = {"value": np.array(values, dtype=np.float64)}
+        found = Annotation("ranking", columns, items, lines=lines, attrs={"source": self.name})
+        demand_numbers(found, self.name)
+        return order_by_score(found) if "score" in self.columns else found
 
     def _plain(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]] | None:
         """All rows at once, if they are what they should be."""
-        (first, *others), width = self.spans.of_key[key], len(self.columns)
+        (first, *others), width = self.of_key[key], len(self.columns)
         fields = text.split()
         # The query stands in every row, and so at every `width`th place, only if all rows are of that width.
         if others or len(fields) != width * first.lines or fields[::width].count(key.track) != first.lines:
@@ -189,7 +155,7 @@ class TrecTable:
         return fields[place["item"] :: width], values, range(first.line, first.line + first.lines)
 
     def _by_row(self, key: RowKey, text: str) -> tuple[list[str], list[float], Sequence[int]]:
-        rows = [(number, line.split()) for number, line in self.spans.numbered(key, text)]
+        rows = [(number, line.split()) for number, line in self.numbered(key, text)]
         rows = [(number, fields) for number, fields in rows if fields and not fields[0].startswith("#")]
         return (
             [self._field(number, fields, "item") for number, fields in rows],
@@ -202,11 +168,11 @@ class TrecTable:
         if place >= len(fields):
             needed = ", ".join(name for name in self.columns if name != "_")
             message = f"has {len(fields)} columns, needs {needed}: {' '.join(fields)!r}"
-            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+            raise InvalidAnnotationError(message, path=self.name, line=line)
         if len(fields) > len(self.columns) and "grade" in self.columns:
             message = f"has {len(fields)} columns, not {len(self.columns)}: {' '.join(fields)!r}"
             message += "; if it is a run, declare format: run"
-            raise InvalidAnnotationError(message, path=self.spans.name, line=line)
+            raise InvalidAnnotationError(message, path=self.name, line=line)
         return fields[place]
 
     def _number(self, line: int, fields: Sequence[str]) -> float:
@@ -216,7 +182,7 @@ class TrecTable:
             return float(text)
         except ValueError:
             message = f"{column} is not a number: {text!r}"
-            raise InvalidAnnotationError(message, path=self.spans.name, line=line) from None
+            raise InvalidAnnotationError(message, path=self.name, line=line) from None
 
 
 def open_run(path: str, reading: Reading, name: str) -> TrecTable:
@@ -253,4 +219,4 @@ def _open(path: str, reading: Reading, name: str, columns: tuple[str, ...]) -> T
             known[start[0]] = RowKey(decode(start[0], name, encoding))
         return known[start[0]]
 
-    return TrecTable(RowSpans(path, name, encoding, reading.max_bytes, index_rows(path, name, key_of)), columns)
+    return TrecTable(path, name, reading, index_rows(path, name, key_of), columns)

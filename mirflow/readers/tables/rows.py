@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS, Kind
-from ...errors import AnnotationError
-from ..content import decode, demand_no_json, digest_of, read_bytes
+from ...errors import AnnotationError, InvalidAnnotationError
+from ..content import decode, demand_no_json, read_bytes
 from ..delimited import (
     Layout,
     demand_numbers_read,
@@ -24,64 +24,58 @@ from ..headings import is_header
 from ..layouts import SAMPLE, demand_columns, demand_width
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
-from .table import RowKey, demand, demand_key
+from .table import RowKey, Table
 
 _QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True)
-class RowTable:
+class RowTable(Table):
     """A delimited file, its rows grouped by what they are about.
 
     Parameters
     ----------
     name : str
-        What to call the file in messages.
-    reading : Reading
     layout : Layout
     header : str
         The line with the names of the columns; empty: there is none.
     rows : mapping of RowKey to list of (int, str)
         Lines with their numbers, counted from 1.
-    held : int
+    size : int
+        About how many bytes it takes.
     """
 
     name: str
-    reading: Reading
     layout: Layout
     header: str
     rows: Mapping[RowKey, Sequence[tuple[int, str]]]
-    held: int
+    size: int
 
     @property
     def keys(self) -> Collection[RowKey]:
         """What rows are about, in the order of the file."""
         return self.rows.keys()
 
-    def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size in bytes of the rows about a key, and a fingerprint of them and of the header."""
-        data = self._data(key)
-        return len(data), int(digest_of(data), 16) >> 1
+    @property
+    def held(self) -> int:
+        """About how many bytes of memory it takes."""
+        return self.size
 
-    def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The annotation that the rows about a key make, and the digest of them and of the header."""
-        rows = [(number, self.layout.split(line)) for number, line in self._lines(key)]
-        reading, kind = self.reading, KINDS[self.reading.kind]
-        if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, self.layout):
+    def data(self, key: RowKey) -> bytes:
+        """The rows about a key, under the header."""
+        self.demand(key)
+        return "\n".join([self.header, *(line for _, line in self.rows[key])]).encode()
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The annotation that the rows about a key make."""
+        layout, reading, kind = self.layout, self.layout.reading, KINDS[self.layout.reading.kind]
+        rows = [(number, layout.split(line)) for number, line in self.rows[key]]
+        if has_numbers(reading) and kind.recognised and kind.listed and _name_track_alone(rows, layout):
             rows = []
-        if self.layout.usual:
-            demand_width(rows, self.layout.kind, reading.task, self.layout.width, self.name)
-        annotation = self.layout.annotation(rows, {"source": self.name})
-        if kind.listed or kind.level:
-            annotation = finish(annotation, reading, self.name)
-        return annotation, digest_of(self._data(key))
-
-    def _lines(self, key: RowKey) -> Sequence[tuple[int, str]]:
-        demand(self, key, self.name)
-        return self.rows[key]
-
-    def _data(self, key: RowKey) -> bytes:
-        return "\n".join([self.header, *(line for _, line in self._lines(key))]).encode()
+        if layout.usual:
+            demand_width(rows, layout.kind, reading.task, layout.width, self.name)
+        annotation = layout.annotation(rows, {"source": self.name})
+        return finish(annotation, reading, self.name) if kind.listed or kind.level else annotation
 
 
 def open_rows(path: str, reading: Reading, name: str) -> RowTable:
@@ -110,7 +104,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
     demand_no_json(data, name)
     lines = number_lines(decode(data, name, options.encoding), options.comment)
     if not lines:
-        return RowTable(name, reading, Layout(KINDS[reading.kind], reading, name, "\t", {}, -1, None), "", {}, 0)
+        return RowTable(name, Layout(KINDS[reading.kind], reading, name, "\t", {}, -1, None), "", {}, 0)
     number, first = lines[0]
     separator = find_separator(first, reading.format_of(path.rpartition(".")[2]), options)
     separator = separator or _separator(first, KINDS[reading.kind])
@@ -123,7 +117,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         demand_columns(some, layout.kind, reading.task, layout.width, name)
     rows = _without_folders(group_rows(lines[has_header:], layout, name))
     # Text, its lines as objects, and the pairs and lists that hold them.
-    return RowTable(name, reading, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
+    return RowTable(name, layout, first if has_header else "", rows, len(data) + 200 * len(lines))
 
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:
@@ -145,7 +139,8 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
     for number, line in lines:
         fields = layout.split(line)
         key = RowKey(*("" if place is None or place >= len(fields) else fields[place] for place in places))
-        demand_key(key, name, number)
+        if not key.track:
+            raise InvalidAnnotationError(f"the row names no track; columns: {', '.join(KEYS)}", path=name, line=number)
         groups.setdefault(key, []).append((number, line))
     return groups
 

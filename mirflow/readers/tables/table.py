@@ -7,20 +7,21 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from io import BufferedReader, RawIOBase
+from io import BufferedReader
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple, Protocol, overload
+from typing import NamedTuple, overload
 
 from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
-from ...errors import AnnotationError, InvalidAnnotationError, UnreadableError, problems_of, together
-from ..content import decode, file_stat, open_file, unreadable
-from ..options import KEYS, TABLES, Reading
+from ...annotations.source import Source
+from ...errors import AnnotationError, UnreadableError, problems_of, together
+from ..content import decode, digest_of, file_stat, open_file, unreadable
+from ..options import TABLES, Reading
 from ..patterns import Match, Pattern
 
 WHOLE = ("matrix",)
-"""Formats that have rows of all items of a collection: those count that the other side asks for."""
+"""Formats that have rows of all items of a collection: those count that the other side has."""
 ROWS = "rows"
 HELD = 2**29
 """Bytes of opened tables that a process keeps."""
@@ -45,60 +46,69 @@ class RowKey(NamedTuple):
     annotator: str = ""
 
 
-class Keyed(Protocol):
-    """Something that is about tracks."""
+class Table:
+    """An opened file of many tracks.
+
+    What is wrong with the rows of one track is an error when it is read, and spoils no other track.
+    """
+
+    name: str
+    """Name of the file in messages."""
+    head: bytes = b""
+    """What the annotations of all keys depend on."""
 
     @property
     def keys(self) -> Collection[RowKey]:
         """What it has annotations of, each once, in the order of the file."""
-        ...
-
-
-class AnnotationTable(Keyed, Protocol):
-    """An opened file of many tracks.
-
-    What is wrong with the rows of one track is told by `read`, and spoils no other track.
-    """
+        raise NotImplementedError
 
     @property
     def held(self) -> int:
         """About how many bytes of memory it takes."""
-        ...
+        raise NotImplementedError
+
+    def data(self, key: RowKey) -> bytes:
+        """What the file says of one key."""
+        raise NotImplementedError
+
+    def annotation(self, key: RowKey, data: bytes) -> Annotation:
+        """The annotation of one key."""
+        raise NotImplementedError
 
     def stamp(self, key: RowKey) -> tuple[int, int]:
         """Size in bytes of what the file says of one key, and a fingerprint of it that fits in 63 bits."""
-        ...
+        data = self.data(key)
+        return len(data), int(digest_of(self.head + data), 16) >> 1
 
     def read(self, key: RowKey) -> tuple[Annotation, str]:
         """The annotation of one key, and the digest of what the file says of it.
 
         Raises :class:`mirflow.errors.InvalidAnnotationError` or :class:`mirflow.errors.UnreadableError`.
         """
-        ...
+        data = self.data(key)
+        return self.annotation(key, data), digest_of(self.head + data)
 
-
-class Opener(Protocol):
-    """Opens a file of one format; raises what :meth:`AnnotationTable.read` raises if it is not of it as a whole."""
-
-    def __call__(self, path: str, reading: Reading, name: str) -> AnnotationTable:
-        """The table in the file at `path`, called `name` in messages."""
-        ...
+    def demand(self, key: RowKey) -> None:
+        """Raise unless the file has a key: it had it when it was listed."""
+        if not self.keys:
+            raise UnreadableError("the file has no rows", path=self.name)
+        if key not in self.keys:
+            raise UnreadableError(f"has no rows of {', '.join(filter(None, key))!r}", path=self.name)
 
 
 @dataclass(frozen=True, slots=True)
-class TableSource:
+class TableSource(Source):
     """The annotation of one track in a file of many.
 
     Parameters
     ----------
     path : str
-        Where the file is.
     key : RowKey
     reading : Reading
     name : str
-        What to call the file in messages; empty: its path.
+        Name of the file in messages; empty: its path.
     found : (int, int) or None
-        Size and fingerprint of the track's own rows, where the listing of the file told them.
+        Size and fingerprint of the track's own rows, where the file has been listed.
 
     Examples
     --------
@@ -127,16 +137,13 @@ class TableSource:
         """Who annotated, where the file says so."""
         return self.key.annotator or None
 
-    def stat(self) -> tuple[int, int]:
+    def stat_now(self) -> tuple[int, int]:
         """Size of the track's own rows and a fingerprint of them, so that a changed row concerns its track only."""
-        return self._table().stamp(self.key) if self.found is None else self.found
+        return open_table(self.path, self.reading, self.name or self.path).stamp(self.key)
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation, and the digest of the track's own rows."""
-        return self._table().read(self.key)
-
-    def _table(self) -> AnnotationTable:
-        return open_table(self.path, self.reading, self.name or self.path)
+        return open_table(self.path, self.reading, self.name or self.path).read(self.key)
 
 
 def holds_tracks(path: str, reading: Reading) -> bool:
@@ -165,7 +172,7 @@ def format_of(path: str, reading: Reading) -> str:
     return reading.format_of(path.rpartition(".")[2])
 
 
-def open_table(path: str, reading: Reading, name: str) -> AnnotationTable:
+def open_table(path: str, reading: Reading, name: str) -> Table:
     """The table in a file; this process keeps it as long as the file stays as it is.
 
     Raises
@@ -208,17 +215,17 @@ def name_files(path: str) -> tuple[Path, Path]:
     return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
 
 
-_opened: OrderedDict[tuple[object, ...], AnnotationTable | AnnotationError] = OrderedDict()
+_opened: OrderedDict[tuple[object, ...], Table | AnnotationError] = OrderedDict()
 
 
-def _held(table: AnnotationTable | AnnotationError) -> int:
+def _held(table: Table | AnnotationError) -> int:
     return 0 if isinstance(table, AnnotationError) else table.held
 
 
-def _open(path: str, reading: Reading, name: str) -> AnnotationTable:
+def _open(path: str, reading: Reading, name: str) -> Table:
     format = format_of(path, reading)
     module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
-    opener: Opener = getattr(importlib.import_module(module, __package__), function)
+    opener: Callable[[str, Reading, str], Table] = getattr(importlib.import_module(module, __package__), function)
     return opener(path, reading, name)
 
 
@@ -272,30 +279,6 @@ def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
     return sources
 
 
-def demand(table: Keyed, key: RowKey, name: str) -> None:
-    """Raise unless a table has a key: it had it when it was listed.
-
-    Raises
-    ------
-    UnreadableError
-    """
-    if not table.keys:
-        raise UnreadableError("the file has no rows", path=name)
-    if key not in table.keys:
-        raise UnreadableError(f"has no rows of {', '.join(filter(None, key))!r}", path=name)
-
-
-def demand_key(key: RowKey, name: str, line: int) -> None:
-    """Raise if the row on that line names no track.
-
-    Raises
-    ------
-    InvalidAnnotationError
-    """
-    if not key.track:
-        raise InvalidAnnotationError(f"the row names no track; columns: {', '.join(KEYS)}", path=name, line=line)
-
-
 @dataclass(frozen=True, slots=True)
 class Span:
     """Consecutive rows.
@@ -303,11 +286,11 @@ class Span:
     Parameters
     ----------
     start, stop : int
-        Where their bytes are.
+        Of their bytes.
     line : int
         Number of the first, counted from 1.
     lines : int
-        How many lines there are, comments and blank ones between them included.
+        Number of lines, comments and blank ones between them included.
     """
 
     start: int
@@ -317,24 +300,20 @@ class Span:
 
 
 @dataclass(frozen=True)
-class RowSpans:
-    """The rows of each key in a file.
+class SpanTable(Table):
+    """A file of which the rows of one key are read at a time.
 
     Parameters
     ----------
-    path : str
-    name : str
-        What to call the file in messages.
-    encoding : str
-    max_bytes : int
-        Of the rows of one key.
+    path, name : str
+    reading : Reading
+        Its ``max_bytes`` is the limit of the rows of one key.
     of_key : mapping of RowKey to list of Span
     """
 
     path: str
     name: str
-    encoding: str
-    max_bytes: int
+    reading: Reading
     of_key: Mapping[RowKey, list[Span]]
 
     @property
@@ -355,21 +334,25 @@ class RowSpans:
         UnreadableError
             If there are none any more, or too many.
         """
-        demand(self, key, self.name)
-        spans = self.of_key[key]
+        self.demand(key)
+        spans, most = self.of_key[key], self.reading.max_bytes
         size = sum(span.stop - span.start for span in spans)
-        if size > self.max_bytes:
-            limit = f"{size / 2**20:.0f} MB of {key.track!r} are over the limit of {self.max_bytes / 2**20:.0f} MB"
+        if size > most:
+            limit = f"{size / 2**20:.0f} MB of {key.track!r} are over the limit of {most / 2**20:.0f} MB"
             raise UnreadableError(f"too large: {limit} (max_bytes raises it)", path=self.name)
+        parts = []
         try:
             with open_file(self.path, self.name) as file:
-                return b"".join(_read(file, span) for span in spans)
+                for span in spans:
+                    file.seek(span.start)
+                    parts.append(file.read(span.stop - span.start) or b"")
         except OSError as error:
             raise unreadable(self.path, error, self.name) from None
+        return b"".join(parts)
 
     def text(self, data: bytes) -> str:
         """The text of some rows."""
-        return decode(data, self.name, self.encoding)
+        return decode(data, self.name, self.reading.delimited.encoding)
 
     def numbered(self, key: RowKey, text: str) -> Iterator[tuple[int, str]]:
         """The lines of the text of a key, with their numbers in the file."""
@@ -378,11 +361,11 @@ class RowSpans:
             for number in range(span.line, span.line + span.lines):
                 yield number, next(lines, "")
 
-    def stamp(self, key: RowKey, more: bytes = b"") -> tuple[int, int]:
-        """Size of the rows of a key in bytes, and a fingerprint of them and of `more`."""
+    def stamp(self, key: RowKey) -> tuple[int, int]:
+        """Size of the rows of a key in bytes, and a fingerprint of them and of the head."""
         data = self.data(key)
         # Two checksums: a change that neither shows is out of the question, and they take a third of a digest's time.
-        mixed = zlib.crc32(data, zlib.crc32(more)) << 31 ^ zlib.adler32(data)
+        mixed = zlib.crc32(data, zlib.crc32(self.head)) << 31 ^ zlib.adler32(data)
         return len(data), mixed & (2**63 - 1)
 
 
@@ -414,11 +397,6 @@ class SameLine(Sequence[int]):
         if not -self.size <= place < self.size:
             raise IndexError(place)
         return self.line
-
-
-def _read(file: RawIOBase, span: Span) -> bytes:
-    file.seek(span.start)
-    return file.read(span.stop - span.start) or b""
 
 
 def demand_line_ends(line: bytes, name: str, number: int) -> None:

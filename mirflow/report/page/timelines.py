@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 from ...analysis.scores import names_of
 from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
+from ...annotations.source import Source
 from ...errors import MirflowError
 from ...metrics.base import Convention, Measure, get_task
 from ...pipeline.plan import EvaluationPlan
 from ...progress import Progress
 from ...ragged import Column
-from ...readers.sources import Source
 from ..origins import REFERENCE, Files, Shelf
 from .data import order_tracks
 from .embed import Encoded, PageLabels, encode, encode_evidence
