@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -115,25 +116,18 @@ def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool 
     starts = rows.offsets[chosen]
     late = rows.columns["time"][starts] > 0
     counts = rows.counts[0][chosen] + late
-    if not resampled and not late.any() and (np.diff(chosen) == 1).all():
-        every = slice(int(starts[0]), int(starts[-1] + counts[-1]))
-        return _series(
-            rows, every, rows.columns["time"][every], rows.columns["frequency"][every], counts, 0, base_frequency
-        )
-    behind = np.cumsum(counts + 1) - 1
-    first = behind - counts
-    item = ranges(starts - late, counts + 1)
-    item[behind] -= 1
-    item[first[late]] += 1
+    gap = int(resampled or late.any() or bool((np.diff(chosen) != 1).any()))
+    if not gap:
+        item: Int | slice = slice(int(starts[0]), int(starts[-1] + counts[-1]))
+    else:
+        behind = np.cumsum(counts + 1) - 1
+        first = (behind - counts)[late]
+        item = ranges(starts - late, counts + 1)
+        item[behind] -= 1
+        item[first] += 1
     times, frequency = rows.columns["time"][item], rows.columns["frequency"][item]
-    times[behind], times[first[late]], frequency[behind] = np.inf, 0.0, 0.0
-    return _series(rows, item, times, frequency, counts, 1, base_frequency)
-
-
-def _series(
-    rows: Ragged, item: Int | slice, times: Float, frequency: Float, counts: Int, gap: int, base_frequency: float
-) -> Series:
-    """Times and frequencies, laid out already, with cents and the voicing of the same items."""
+    if gap:
+        times[behind], times[first], frequency[behind] = np.inf, 0.0, 0.0
     voicing, graded = (frequency > 0).astype(np.float64), np.zeros(len(counts), dtype=np.bool_)
     if "voicing" in rows.columns:
         given, sizes = rows.columns["voicing"][item], counts + gap
@@ -339,12 +333,7 @@ def on_reference(references: Series, estimates: Series, reference: Int, estimate
     times = references.times[item]
     sampled = resample(estimates, estimate, times, counts, resampling)
     own = references.cents[item], references.voicing[item]
-    return Frames(*own, *sampled, counts, times, _graded(references, estimates))
-
-
-def _graded(*sides: Series) -> tuple[bool, bool]:
-    one, other = (bool(side.graded.any()) for side in sides)
-    return one, other
+    return Frames(*own, *sampled, counts, times, (bool(references.graded.any()), bool(estimates.graded.any())))
 
 
 def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int, hop: float, resampling: str) -> Frames:
@@ -359,11 +348,19 @@ def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int,
     wanted = counts[reference]
     in_order = np.array_equal(reference, np.arange(len(counts)))
     item: Int | slice = slice(None) if in_order else ranges(offsets_of(counts)[reference], wanted)
-    heard = np.minimum(wanted, theirs[estimate])
-    into, place = ranges(offsets_of(wanted)[:-1], heard), ranges(offsets_of(theirs)[estimate], heard)
+    shared = np.minimum(wanted, theirs[estimate])
+    into, place = ranges(offsets_of(wanted)[:-1], shared), ranges(offsets_of(theirs)[estimate], shared)
     cents, voicing = np.zeros((2, int(wanted.sum())))
     cents[into], voicing[into] = other[0][place], other[1][place]
-    return Frames(own[0][item], own[1][item], cents, voicing, wanted, times[item], _graded(references, estimates))
+    return Frames(
+        own[0][item],
+        own[1][item],
+        cents,
+        voicing,
+        wanted,
+        times[item],
+        (bool(references.graded.any()), bool(estimates.graded.any())),
+    )
 
 
 def _on_own_frames(series: Series, hop: float, resampling: str) -> tuple[Int, Float, Float, Float]:
@@ -404,31 +401,26 @@ def classes_of(frames: Frames, tolerance: float) -> Classes:
 
 @dataclass(frozen=True)
 class FrameTally:
-    """Sums over the frames of each class of some pairs: float64 (pairs, 16) each.
+    """Sums over the frames of each class of some pairs.
 
     Parameters
     ----------
-    frames : number of frames
-    reference, estimate, both : sums of the reference's voicing, of the estimate's, and of their product
+    sums : mapping of str to float64 (pairs, 16)
+        ``frames``, their number; ``reference``, ``estimate`` and ``both``, sums of the voicing of a side and of the
+        product of both.
     """
 
-    frames: Float
-    reference: Float
-    estimate: Float
-    both: Float
+    sums: Mapping[str, Float]
 
     @classmethod
     def empty(cls, pairs: int) -> FrameTally:
         """Of pairs without frames."""
-        return cls(*np.zeros((4, pairs, _CLASSES)))
+        return cls({name: np.zeros((pairs, _CLASSES)) for name in ("frames", "reference", "estimate", "both")})
 
     def put(self, pairs: Int, tally: FrameTally) -> None:
         """Write what was counted of some pairs."""
-        for own, other in zip(self._sums(), tally._sums(), strict=True):
-            own[pairs] = other
-
-    def _sums(self) -> tuple[Float, Float, Float, Float]:
-        return self.frames, self.reference, self.estimate, self.both
+        for name, sums in tally.sums.items():
+            self.sums[name][pairs] = sums
 
     @classmethod
     def of(cls, frames: Frames, tolerance: float) -> FrameTally:
@@ -437,26 +429,22 @@ class FrameTally:
         found = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
         found += classes_of(frames, tolerance)
         number = np.bincount(found, minlength=pairs * _CLASSES).astype(np.float64).reshape(pairs, _CLASSES)
-        voiced, heard = ((np.arange(_CLASSES) & bit > 0) * number for bit in (VOICED, HEARD))
-        both = (np.arange(_CLASSES) & VOICED > 0) * heard
+        of_reference, of_estimate = (np.arange(_CLASSES) & bit > 0 for bit in (VOICED, HEARD))
+        sums = {"frames": number, "reference": of_reference * number, "estimate": of_estimate * number}
+        sums["both"] = of_reference * sums["estimate"]
+        graded = dict(zip(("reference", "estimate", "both"), (*frames.graded, any(frames.graded)), strict=True))
+        for name in (name for name, is_graded in graded.items() if is_graded):
+            one, other = frames.reference_voicing, frames.estimate_voicing
+            weights = {"reference": one, "estimate": other}[name] if name != "both" else one * other
+            sums[name] = sum_by(found, weights, pairs * _CLASSES).reshape(pairs, _CLASSES)
+        return cls(sums)
 
-        def total(weights: Float) -> Float:
-            return sum_by(found, weights, pairs * _CLASSES).reshape(pairs, _CLASSES)
-
-        of_reference, of_estimate = frames.reference_voicing, frames.estimate_voicing
-        graded = frames.graded
-        return cls(
-            number,
-            total(of_reference) if graded[0] else voiced,
-            total(of_estimate) if graded[1] else heard,
-            total(of_reference * of_estimate) if any(graded) else both,
-        )
-
-    def sum(self, what: Float, bit: int = 0, unset: int = 0) -> Float:
+    def sum(self, what: str, bit: int = 0, unset: int = 0) -> Float:
         """Sums over the classes that have one bit set and another one unset: float64 (pairs,)."""
         # Added in this order whatever the number of pairs: a pair's sum is the same to the bit in any batch.
-        total = np.zeros(len(what))
+        sums = self.sums[what]
+        total = np.zeros(len(sums))
         for number in range(_CLASSES):
             if number & bit == bit and not number & unset:
-                total += what[:, number]
+                total += sums[:, number]
         return total

@@ -16,7 +16,7 @@ from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches, grid_frames
-from ...ragged import Bool, Column, Float, Int, Ragged, rows_of
+from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import (
     FRAMES,
     Cleaned,
@@ -27,12 +27,11 @@ from ..base import (
     Parameter,
     Scores,
     Task,
-    Value,
     Weight,
     metric,
     metrics_in,
 )
-from ..cleaning import Problem, impossible_times, set_aside, usable
+from ..cleaning import Problem, impossible_times, set_aside, usable, usable_pair
 from .kernel import (
     CHROMA,
     HEARD,
@@ -89,10 +88,14 @@ def clean(rows: Ragged) -> Cleaned:
     ([0.0, 0.1], [1, 0], 'frequency is not finite: nan')
     """
     times, frequency = rows.columns["time"], rows.columns["frequency"]
+    size = np.abs(frequency)
     findings = inspect(KINDS["events"], rows)  # whose rules also name times that repeat
     problems: list[Problem] = [
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
-        (_is_no_pitch(frequency), lambda item: f"frequency is not in Hz: {frequency[item]}"),
+        (
+            (size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)),
+            lambda item: f"frequency is not in Hz: {frequency[item]}",
+        ),
     ]
     problems = impossible_times(findings, rows) + problems
     if "voicing" in rows.columns:
@@ -108,11 +111,6 @@ def clean(rows: Ragged) -> Cleaned:
     order = np.lexsort((kept.columns["time"], rows_of(kept.counts[0])))
     columns = {name: column[order] for name, column in kept.columns.items()}
     return Cleaned(Ragged(columns, kept.counts, kept.labels), cleaned.repairs, cleaned.flaws)
-
-
-def _is_no_pitch(frequency: Float) -> Bool:
-    size = np.abs(frequency)
-    return np.asarray((size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)))
 
 
 def _voicing_problem(rows: Ragged) -> Problem:
@@ -276,8 +274,8 @@ _metric = partial(
 )
 def voicing_recall(tally: FrameTally, measure: Measure) -> Read:
     """Share of the voiced frames of the reference that the estimate calls voiced."""
-    voiced = tally.sum(tally.frames, VOICED)
-    return _ratio(tally.sum(tally.estimate, VOICED), voiced, np.where(_filled(tally), 1.0, 0.0)), voiced
+    voiced = tally.sum("frames", VOICED)
+    return _ratio(tally.sum("estimate", VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
 
 
 @_metric(
@@ -294,9 +292,9 @@ def voicing_recall(tally: FrameTally, measure: Measure) -> Read:
 )
 def voicing_false_alarm(tally: FrameTally, measure: Measure) -> Read:
     """Share of the unvoiced frames of the reference that the estimate calls voiced."""
-    unvoiced = tally.sum(tally.frames, unset=VOICED)
-    fill = np.where(_filled(tally), float(measure["of_none"]), 0.0)
-    return _ratio(tally.sum(tally.estimate, unset=VOICED), unvoiced, fill), unvoiced
+    unvoiced = tally.sum("frames", unset=VOICED)
+    fill = np.where(tally.sum("frames") > 0, float(measure["of_none"]), 0.0)
+    return _ratio(tally.sum("estimate", unset=VOICED), unvoiced, fill), unvoiced
 
 
 @_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
@@ -321,9 +319,9 @@ def raw_chroma_accuracy(tally: FrameTally, measure: Measure) -> Read:
 )
 def overall_accuracy(tally: FrameTally, measure: Measure) -> Read:
     """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
-    frames, voiced, reward = tally.sum(tally.frames), tally.sum(tally.frames, VOICED), tally.sum(tally.reference)
-    right = _ratio(voiced * tally.sum(tally.both, PITCH), reward, np.zeros(len(voiced)))
-    silent = tally.sum(tally.frames, unset=VOICED) - tally.sum(tally.estimate, unset=VOICED)
+    frames, voiced, reward = tally.sum("frames"), tally.sum("frames", VOICED), tally.sum("reference")
+    right = _ratio(voiced * tally.sum("both", PITCH), reward, np.zeros(len(voiced)))
+    silent = tally.sum("frames", unset=VOICED) - tally.sum("estimate", unset=VOICED)
     return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
 
 
@@ -332,12 +330,8 @@ METRICS = metrics_in(globals())
 
 def _share(tally: FrameTally, bit: int) -> Read:
     """Share of the reference's voicing on frames that have a bit."""
-    reward = tally.sum(tally.reference)
-    return _ratio(tally.sum(tally.reference, bit), reward, np.zeros(len(reward))), reward
-
-
-def _filled(tally: FrameTally) -> Bool:
-    return np.asarray(tally.sum(tally.frames) > 0)
+    reward = tally.sum("reference")
+    return _ratio(tally.sum("reference", bit), reward, np.zeros(len(reward))), reward
 
 
 def _ratio(part: Float, whole: Float, fill: Float) -> Float:
@@ -498,14 +492,18 @@ Way = tuple[str, float, float]
 
 
 def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
-    """The ways of classing frames that some measures need, and the measures of each."""
+    """The ways of classing frames that some measures need, and the measures of each.
+
+    Measures of voicing alone depend neither on the base frequency nor on the tolerance: they share those of others.
+    """
+    given = [measure.parameters for measure in measures]
+    base = next((one["base_frequency"] for one in given if "base_frequency" in one), 10.0)
     ways: dict[Way, list[int]] = {}
-    for column, measure in enumerate(measures):
-        parameters = measure.parameters
-        resampling = str(parameters["resampling"])
-        base = float(parameters.get("base_frequency", _any_base(measures)))
-        tolerance = float(parameters.get("cent_tolerance", _any_tolerance(measures, resampling)))
-        ways.setdefault((resampling, base, tolerance), []).append(column)
+    for column, own in enumerate(given):
+        same = (one for one in given if "cent_tolerance" in one and one["resampling"] == own["resampling"])
+        tolerance = own.get("cent_tolerance", next(same, {"cent_tolerance": 50.0})["cent_tolerance"])
+        way = str(own["resampling"]), float(own.get("base_frequency", base)), float(tolerance)
+        ways.setdefault(way, []).append(column)
     return ways
 
 
@@ -520,32 +518,17 @@ def _count(reference: Side, estimate: Side, hop: float | None, tallies: Mapping[
     return seconds
 
 
-def _any_base(measures: Sequence[Measure]) -> float:
-    """A base frequency for measures of voicing alone, which do not depend on it: one that is needed anyway."""
-    return next((float(one["base_frequency"]) for one in measures if "base_frequency" in one.parameters), 10.0)
-
-
-def _any_tolerance(measures: Sequence[Measure], resampling: str) -> float:
-    """The same for the tolerance."""
-    same = (one for one in measures if "cent_tolerance" in one.parameters and one["resampling"] == resampling)
-    return next((float(one["cent_tolerance"]) for one in same), 50.0)
-
-
 def compare(
     reference: Side, estimate: Side, base_frequency: float, hop: float | None, resampling: str
 ) -> tuple[Frames, Float]:
     """Pairs on common frames, and how long a frame of each pair is in seconds."""
-    references, left = _series(*reference, base_frequency, hop is not None)
-    estimates, right = _series(*estimate, base_frequency, True)
+    # The melodies of the distinct rows, and which one each pair has.
+    (distinct, left), (others, right) = (np.unique(row, return_inverse=True) for _, row in (reference, estimate))
+    references = series_of(reference[0], distinct, base_frequency, hop is not None)
+    estimates = series_of(estimate[0], others, base_frequency)
     if hop is None:
         return on_reference(references, estimates, left, right, resampling), mean_hop(references)[left]
     return on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
-
-
-def _series(rows: Ragged, row: Int, base_frequency: float, resampled: bool) -> tuple[Series, Int]:
-    """The melodies of the distinct rows, and which one each pair has."""
-    distinct, place = np.unique(row, return_inverse=True)
-    return series_of(rows, distinct, base_frequency, resampled), place
 
 
 _RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
@@ -596,10 +579,7 @@ def evidence(
     >>> found["verdict"].tolist()
     ['right', 'octave', 'rightly unvoiced']
     """
-    rows = [
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
+    rows = usable_pair(reference, estimate, clean)
     if not rows[0].counts[0][0] or not rows[1].counts[0][0]:
         side = "reference" if not rows[0].counts[0][0] else "estimate"
         raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
@@ -624,9 +604,9 @@ def _frequency(cents: Float, voicing: Float, base: float) -> Float:
 
 
 def _verdict(classes: Classes, estimate_cents: Float, of_pitch: bool) -> Column:
-    voiced, heard = classes & VOICED > 0, classes & HEARD > 0
-    answered = estimate_cents != 0 if of_pitch else heard
-    verdict = np.where(heard, _FALSE_ALARM, _SILENT).astype("<U16")
+    voiced, estimated = classes & VOICED > 0, classes & HEARD > 0
+    answered = estimate_cents != 0 if of_pitch else estimated
+    verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
     verdict[voiced] = _MISSED
     verdict[voiced & answered] = _WRONG
     verdict[voiced & answered & (classes & CHROMA > 0)] = _OCTAVE
@@ -640,12 +620,9 @@ HOP = "0.01"
 
 
 def _as_in_mirex(resampling: str) -> tuple[Metric, ...]:
-    defaults: dict[str, Value] = {"resampling": resampling, "of_none": 1.0}
-    changed = [one.with_defaults(**defaults) for one in METRICS]
     exceptions = "a reference without unvoiced frames, of which it is 1"
-    return tuple(
-        replace(one, perfect_exceptions=exceptions) if one.name == voicing_false_alarm.name else one for one in changed
-    )
+    metrics = (replace(m, perfect_exceptions=exceptions) if m is voicing_false_alarm else m for m in METRICS)
+    return tuple(metric.with_defaults(resampling=resampling, of_none=1.0) for metric in metrics)
 
 
 MIR_EVAL = Convention(
@@ -657,23 +634,16 @@ MIR_EVAL = Convention(
     GRIDS,
     explain=evidence,
 )
-MIREX = Convention(
+_MIREX = partial(Convention, clean=clean, score=score, grids=(HOP, *GRIDS), explain=partial(evidence, hop=float(HOP)))
+MIREX = _MIREX(
     "mirex",
     "MIREX as the literature has it: frames of 10 ms, each with the nearest sample",
     _as_in_mirex("nearest"),
-    clean,
-    score,
-    (HOP, *GRIDS),
-    explain=partial(evidence, hop=float(HOP)),
 )
-MIREX_HOLD = Convention(
+MIREX_HOLD = _MIREX(
     "mirex_hold",
     "MIREX as mir_eval's authors ran it: frames of 10 ms, each with the sample before it",
     _as_in_mirex("hold"),
-    clean,
-    score,
-    (HOP, *GRIDS),
-    explain=partial(evidence, hop=float(HOP)),
 )
 
 TASK = Task(

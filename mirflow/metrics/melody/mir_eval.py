@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, refuse_unknown
+from ...errors import warn_caller
 from ...ragged import Float, Int, Ragged
 from ..base import Measure
-from ..pair import PairFunctions
+from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times
 from .kernel import (
     Frames,
@@ -37,6 +36,67 @@ KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
 _NOT_UNIFORM = (
     "Non-uniform timescale passed to resample_melody_series. Pitch will be interpolated between neighbouring samples, "
     "which is wrong where silence is shown by missing samples; show it by frequencies of 0 or less."
+)
+_OTHER_LENGTH = "Reference and estimated voicing arrays should be the same length."
+_OF_ARRAYS = ("base_frequency", "hop", "kind")
+
+_of_series = documented(
+    """
+    Parameters
+    ----------
+    freq_hz : (n,), Hz
+        The sign does not matter.
+    ref_time, est_time : (n,) and (m,), seconds
+        Ascending.
+    ref_freq, est_freq : (n,) and (m,), Hz
+        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
+    est_voicing : (m,) or None
+        How far the estimate takes each sample for voiced, from 0 to 1; None: it is taken from the sign.
+    ref_reward : (n,) or None
+        How much each sample of the reference counts, from 0 to 1; None: voiced ones alike.
+    base_frequency : float, Hz
+        Where cents are counted from.
+    hop : float or None, seconds
+        Distance of the frames; None: those of the reference.
+    kind : {"linear", "nearest", "zero"}
+        Between two samples, at the nearest one, or at the one before. Silence is never interpolated.
+
+    Raises
+    ------
+    ValueError
+        For another `kind`, times that are not finite or out of order, arrays that differ in length, times that repeat
+        unless `kind` is ``nearest``, and new times before the first one.
+
+    Warns
+    -----
+    MirflowWarning
+        If the times are not evenly spaced.
+    """,
+    METRICS,
+)
+_VOICING = """
+    Parameters
+    ----------
+    ref_voicing, est_voicing : (n,)
+        From 0 to 1.
+    ref_cent, est_cent : (n,), cents
+        0 where there is no pitch.
+
+    Raises
+    ------
+    ValueError
+        If arrays differ in length{}
+"""
+_of_voicing = documented(_VOICING.format("."), METRICS)
+_of_frames = documented(
+    _VOICING.format(", or voicing is not from 0 to 1.")
+    + """
+    Warns
+    -----
+    MirflowWarning
+        If a side is empty or has nothing voiced.
+    """,
+    METRICS,
 )
 
 
@@ -109,6 +169,7 @@ def constant_hop_timebase(hop: float, end_time: float) -> Float:
     return hop_times(hop_counts(np.array([end_time], dtype=np.float64), hop), hop)
 
 
+@_of_series
 def resample_melody_series(
     times: Array, frequencies: Array, voicing: Array, times_new: Array, kind: str = "linear"
 ) -> tuple[Array, Array]:
@@ -119,24 +180,11 @@ def resample_melody_series(
     times, frequencies, voicing : (n,)
         Times in ascending order; frequencies in any unit, 0 is silence.
     times_new : (m,), seconds
-    kind : {"linear", "nearest", "zero"}
-        Between two samples, at the nearest one, or at the one before. Silence is never interpolated.
 
     Returns
     -------
     frequencies_resampled, voicing_resampled : (m,)
         The given arrays themselves if the times are the same.
-
-    Raises
-    ------
-    ValueError
-        For another `kind`, times out of order, times that repeat unless `kind` is ``nearest``, and new times before the
-        first one.
-
-    Warns
-    -----
-    MirflowWarning
-        If the times are not evenly spaced.
 
     Examples
     --------
@@ -154,12 +202,13 @@ def resample_melody_series(
     series = _series(times, frequencies, voicing)
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), resampling)
-    _warn_of_steps(times, frequencies, stacklevel=2)
+    _warn_of_steps(times, frequencies)
     found = resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
     back = np.argsort(order, kind="stable")
     return found[0][back], found[1][back]
 
 
+@_of_series
 def to_cent_voicing(
     ref_time: Array,
     ref_freq: Array,
@@ -173,37 +222,10 @@ def to_cent_voicing(
 ) -> tuple[Float, Float, Float, Float]:
     """Reference and estimate as cents and voicing on common frames.
 
-    Parameters
-    ----------
-    ref_time, est_time : (n,) and (m,), seconds
-        Ascending.
-    ref_freq, est_freq : (n,) and (m,), Hz
-        0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
-    est_voicing : (m,) or None
-        How far the estimate takes each sample for voiced, from 0 to 1; None: it is taken from the sign.
-    ref_reward : (n,) or None
-        How much each sample of the reference counts, from 0 to 1; None: voiced ones alike.
-    base_frequency : float, Hz
-        Where cents are counted from.
-    hop : float or None, seconds
-        Distance of the frames; None: those of the reference.
-    kind : {"linear", "nearest", "zero"}
-        See `resample_melody_series`.
-
     Returns
     -------
     ref_voicing, ref_cent, est_voicing, est_cent : float64 (k,)
         As many frames as the reference has. An estimate without samples is silent.
-
-    Raises
-    ------
-    ValueError
-        As `resample_melody_series`; also for times that are not finite and arrays that differ in length.
-
-    Warns
-    -----
-    MirflowWarning
-        As `resample_melody_series`.
 
     Examples
     --------
@@ -288,7 +310,7 @@ def _check_pair(reference: Series, estimate: Series, resampling: str) -> None:
     only = np.zeros(1, dtype=np.int64)
     if not is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
         _check_resampling(estimate, float(reference.times[0]), resampling)
-        _warn_of_steps(estimate.times[:-1], estimate.cents, stacklevel=3)
+        _warn_of_steps(estimate.times[:-1], estimate.cents)
 
 
 def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
@@ -300,183 +322,119 @@ def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
     only = np.zeros(1, dtype=np.int64)
     if not is_on_grid(side, only, hop_times(counts, hop), counts)[0]:
         _check_resampling(side, 0.0, resampling)
-        _warn_of_steps(side.times[:-1], side.cents, stacklevel=3)
+        _warn_of_steps(side.times[:-1], side.cents)
 
 
-def _warn_of_steps(times: Array, frequencies: Array, stacklevel: int) -> None:
+def _warn_of_steps(times: Array, frequencies: Array) -> None:
     """Warn of uneven steps, unless only the first one is odd and may come from a sample that was put at 0 s."""
     steps = np.diff(times)
-    if _even(steps) or (_even(steps[1:]) and frequencies[0] == frequencies[1]):
-        return
-    warnings.warn(_NOT_UNIFORM, MirflowWarning, stacklevel=stacklevel + 1)
+    others = [steps, steps[1:]] if len(steps) and frequencies[0] == frequencies[1] else [steps]
+    if not any(not some.size or np.allclose(some, some.mean()) for some in others):
+        warn_caller(_NOT_UNIFORM)
 
 
-def _even(steps: Array) -> bool:
-    return not steps.size or bool(np.allclose(steps, steps.mean()))
-
-
-_OF_ARRAYS = ("base_frequency", "hop", "kind")
-
-
+@_of_frames
 def validate_voicing(ref_voicing: Array, est_voicing: Array) -> None:
-    """Check the voicing of both sides.
-
-    Parameters
-    ----------
-    ref_voicing, est_voicing : (n,)
-        From 0 to 1.
-
-    Raises
-    ------
-    ValueError
-        If they differ in length or hold other values.
-
-    Warns
-    -----
-    MirflowWarning
-        If a side is empty or has nothing voiced.
-    """
+    """Check the voicing of both sides."""
     for voicing, name in ((ref_voicing, "Reference"), (est_voicing, "Estimated")):
         if voicing.size == 0:
-            _warn(f"{name} voicing array is empty.")
+            warn_caller(f"{name} voicing array is empty.")
     for voicing, name in ((ref_voicing, "Reference"), (est_voicing, "Estimated")):
         if voicing.sum() == 0:
-            _warn(f"{name} melody has no voiced frames.")
+            warn_caller(f"{name} melody has no voiced frames.")
     if ref_voicing.shape[0] != est_voicing.shape[0]:
-        raise ValueError("Reference and estimated voicing arrays should be the same length.")
+        raise ValueError(_OTHER_LENGTH)
     for voicing in (ref_voicing, est_voicing):
         if not ((voicing >= 0) & (voicing <= 1)).all():
             raise ValueError("Voicing arrays must be between 0 and 1.")
 
 
+@_of_frames
 def validate(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array) -> None:
-    """Check that all arrays have the same length.
-
-    Parameters
-    ----------
-    ref_voicing, ref_cent, est_voicing, est_cent : (n,)
-
-    Raises
-    ------
-    ValueError
-        If they have not.
-
-    Warns
-    -----
-    MirflowWarning
-        If there are no frames.
-    """
+    """Check that all arrays have the same length."""
     for cents, name in ((ref_cent, "Reference"), (est_cent, "Estimated")):
         if cents.size == 0:
-            _warn(f"{name} frequency array is empty.")
+            warn_caller(f"{name} frequency array is empty.")
     if not ref_voicing.shape[0] == ref_cent.shape[0] == est_cent.shape[0] == est_voicing.shape[0]:
         raise ValueError("All voicing and frequency arrays must have the same length.")
 
 
-def _warn(message: str) -> None:
-    """Warn the caller of the function that called the check."""
-    warnings.warn(message, MirflowWarning, stacklevel=4)
+_Side = tuple[Array, Array]
+"""Voicing and cents."""
 
 
-def _frames(ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array) -> Frames:
-    arrays = (ref_cent, ref_voicing, est_cent, est_voicing)
-    cents, voicing, other_cents, other_voicing = (np.asarray(one, dtype=np.float64) for one in arrays)
-    counts = np.array([len(ref_voicing)], dtype=np.int64)
-    graded = bool(is_graded(voicing, counts)[0]), bool(is_graded(other_voicing, counts)[0])
-    return Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(ref_voicing)), graded)
+def _check(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> None:
+    if all(measure.metric.name in ("voicing_recall", "voicing_false_alarm") for measure in measures):
+        if reference[0].size and estimate[0].size and reference[0].shape != estimate[0].shape:
+            raise ValueError(_OTHER_LENGTH)
+        return
+    validate_voicing(reference[0], estimate[0])
+    validate(*reference, *estimate)
 
 
-def score_pair(reference: tuple[Array, Array], estimate: tuple[Array, Array], measures: Sequence[Measure]) -> Float:
+def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -> Float:
     """Scores of voicing and cents on common frames: float64 (measures,), 0 without frames."""
     found = np.zeros(len(measures))
-    if reference[0].size:
-        frames = _frames(*reference, *estimate)
-        for (_, _, tolerance), columns in ways_of(measures).items():
-            tally = FrameTally.of(frames, tolerance)
-            found[columns] = [measures[column].read(tally)[0][0] for column in columns]
+    if not reference[0].size or not estimate[0].size:
+        return found
+    voicing, cents, other_voicing, other_cents = (np.asarray(one, dtype=np.float64) for one in (*reference, *estimate))
+    counts = np.array([len(voicing)], dtype=np.int64)
+    graded = bool(is_graded(voicing, counts)[0]), bool(is_graded(other_voicing, counts)[0])
+    frames = Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(voicing)), graded)
+    for (_, _, tolerance), columns in ways_of(measures).items():
+        tally = FrameTally.of(frames, tolerance)
+        found[columns] = [measures[column].read(tally)[0][0] for column in columns]
     return found
 
 
-_scores = PairFunctions(METRICS, score_pair)
+_scores = PairFunctions(METRICS, score_pair, _check)
 
 
-def _of_voicing(function: str, ref_voicing: Array, est_voicing: Array) -> float:
-    if ref_voicing.size == 0 or est_voicing.size == 0:
-        return 0.0
-    if ref_voicing.shape != est_voicing.shape:
-        raise ValueError("Reference and estimated voicing arrays should be the same length.")
-    silent: Float = np.zeros(len(ref_voicing))
-    return _scores(function, (ref_voicing, silent), (est_voicing, silent))[0]
-
-
+@_of_voicing
 def voicing_recall(ref_voicing: Array, est_voicing: Array) -> float:
     """Voicing of the estimate on voiced frames of the reference.
-
-    Parameters
-    ----------
-    ref_voicing, est_voicing : (n,)
-        From 0 to 1.
 
     Returns
     -------
     float
         1 where nothing is voiced, 0 without frames.
 
-    Raises
-    ------
-    ValueError
-        If they differ in length.
-
     Examples
     --------
     >>> voicing_recall(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _of_voicing("voicing_recall", ref_voicing, est_voicing)
+    return _scores("voicing_recall", *_silent(ref_voicing, est_voicing))[0]
 
 
+@_of_voicing
 def voicing_false_alarm(ref_voicing: Array, est_voicing: Array) -> float:
     """Voicing of the estimate on unvoiced frames of the reference.
-
-    Parameters
-    ----------
-    ref_voicing, est_voicing : (n,)
-        From 0 to 1.
 
     Returns
     -------
     float
         0 where all is voiced and without frames.
 
-    Raises
-    ------
-    ValueError
-        If they differ in length.
-
     Examples
     --------
     >>> voicing_false_alarm(np.array([1, 1, 0, 0]), np.array([1, 0, 1, 0]))
     0.5
     """
-    return _of_voicing("voicing_false_alarm", ref_voicing, est_voicing)
+    return _scores("voicing_false_alarm", *_silent(ref_voicing, est_voicing))[0]
 
 
+def _silent(ref_voicing: Array, est_voicing: Array) -> tuple[_Side, _Side]:
+    return (ref_voicing, np.zeros(len(ref_voicing))), (est_voicing, np.zeros(len(est_voicing)))
+
+
+@_of_frames
 def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, float]:
     """Voicing recall and voicing false alarm.
-
-    Parameters
-    ----------
-    ref_voicing, est_voicing : (n,)
-        From 0 to 1.
 
     Returns
     -------
     recall, false_alarm : float
-
-    Raises
-    ------
-    ValueError
-        As `validate_voicing`, which also warns.
 
     Examples
     --------
@@ -487,65 +445,51 @@ def voicing_measures(ref_voicing: Array, est_voicing: Array) -> tuple[float, flo
     return voicing_recall(ref_voicing, est_voicing), voicing_false_alarm(ref_voicing, est_voicing)
 
 
+@_of_frames
 def raw_pitch_accuracy(
     ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
 ) -> float:
     """Share of the reference's voicing on frames where the pitch is right, whether it is called voiced or not.
-
-    Parameters
-    ----------
-    ref_voicing, est_voicing : (n,)
-        From 0 to 1.
-    ref_cent, est_cent : (n,), cents
-        0 where there is no pitch.
-    cent_tolerance : float, cents
-        A right pitch is less than so far off.
 
     Returns
     -------
     float
         0 where nothing is voiced.
 
-    Raises
-    ------
-    ValueError
-        As `validate_voicing` and `validate`, which also warn.
-
     Examples
     --------
     >>> raw_pitch_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     0.5
     """
-    validate_voicing(ref_voicing, est_voicing)
-    validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
     return _scores("raw_pitch_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
+@_of_frames
 def raw_chroma_accuracy(
     ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
 ) -> float:
-    """As `raw_pitch_accuracy`, but pitches that are octaves apart count as equal.
+    """Share as `raw_pitch_accuracy`, but pitches that are octaves apart count as equal.
 
-    Parameters, returns and errors are those of `raw_pitch_accuracy`.
+    Returns
+    -------
+    float
+        0 where nothing is voiced.
 
     Examples
     --------
     >>> raw_chroma_accuracy(np.ones(2), np.array([6000.0, 6000.0]), np.ones(2), np.array([6049.0, 7200.0]))
     1.0
     """
-    validate_voicing(ref_voicing, est_voicing)
-    validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
     return _scores("raw_chroma_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
+@_of_frames
 def overall_accuracy(
     ref_voicing: Array, ref_cent: Array, est_voicing: Array, est_cent: Array, cent_tolerance: float = 50
 ) -> float:
     """Share of the frames that are right: voiced with the right pitch, or unvoiced on both sides.
-
-    Parameters and errors are those of `raw_pitch_accuracy`.
 
     Returns
     -------
@@ -557,12 +501,11 @@ def overall_accuracy(
     >>> overall_accuracy(np.array([1, 0]), np.array([6000.0, 0.0]), np.array([1, 1]), np.array([6010.0, 6010.0]))
     0.5
     """
-    validate_voicing(ref_voicing, est_voicing)
-    validate(ref_voicing, ref_cent, est_voicing, est_cent)
     sides = (ref_voicing, ref_cent), (est_voicing, est_cent)
     return _scores("overall_accuracy", *sides, cent_tolerance=cent_tolerance)[0]
 
 
+@_of_series
 def evaluate(
     ref_time: Array,
     ref_freq: Array,
@@ -576,21 +519,8 @@ def evaluate(
 
     Parameters
     ----------
-    ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward
-        As for `to_cent_voicing`.
     **kwargs
         ``base_frequency``, ``hop`` and ``kind`` of `to_cent_voicing`; ``cent_tolerance`` of `raw_pitch_accuracy`.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `to_cent_voicing`, `validate_voicing` and `validate`, which also warn.
 
     Examples
     --------
@@ -599,11 +529,8 @@ def evaluate(
     >>> scores["Raw Pitch Accuracy"], scores["Raw Chroma Accuracy"], scores["Voicing False Alarm"]
     (0.5, 1.0, 0.0)
     """
-    given = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward")
-    refuse_unknown("evaluate", kwargs, (*given, *_OF_ARRAYS, *_scores.parameters))
-    to_arrays = {name: kwargs.pop(name) for name in _OF_ARRAYS if name in kwargs}
+    given = ("ref_time", "ref_freq", "est_time", "est_freq", "est_voicing", "ref_reward", *_OF_ARRAYS)
+    _scores.measures(kwargs, *given)
+    to_arrays = {name: kwargs[name] for name in _OF_ARRAYS if name in kwargs}
     arrays = to_cent_voicing(ref_time, ref_freq, est_time, est_freq, est_voicing, ref_reward, **to_arrays)
-    ref_voicing, ref_cent, est_voicing, est_cent = arrays
-    validate_voicing(ref_voicing, est_voicing)
-    validate(ref_voicing, ref_cent, est_voicing, est_cent)
-    return _scores.evaluate((ref_voicing, ref_cent), (est_voicing, est_cent), kwargs)
+    return _scores.evaluate(arrays[:2], arrays[2:], kwargs, *_OF_ARRAYS)
