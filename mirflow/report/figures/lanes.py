@@ -213,7 +213,7 @@ _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
     "following": _draw_following,
 }
 
-LEANINGS = MappingProxyType(
+SIGNS = MappingProxyType(
     {
         "good": ("right", "hit", "aligned", "found", "relevant", "rejected", "rightly unvoiced"),
         "half": ("octave", "near"),
@@ -221,8 +221,8 @@ LEANINGS = MappingProxyType(
         "none": ("not comparable", "not relevant", "judged", "unjudged"),
     }
 )
-"""Every verdict that the rooms of metrics give. A word that is not among them says nothing: it is no error."""
-GOOD, HALF, BAD = (LEANINGS[name] for name in ("good", "half", "bad"))
+"""The verdicts of all metrics by their sign. An unknown word has none: it is no error."""
+GOOD, HALF, BAD = (SIGNS[name] for name in ("good", "half", "bad"))
 
 BAND = (BOTTOM + 0.02, 0.14)
 """Where verdicts stand: from so far below the middle of a lane, and how high."""

@@ -24,7 +24,7 @@ from ...errors import MirflowError, QueryError, UnknownNameError
 from ...progress import Progress
 from ...store.generations import write_atomically
 from ..origins import Origin, Roots, Shelf, page_title, read_origins, store_names
-from .data import describe_evaluation, describe_stores, describe_words, main_metrics, standings
+from .data import describe_evaluation, describe_stores, describe_words, main_metrics
 from .embed import CompressedParts, to_json
 from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
 
@@ -295,8 +295,7 @@ def _evaluations(
     """All evaluations for the page, with what there is to say of their timelines."""
     evaluations = []
     for (name, ds), one in zip(boards.items(), drawn.evaluations, strict=True):
-        standing = standings(ds, first[name])
-        made = describe_evaluation(name, ds, first[name], standing, blocks, references=references)
+        made = describe_evaluation(name, ds, first[name], blocks, references=references)
         made["stores"] = describe_stores(name, origins)
         kind = TASK_KINDS.get(made["task"], "")
         made["timeline"] = {"rules": one.rules, "able": one.able, "note": one.note, "kind": kind}
@@ -305,7 +304,8 @@ def _evaluations(
     for number, (name, ds) in enumerate(boards.items()):
         if has_annotators(ds):
             own = by_annotator(ds)
-            made = describe_evaluation(f"{name} by annotator", own, first[name], {}, blocks, references=references)
+            named = f"{name} by annotator", own, first[name], blocks
+            made = describe_evaluation(*named, inference=False, references=references)
             known = evaluations[number]
             evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
     return evaluations
@@ -321,7 +321,7 @@ def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, x
         except (UnknownNameError, QueryError) as error:
             lacking[name] = error
             continue
-        if part.tracks:
+        if part.sizes["track"]:
             found[name] = part
         else:
             lacking[name] = QueryError(f"where {where!r}: no track is so")

@@ -10,7 +10,7 @@ import pytest
 from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
-from mirflow.report.page.data import main_metrics, order_tracks, standings
+from mirflow.report.page.data import describe_inference, main_metrics, order_tracks
 from mirflow.report.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence
 from mirflow.report.page.html import order_modules, read_asset, script
 from tests.groups import make_group, random_group
@@ -137,21 +137,21 @@ class TestOrder:
         assert names_of(board, "metric")[main_metrics(board, ["root"])[0]] == "root"
 
 
-class TestStanding:
+class TestInference:
     @pytest.mark.parametrize("systems", [3, 12])
     def test_letters_come_from_the_same_test_however_many_systems_there_are(self, systems):
         group = random_group(systems, 20, 1)
-        found = standings(as_scores(group), [0])[0]
+        ((_, found),) = describe_inference(as_scores(group), [0])
         compared = group.mirflow.compare("majmin", replicates=2000)
-        assert list(found.letters) == compared["letters"].values[:, 0].tolist()
-        assert "not told apart at 0.05 (permutation test, max-T, n = 20)" in found.how
-        assert np.isfinite([found.low, found.high]).all()
+        assert found["letters"] == compared["letters"].values[:, 0].tolist()
+        assert "not told apart at 0.05 (permutation test, max-T, n = 20)" in found["how"]
+        assert np.isfinite([found["low"], found["high"]]).all()
 
     def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
-        found = standings(as_scores(random_group(3, 5, 1)), [0])[0]
-        assert found.letters == ()
-        assert np.isnan([found.low, found.high]).all()
-        assert found.how == (
+        ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0])
+        assert found["letters"] == []
+        assert np.isnan([found["low"], found["high"]]).all()
+        assert found["how"] == (
             "No interval: at 95 % it takes 6 tracks or more. "
             "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
         )

@@ -118,7 +118,7 @@ class TestScores:
         names = [f"f_measure@{place / 100}" for place in range(300)]
         group = random_group(3, 12, 300, metrics=names)
         write_page(write_store(tmp_path / "s.zarr", {"onset": group}), tmp_path / "p.html")
-        assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["standing"]) == 20
+        assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["inference"]) == 20
         page = visit(tmp_path / "p.html")
         choose(page, "metric", "299")
         assert page.locator("#leaderboard td.interval").count() == 0

@@ -96,12 +96,10 @@ export function noteKey(time, cents) {
   return `${time} ${cents}`;
 }
 
-const LEANING = new Map(Object.entries(CONTENTS.leanings).flatMap(([leaning, words]) => words.map((word) => [word, leaning])));
+const SIGNS = new Map(Object.entries(CONTENTS.signs).flatMap(([sign, words]) => words.map((word) => [word, sign])));
 
-/** Whether a verdict is good, bad, or none: a word that nobody told the page is no error. */
-export function leaning(verdict) {
-  return LEANING.get(verdict) || "none";
-}
+/** Whether a verdict is good, bad, or none: an unknown word is no error. */
+export const signOf = (verdict) => SIGNS.get(verdict) || "none";
 
 /** The last item that starts by a time, or -1; starts are in order. */
 export function lastBy(start, time) {

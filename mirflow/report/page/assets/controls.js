@@ -46,8 +46,8 @@ function nameOf(state, aggregate) {
   return aggregate === state.about.standard_aggregate ? `${aggregate} (usual)` : aggregate;
 }
 
-/** What the figures are, in a sentence. */
-export function explainFigures(state) {
+/** What the values are, in a sentence. */
+export function explainValues(state) {
   return `${state.aggregate}: ${CONTENTS.aggregates[state.aggregate].words}. ` +
     `Missing scores (${state.missing}): ${CONTENTS.missing[state.missing]}.`;
 }

@@ -1,9 +1,8 @@
 /** What became of every cell, why some have no score, and what is empty. */
 
-import { el, section } from "./dom.js";
+import { el, section, table, th, tr, warningsOf } from "./dom.js";
 import { count } from "./format.js";
 import { readJson } from "./data.js";
-import { warningsOf } from "./warnings.js";
 
 const shown = { most: 25 };
 
@@ -11,11 +10,8 @@ export async function drawCoverage(state) {
   const { systems, tracks, statuses, problems } = state.now;
   const { rows, messages } = await readJson(problems);
   const cells = systems.length * tracks.length;
-  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, "System"), statuses.map(([name]) =>
-    el("th", { scope: "col", class: "number" }, name.replaceAll("_", " "))));
-  const body = systems.map((name, system) => el("tr", {}, el("th", { scope: "row" }, name),
-    statuses.map(([, many]) => el("td", { class: "number" }, many[system] || ""))));
-  const table = el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
+  const made = table([th("System", "who"), statuses.map(([name]) => th(name.replaceAll("_", " "), "number"))],
+    systems.map((name, system) => tr(name, statuses.map(([, many]) => many[system] || ""), "number")));
   const several = state.now.stores.length > 1;
   const apart = several ? statuses.filter(([name]) => name === "not_computed").flatMap(([, many]) => many).reduce((a, b) => a + b, 0) : 0;
   const held = apart ? " that the stores hold" : "";
@@ -24,7 +20,7 @@ export async function drawCoverage(state) {
   const empty = rows.filter((row) => row[3] === "yes").length;
   const score = without ? `${without} of ${whole} ${without === 1 ? "has" : "have"} no score.` : `Every one of ${whole} has a score.`;
   const note = empty ? `${score} ${empty} of an empty estimate or reference ${empty === 1 ? "has one and counts" : "have one and count"}.` : score;
-  return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 ? table : null,
+  return section("coverage", "Coverage", note, ...warningsOf(state.now), statuses.length > 1 ? made : null,
     rows.length ? listing(state, rows, messages) : null);
 }
 
@@ -39,11 +35,10 @@ function listing(state, rows, messages) {
       [systems[system], tracks[track], status, messages[message]].some((text) => text.toLowerCase().includes(wanted)));
     const body = matching.slice(0, shown.most).map(([system, track, status, scored, message]) => el("tr", {}, el("td", {}, systems[system]),
       el("td", {}, tracks[track]), el("td", {}, status.replaceAll("_", " ") + SCORES[scored]), el("td", { class: "prose" }, messages[message])));
-    const head = el("tr", {}, ["System", "Track", "What", "Why"].map((text) => el("th", { scope: "col" }, text)));
     const more = matching.length > shown.most ? el("button", { type: "button", class: "more",
       onclick: () => { shown.most += 200; redraw(); } }, `Show more (${shown.most} of ${matching.length})`) :
       el("p", { class: "note" }, `${count(matching.length, "cell")}`);
-    holder.replaceChildren(el("div", { class: "scroll" }, el("table", { id: "problems" }, el("thead", {}, head), el("tbody", {}, body))), more);
+    holder.replaceChildren(table(["System", "Track", "What", "Why"].map((text) => th(text)), body, { id: "problems" }), more);
   };
   const search = el("input", { type: "search", value: state.cells, oninput: () => {
     state.cells = search.value;

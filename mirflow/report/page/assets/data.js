@@ -42,14 +42,14 @@ export function readJson(number) {
 }
 
 /**
- * Scores of one metric of an evaluation.
- * @returns {Promise<{score: Float64Array, weight: Float64Array, duration: Float64Array, cells: Uint8Array}>}
+ * Scores of one metric of an evaluation; `flags` say which are missing, undefined, and count.
+ * @returns {Promise<{score: Float64Array, weight: Float64Array, duration: Float64Array, flags: Uint8Array}>}
  */
 export async function readScores(evaluation, metric) {
-  const { score, weight } = evaluation.metrics[metric];
-  const [scores, weights, duration, cells] = await Promise.all(
-    [readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(evaluation.cells)]);
-  return { score: scores, weight: weights, duration, cells };
+  const { score, weight, flags } = evaluation.metrics[metric];
+  const read = [readFloats(score), readFloats(weight), readFloats(evaluation.duration), readBytes(flags)];
+  const [scores, weights, duration, bytes] = await Promise.all(read);
+  return { score: scores, weight: weights, duration, flags: bytes };
 }
 
 /**

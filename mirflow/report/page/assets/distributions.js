@@ -12,7 +12,7 @@ const FEW = 40;
 export async function drawDistributions(state) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, state.metric);
-  const included = include(numbers, systems.length, tracks.length, state.missing);
+  const included = include(numbers, state.policy);
   const rows = systems.map((name, system) => {
     const values = [];
     for (let cell = system * tracks.length; cell < (system + 1) * tracks.length; cell++) {
@@ -20,8 +20,7 @@ export async function drawDistributions(state) {
     }
     return { name, values: Float64Array.from(values).sort() };
   });
-  const best = state.about.orientation === "lower" ? 1 : -1;
-  rows.sort((a, b) => byNumber(quantile(a.values, 0.5), quantile(b.values, 0.5), best));
+  rows.sort((a, b) => byNumber(quantile(a.values, 0.5), quantile(b.values, 0.5), -(state.about.sign || 1)));
   const range = rangeOf(rows);
   const write = formatter(state.about, state.percent);
   const lines = rows.map((row) => el("div", { class: "row" }, el("span", { class: "name", title: row.name }, row.name),

@@ -59,6 +59,25 @@ export function section(id, title, note, ...children) {
     el("h2", { id: `${id}-title` }, title), note ? el("p", { class: "note" }, note) : null, ...children);
 }
 
+/** The head of a column; numbers stand at the right. */
+export const th = (text, kind = null) => el("th", { scope: "col", class: kind }, text);
+
+/** The name of a row and its cells: texts, or numbers of class `number`. */
+export const tr = (name, cells, kind = null) => el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell) => el("td", { class: kind }, cell)));
+
+/** A table in a box that scrolls: heads of columns, and rows. With a `label` the box can be reached by the keyboard. */
+export function table(heads, rows, { label = null, box = "scroll", ...properties } = {}) {
+  return el("div", { class: box, ...(label && { tabindex: "0", role: "region", "aria-label": label }) },
+    el("table", properties, el("thead", {}, el("tr", {}, heads)), el("tbody", {}, rows)));
+}
+
+/** What a track or a system is by its coordinates, in a line. */
+export const detailsOf = (coords, place) => coords.map(([name, values]) => [name, values[place]])
+  .filter(([, value]) => value !== "" && value !== null).map((pair) => pair.join(" "));
+
+/** What was warned of when an evaluation was scored. */
+export const warningsOf = ({ warnings }) => warnings.map((text) => el("p", { class: "warning", role: "note" }, `Warning: ${text}.`));
+
 /** Show a text beside the pointer; without a text, hide it. */
 export function tip(lines, x = 0, y = 0) {
   const box = /** @type {HTMLElement} */ (document.getElementById("tip"));

@@ -1,6 +1,6 @@
 /** Metrics with extra dims: a table for one of them, a map of the chosen system for two. */
 
-import { choice, colour, el, section, sharpen } from "./dom.js";
+import { choice, colour, el, section, sharpen, table, th } from "./dom.js";
 import { shade } from "./colours.js";
 import { formatter } from "./format.js";
 import { readFloats } from "./data.js";
@@ -30,18 +30,14 @@ export async function drawExtras(state) {
 async function figures(state, one, system) {
   const values = await readFloats(one.value);
   const write = formatter(one, state.percent);
-  return one.dims.length === 2 ? map(one, values, system, write) : table(state, one, values, write);
-}
-
-function table(state, { dims: [[dim, labels]] }, values, write) {
+  if (one.dims.length === 2) return map(one, values, system, write);
   const { systems } = state.now;
-  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, dim), systems.map((name) => el("th", { scope: "col", class: "number" }, name)));
+  const [[dim, labels]] = one.dims;
   const body = labels.map((label, row) => el("tr", {}, el("th", { scope: "row" }, label), systems.map((_, system) => {
     const value = values[system * labels.length + row];
     return el("td", { class: "number", "data-value": value }, write(value));
   })));
-  return el("div", { class: "scroll tall", tabindex: "0", role: "region", "aria-label": dim },
-    el("table", {}, el("thead", {}, head), el("tbody", {}, body)));
+  return table([th(dim, "who"), systems.map((name) => th(name, "number"))], body, { label: dim, box: "scroll tall" });
 }
 
 /** A matrix: of counts each row by its shares, of scores the scores themselves. */

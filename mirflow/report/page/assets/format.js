@@ -50,8 +50,3 @@ export function byNumber(a, b, sign = 1) {
   if (!known(a) || !known(b)) return Number(known(b)) - Number(known(a));
   return a === b ? 0 : sign * (a < b ? -1 : 1);
 }
-
-/** "majmin" or "rule majmin, window 0.5" of a metric's parameters. */
-export function parametersOf(metric) {
-  return metric.parameters.map(([name, value]) => `${name} ${value}`).join(", ");
-}

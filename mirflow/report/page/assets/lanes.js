@@ -1,6 +1,6 @@
 /** One annotation as a lane of the timeline, drawn by its kind. */
 
-import { lastBy, leaning, noteKey } from "./annotations.js";
+import { lastBy, noteKey, signOf } from "./annotations.js";
 import { chordColour, dotColour, labelColour } from "./colours.js";
 
 const HEIGHTS = new Map([["intervals", 40], ["events", 40], ["notes", 92], ["series", 92], ["multipitch", 92], ["patterns", 92]]);
@@ -123,7 +123,7 @@ function drawEvents(context, { annotation, evidence, top, height }, view) {
     const place = Number.isNaN(own) ? other : own;
     if (place < view.from || place > view.to) return;
     const x = view.x(place);
-    const good = leaning(verdict);
+    const good = signOf(verdict);
     context.strokeStyle = view.ink.get(good);
     if (Number.isNaN(own)) return void circle(context, x, top + 9);
     tick(context, x, top + 12, bottom);
@@ -163,7 +163,7 @@ function drawBand(context, { start, end, verdict }, { top, height }, view) {
     if (end[at] < view.from || start[at] > view.to) continue;
     const left = view.x(start[at]);
     const wide = Math.max(0.5, view.x(end[at]) - left);
-    const good = leaning(verdict[at]);
+    const good = signOf(verdict[at]);
     context.fillStyle = view.ink.get(good);
     // Right fills the band, wrong its lower half, neither is a line.
     const high = { good: BAND, bad: BAND / 2, none: 1.5 }[good];
@@ -178,7 +178,7 @@ function drawMarks(context, evidence, { top, height }, view) {
     const place = Number.isNaN(own) ? evidence.reference[at] : own;
     if (place < view.from || place > view.to) return;
     const x = view.x(place);
-    const good = leaning(verdict);
+    const good = signOf(verdict);
     context.strokeStyle = context.fillStyle = view.ink.get(good);
     if (Number.isNaN(own)) circle(context, x, y);
     else if (good === "bad") cross(context, x, y);
@@ -205,16 +205,16 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
     // A guess at the pitch of what is called unvoiced is a hairline.
     const guess = kind === "series" && !voiced[at];
     let noted = "";
-    if (annotation.verdict) context.fillStyle = view.ink.get(leaning(annotation.verdict[at]));
+    if (annotation.verdict) context.fillStyle = view.ink.get(signOf(annotation.verdict[at]));
     if (notes) {
       const verdict = notes.get(noteKey(Math.round(start[at] * 1000), Math.round(pitch[at] * 100)));
-      noted = verdict === undefined ? "curve" : leaning(verdict);
+      noted = verdict === undefined ? "curve" : signOf(verdict);
       context.fillStyle = view.ink.get(noted);
     }
     const left = view.x(start[at]);
     const wide = Math.max(kind === "series" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
     // What is too much is thinner than what is hit: shapes tell what colours tell.
-    const judged = faint ? "" : annotation.verdict ? leaning(annotation.verdict[at]) : noted;
+    const judged = faint ? "" : annotation.verdict ? signOf(annotation.verdict[at]) : noted;
     const size = faint ? thick + 2 : guess ? 1 : judged === "bad" ? Math.max(1, thick * 0.4) : judged === "good" ? Math.max(3.5, thick) : thick;
     context.fillRect(left, y(pitch[at]) - size / 2, wide, size);
   }

@@ -1,11 +1,11 @@
 /** Lanes under a common time axis: zoom, pan, a cursor, and what every lane says there. */
 
-import { valueAt, verdictAt, leaning } from "./annotations.js";
+import { signOf, valueAt, verdictAt } from "./annotations.js";
 import { colour, el, sharpen, still } from "./dom.js";
 import { drawLane, laneHeight, pitchRange } from "./lanes.js";
 import { clock } from "./format.js";
 import { EDGE, listen, press } from "./gestures.js";
-import { judgedBy } from "./judging.js";
+import { evidenceOf } from "./evidence.js";
 
 const AXIS = 26;
 const INKS = ["ink", "faint", "good", "bad", "none", "curve", "paper", "quiet", "line"];
@@ -168,7 +168,7 @@ export class LanesView {
   read(time) {
     for (const [lane, node] of this.values) {
       const { value, verdict } = this.tell(lane, time);
-      node.className = `value ${verdict ? leaning(verdict) : ""}`;
+      node.className = `value ${verdict ? signOf(verdict) : ""}`;
       node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
     }
     this.does.say(time);
@@ -186,7 +186,7 @@ export class LanesView {
   }
 
   evidence(lane) {
-    return judgedBy(this.chosen, lane.evidence);
+    return evidenceOf(this.chosen, lane.evidence);
   }
 
   request() {

@@ -1,17 +1,16 @@
-/** Systems by the chosen figure, with intervals, who is not told apart, and the other main metrics. */
+/** Systems by the chosen aggregate, with intervals, significance groups, and the other main metrics. */
 
-import { el, section, svg } from "./dom.js";
+import { detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
-import { explainFigures } from "./controls.js";
+import { explainValues } from "./controls.js";
 import { include, reduce } from "./reduce.js";
 import { CONTENTS, readScores, readStatistic } from "./data.js";
-import { warningsOf } from "./warnings.js";
 
-/** The figures of one metric over all tracks or those of a group: value, n and number of missing scores for each system. */
-export async function figures(state, metric, aggregate, members = null) {
+/** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
+export async function valuesOf(state, metric, aggregate, members = null) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, metric);
-  const included = include(numbers, systems.length, tracks.length, state.missing);
+  const included = include(numbers, state.policy);
   const chosen = members || tracks.map((_, track) => track);
   const about = CONTENTS.aggregates[aggregate];
   const values = about.below ? null : await readStatistic(state.now, metric, aggregate, state.missing, members ? state.by : "", chosen);
@@ -26,58 +25,53 @@ export async function figures(state, metric, aggregate, members = null) {
   });
 }
 
-/** What inference says, where it says it of just this figure. */
-function standingOf(state) {
-  const found = state.now.standing.find(([metric]) => metric === state.metric);
+/** Intervals and groups, where they are those of just these values. */
+function inferenceOf(state) {
+  const found = state.now.inference.find(([metric]) => metric === state.metric);
   const fits = found && found[1].aggregate === state.aggregate && state.missing === state.policies[0];
   return fits ? found[1] : null;
 }
 
 export async function drawLeaderboard(state) {
   const { now, about } = state;
-  const rows = await figures(state, state.metric, state.aggregate);
-  const standing = standingOf(state);
+  const rows = await valuesOf(state, state.metric, state.aggregate);
+  const inference = inferenceOf(state);
   const others = now.main.filter((metric) => metric !== state.metric);
-  const columns = await Promise.all(others.map((metric) => figures(state, metric, now.metrics[metric].standard_aggregate)));
+  const columns = await Promise.all(others.map((metric) => valuesOf(state, metric, now.metrics[metric].standard_aggregate)));
   const entries = now.systems.map((name, system) => ({ name, system, ...rows[system],
-    low: standing ? endOf(standing.low[system]) : null, high: standing ? endOf(standing.high[system]) : null,
-    letters: standing && standing.letters.length ? standing.letters[system] : "", others: columns.map((one) => one[system].value) }));
-  rank(entries, about.orientation);
-  sortEntries(entries, about.orientation, state.ranking);
-  const parts = [tableOf(state, entries, others, standing)];
+    low: inference ? endOf(inference.low[system]) : null, high: inference ? endOf(inference.high[system]) : null,
+    letters: inference && inference.letters.length ? inference.letters[system] : "", others: columns.map((one) => one[system].value) }));
+  rank(entries, about.sign);
+  const { column, turned } = state.ranking;
+  const turn = turned ? -1 : 1;
+  entries.sort((a, b) => (column === "system" ? turn * byName(a.name, b.name) :
+    byNumber(a.value, b.value, -(about.sign || 1) * turn) || byName(a.name, b.name)));
+  const parts = [tableOf(state, entries, others, inference)];
   if (state.by) parts.push(await groupTable(state, entries));
   return section("leaderboard", `Systems by ${titleOf(about)}${unitOf(about, state.percent)}`,
-    explainFigures(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
-    ...warningsOf(now), ...parts, noteOf(state, standing));
+    explainValues(state), now.references ? el("p", { class: "warning", role: "note" }, `References: ${now.references}.`) : null,
+    ...warningsOf(now), ...parts, noteOf(state, inference));
 }
 
 /** The end of an interval: null where there is none, a word where it is infinite. */
 const endOf = (end) => (end === null ? null : Number(end));
 
 /** Whether any system has an interval: with very few tracks none has. */
-const bounded = (standing) => standing !== null && standing.low.some((end) => end !== null);
+const bounded = (inference) => inference !== null && inference.low.some((end) => end !== null);
 
-function noteOf(state, standing) {
-  if (standing) return el("p", { class: "note" }, standing.how);
-  const any = state.now.standing.length > 0;
+function noteOf(state, inference) {
+  if (inference) return el("p", { class: "note" }, inference.how);
+  const any = state.now.inference.length > 0;
   const over = state.policies[0] === "common" ? "over the tracks that every system has" : "of each system over the tracks that it has";
   return any ? el("p", { class: "note" }, `Intervals are given for the usual aggregate of the first metrics, ${over}.`) : null;
 }
 
-/** Places of the systems, the same for those with the same figure. */
-function rank(entries, orientation) {
-  const sign = orientation === "lower" ? 1 : -1;
+/** Places of the systems, the same for those with the same value. */
+function rank(entries, sign) {
   for (const entry of entries) {
-    const better = entries.filter((other) => sign * other.value < sign * entry.value).length;
-    entry.rank = !Number.isNaN(entry.value) && orientation !== "none" ? better + 1 : null;
+    const better = entries.filter((other) => sign * other.value > sign * entry.value).length;
+    entry.rank = !Number.isNaN(entry.value) && sign ? better + 1 : null;
   }
-}
-
-function sortEntries(entries, orientation, { column, turned }) {
-  const best = orientation === "lower" ? 1 : -1;
-  const sign = turned ? -1 : 1;
-  entries.sort((a, b) => (column === "system" ? sign * byName(a.name, b.name) :
-    byNumber(a.value, b.value, best * sign) || byName(a.name, b.name)));
 }
 
 function sorter(state, column, text, kind) {
@@ -90,35 +84,28 @@ function sorter(state, column, text, kind) {
     el("button", { type: "button", "data-sort": column, onclick: turn }, `${text} ${direction}`));
 }
 
-function tableOf(state, entries, others, standing) {
+function tableOf(state, entries, others, inference) {
   const { now, about } = state;
   const write = formatter(about, state.percent);
   const scale = scaleOf(entries, about);
-  const metrics = others.map((metric) => el("th", { scope: "col", class: "number" },
-    el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
-      onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric]))));
-  const head = el("tr", {}, el("th", { scope: "col", class: "number rank" }, "#"), sorter(state, "system", "System", "who"),
-    sorter(state, "value", state.aggregate, "number"), bounded(standing) ? el("th", { scope: "col" }, "95% interval") : null,
-    el("th", { scope: "col", class: "chart", "aria-label": "chart" }, axisOf(scale, write)),
-    standing && standing.letters.length ? el("th", { scope: "col", title: standing.how }, "Groups") : null,
+  const metrics = others.map((metric) => th(el("button", { type: "button", title: `Show ${now.metrics[metric].name}`,
+    onclick: () => state.change((one) => one.takeMetric(metric)) }, titleOf(now.metrics[metric])), "number"));
+  const heads = [th("#", "number rank"), sorter(state, "system", "System", "who"),
+    sorter(state, "value", state.aggregate, "number"), bounded(inference) ? th("95% interval") : null,
+    el("th", { scope: "col", class: "chart", "aria-label": "chart" }, el("span", { class: "axis" }, scale.map((end) => el("span", {}, write(end))))),
+    inference && inference.letters.length ? el("th", { scope: "col", title: inference.how }, "Groups") : null,
     el("th", { scope: "col", class: "number", title: "Scores that count" }, "n"),
-    el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics);
+    el("th", { scope: "col", class: "number", title: "Cells without a score" }, "missing"), ...metrics];
   const body = entries.map((entry) => el("tr", {}, el("td", { class: "number quiet rank" }, entry.rank ?? ""),
-    el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now, entry.system))),
+    el("th", { scope: "row", title: entry.name }, entry.name, el("small", {}, detailsOf(now.systemCoords, entry.system).join(" · "))),
     el("td", { class: "number strong", "data-value": entry.value }, write(entry.value)),
-    bounded(standing) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
+    bounded(inference) ? el("td", { class: "number interval" }, entry.low === null ? "" : `${write(entry.low)} – ${write(entry.high)}`) : null,
     el("td", { class: "chart" }, bar(entry, scale)),
-    standing && standing.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
+    inference && inference.letters.length ? el("td", { class: "letters" }, entry.letters) : null,
     el("td", { class: "number quiet count" }, entry.n), el("td", { class: "number quiet" }, entry.missing || ""),
     ...others.map((metric, place) => el("td", { class: "number" },
       formatter(now.metrics[metric], state.percent)(entry.others[place])))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Systems" },
-    el("table", { class: "board" }, el("thead", {}, head), el("tbody", {}, body)));
-}
-
-function detailsOf(now, system) {
-  return now.systemCoords.map(([name, values]) => (values[system] === "" || values[system] === null ? "" :
-    `${name} ${values[system]}`)).filter(Boolean).join(" · ");
+  return table(heads, body, { label: "Systems", class: "board" });
 }
 
 /** Where the chart begins and ends: all of the range for ratios that fill it, else around the values. */
@@ -129,10 +116,6 @@ function scaleOf(entries, about) {
   const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
   const ratio = about.unit === "" && low >= 0 && high <= 1;
   return [ratio ? Math.max(0, low - room) : low - room, ratio ? Math.min(1, high + room) : high + room];
-}
-
-function axisOf([low, high], write) {
-  return el("span", { class: "axis" }, el("span", {}, write(low)), el("span", {}, write(high)));
 }
 
 function bar(entry, [low, high]) {
@@ -149,14 +132,13 @@ function bar(entry, [low, high]) {
 async function groupTable(state, entries) {
   const { groups, about } = state;
   const write = formatter(about, state.percent);
-  const columns = await Promise.all(groups.map(([, members]) => figures(state, state.metric, state.aggregate, members)));
-  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, `By ${state.by}`), groups.map(([value, members]) =>
-    el("th", { scope: "col", class: "number" }, String(value), el("small", {}, count(members.length, "track")))));
-  const sign = about.orientation === "lower" ? -1 : 1;
+  const columns = await Promise.all(groups.map(([, members]) => valuesOf(state, state.metric, state.aggregate, members)));
+  const heads = [th(`By ${state.by}`, "who"), groups.map(([value, members]) =>
+    th([String(value), el("small", {}, count(members.length, "track"))], "number"))];
+  const sign = about.sign || 1;
   const best = columns.map((column) => Math.max(...column.map((one) => (Number.isNaN(one.value) ? -Infinity : sign * one.value))));
   const body = entries.map(({ name, system }) => el("tr", {}, el("th", { scope: "row", title: name }, name), columns.map((column, place) =>
-    el("td", { class: sign * column[system].value === best[place] && about.orientation !== "none" ? "number strong" : "number",
+    el("td", { class: sign * column[system].value === best[place] && about.sign ? "number strong" : "number",
       title: `n ${column[system].n}`, "data-value": column[system].value }, write(column[system].value)))));
-  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `Systems by ${state.by}` },
-    el("table", { id: "groups", class: "board" }, el("thead", {}, head), el("tbody", {}, body)));
+  return table(heads, body, { label: `Systems by ${state.by}`, id: "groups", class: "board" });
 }

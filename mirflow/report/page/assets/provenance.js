@@ -1,7 +1,7 @@
 /** Where the numbers come from: what holds for all stores, and a block for each of them. */
 
-import { el, section } from "./dom.js";
-import { count, parametersOf } from "./format.js";
+import { el, section, table, th, tr } from "./dom.js";
+import { count } from "./format.js";
 
 const listOf = (facts) => el("dl", {}, facts.filter(([, value]) => value).map(([name, value]) => [el("dt", {}, name), el("dd", {}, value)]));
 
@@ -28,11 +28,11 @@ export function drawProvenance(state) {
     ["Several references", now.combine],
     ["Tracks", contents.where ? `where ${contents.where}` : ""], ...(several ? [] : now.stores.flatMap(scoringOf)), ["Page", `mirflow ${contents.mirflow}`]];
   const swept = now.metrics.filter((metric) => metric.parameters.length);
-  const head = el("tr", {}, ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => el("th", { scope: "col" }, text)));
-  const body = now.metrics.map((metric) => el("tr", {}, el("th", { scope: "row" }, metric.name), el("td", {}, parametersOf(metric)),
-    el("td", {}, metric.standard_aggregate), el("td", {}, metric.weight_unit), el("td", {}, metric.version)));
+  const heads = ["Metric", "Parameters", "Usual aggregate", "Weight", "Version"].map((text) => th(text));
+  const body = now.metrics.map((metric) => tr(metric.name, [metric.parameters.map((pair) => pair.join(" ")).join(", "),
+    metric.standard_aggregate, metric.weight_unit, metric.version]));
   const metrics = el("details", {}, el("summary", {}, `Metrics and parameters (${now.metrics.length}, ${swept.length} with parameters)`),
-    el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))));
+    table(heads, body));
   const stores = several ? now.stores.map((one) => storeOf(contents, one)) : [pipelineOf(contents.stores[0].pipeline)];
   return section("provenance", "Provenance", null, listOf(facts), metrics, ...stores);
 }

@@ -1,40 +1,19 @@
 /** Aggregates over tracks, by the same definitions as `mirflow query`; arrays are (systems, tracks), row by row. */
 
-const SCORED = 1;
-const BARE = 2;
+/** What a byte of an evaluation's flags says; the bits above say under which of its policies a score counts. */
+const [MISSING, UNDEFINED, POLICIES] = [1, 2, 2];
 
 /**
- * Which scores count under a policy.
- * @param {{score: Float64Array, weight: Float64Array, cells: Uint8Array}} numbers
- * @param {number} systems
- * @param {number} tracks
- * @param {string} policy what is done about missing scores
+ * Which scores count under a policy, and as what: one that is missing and counts is 0.
+ * @param {{score: Float64Array, flags: Uint8Array}} numbers
+ * @param {number} policy its place among those of the evaluation
  * @returns {{value: Float64Array, counts: Uint8Array, missing: Uint8Array, undefined: Uint8Array}}
  */
-export function include(numbers, systems, tracks, policy) {
-  const { score, weight, cells } = numbers;
-  const size = systems * tracks;
-  const missing = new Uint8Array(size);
-  const undefined_ = new Uint8Array(size);
-  const counts = new Uint8Array(size);
-  const value = Float64Array.from(score);
-  const lacking = new Uint8Array(tracks);
-  for (let cell = 0; cell < size; cell++) {
-    const scored = (cells[cell] & SCORED) !== 0;
-    missing[cell] = !scored || (Number.isNaN(score[cell]) && weight[cell] !== 0) ? 1 : 0;
-    undefined_[cell] = weight[cell] === 0 && !missing[cell] ? 1 : 0;
-    if (missing[cell]) lacking[cell % tracks] = 1;
-  }
-  for (let cell = 0; cell < size; cell++) {
-    let counted = !missing[cell];
-    if (policy === "common") counted = !lacking[cell % tracks];
-    if (policy === "zero" && missing[cell]) {
-      value[cell] = 0;
-      counted = (cells[cell] & BARE) === 0;
-    }
-    counts[cell] = counted && !Number.isNaN(value[cell]) ? 1 : 0;
-  }
-  return { value, counts, missing, undefined: undefined_ };
+export function include({ score, flags }, policy) {
+  const counts = flags.map((flag) => (flag >> (POLICIES + policy)) & 1);
+  const missing = flags.map((flag) => flag & MISSING);
+  const value = score.map((one, cell) => (counts[cell] && missing[cell] ? 0 : one));
+  return { value, counts, missing, undefined: flags.map((flag) => (flag & UNDEFINED) / UNDEFINED) };
 }
 
 /** What a track's score is multiplied by above, or what is added up below, the fraction line. */

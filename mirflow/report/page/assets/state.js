@@ -54,7 +54,7 @@ export class State {
 
   /** What can be done about missing scores here, what is usual first. */
   get policies() {
-    return this.now.policies.filter((name) => name !== "zero" || this.metric < 0 || this.about.orientation !== "lower");
+    return this.metric < 0 ? this.now.policies : this.about.policies;
   }
 
   /** What is done about them. */
@@ -97,6 +97,11 @@ export class State {
       await listener(this);
       if (turn !== this.turn) return;
     }
+  }
+
+  /** The place of that policy among those of the evaluation. */
+  get policy() {
+    return this.now.policies.indexOf(this.missing);
   }
 
   /** The coordinates that can group tracks. */

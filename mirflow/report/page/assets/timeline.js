@@ -1,9 +1,9 @@
 /** The timeline of a track: a dialog with lanes, to look at and to listen to. */
 
 import { endOf, textOf, unpackAnnotation, unpackEvidence, readVocabulary } from "./annotations.js";
-import { choice, copyButton, el } from "./dom.js";
+import { choice, copyButton, detailsOf, el, table, th, tr } from "./dom.js";
 import { byNumber, clock, formatter, titleOf } from "./format.js";
-import { chosenOf, explainMarks, judgedBy, legendOf, ruleTitle } from "./judging.js";
+import { chosenOf, evidenceOf, explainMarks, legendOf, ruleTitle } from "./evidence.js";
 import { Player, soundsOf } from "./sound.js";
 import { WAYS, listTracks, orderTracks } from "./tracks.js";
 import { readJson, readScores } from "./data.js";
@@ -101,7 +101,7 @@ async function showTrack(state, dialog) {
     content.querySelector(by < 0 ? "[data-step='-1']" : "[data-step='1']").focus();
   };
   const head = el("div", { class: "title" }, el("h2", { id: "timeline-title", title: tracks[track] }, tracks[track]),
-    el("span", { class: "details" }, detailsOf(state, track)),
+    el("span", { class: "details" }, detailsOf(state.now.trackCoords, track).slice(0, 6).join(" · ")),
     el("span", { class: "place", title: list.words }, `${place + 1} of ${list.members.length}`, el("span", {}, `, ${list.words}`)),
     el("button", { type: "button", "data-step": "-1", "aria-label": "Previous track", title: "Previous track of the list", onclick: step(-1) }, "‹"),
     el("button", { type: "button", "data-step": "1", "aria-label": "Next track", title: "Next track of the list", onclick: step(1) }, "›"),
@@ -125,12 +125,6 @@ async function showTrack(state, dialog) {
   else drawTexts(stage);
 }
 
-function detailsOf(state, track) {
-  const { trackCoords } = state.now;
-  return trackCoords.map(([name, values]) => (values[track] === "" || values[track] === null ? "" : `${name} ${values[track]}`))
-    .filter(Boolean).slice(0, 6).join(" · ");
-}
-
 /** The scores of a track as text, and its systems, the best first. */
 async function scoresOf(state, track) {
   const { systems, tracks } = state.now;
@@ -139,17 +133,15 @@ async function scoresOf(state, track) {
   const numbers = await readScores(state.now, state.metric);
   const write = formatter(state.about, state.percent);
   const own = order.map((system) => numbers.score[system * tracks.length + track]);
-  const { orientation } = state.about;
-  if (orientation !== "none") order.sort((a, b) => byNumber(own[a], own[b], orientation === "lower" ? 1 : -1) || a - b);
+  const { sign } = state.about;
+  if (sign) order.sort((a, b) => byNumber(own[a], own[b], -sign) || a - b);
   return { texts: own.map(write), order };
 }
 
 async function scoresTable(state, track) {
   const { texts, order } = await scoresOf(state, track);
   const name = state.metric < 0 ? "" : titleOf(state.about);
-  return el("div", { class: "scroll" }, el("table", {}, el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "System"),
-    el("th", { scope: "col", class: "number" }, name))), el("tbody", {}, order.map((system) =>
-    el("tr", {}, el("th", { scope: "row" }, state.now.systems[system]), el("td", { class: "number" }, texts[system]))))));
+  return table([th("System"), th(name, "number")], order.map((system) => tr(state.now.systems[system], [texts[system]], "number")));
 }
 
 /** The bar with what plays and what is judged; `redraw` when that changes. */
@@ -231,7 +223,7 @@ function drawLanes(stage) {
     name: now.systems[system] }))];
   const whole = Math.max(1, ...lanes.map((lane) => (typeof lane.annotation === "string" ? 0 : endOf(lane.annotation))));
   const unit = now.timeline.kind === "patterns" ? "quarter notes" : "";
-  const told = el("p", { class: "unseen", "aria-live": "polite" });
+  const spoken = el("p", { class: "unseen", "aria-live": "polite" });
   let resting = 0;
   const view = new LanesView(lanes, whole, unit, state.metric < 0 ? "" : titleOf(state.about), chosen, {
     choose: (system) => {
@@ -246,7 +238,7 @@ function drawLanes(stage) {
     announce: (text) => {
       // A key that is held would say more than anybody can listen to.
       window.clearTimeout(resting);
-      resting = window.setTimeout(() => { told.textContent = text; }, REST);
+      resting = window.setTimeout(() => { spoken.textContent = text; }, REST);
     },
     moved: () => {
       if (state.timeline !== timeline) return;
@@ -258,7 +250,7 @@ function drawLanes(stage) {
     view.arrange();
     view.draw();
     view.read(view.cursor);
-  }, view), view.node, told,
+  }, view), view.node, spoken,
     el("p", { class: "note keys" }, "Wheel, two fingers or + and − zoom, drag or Shift with the arrow keys pans, a click or the arrow keys " +
       "move the cursor, Space plays, up and down choose the right ear, Esc closes."));
   view.start(timeline);
@@ -277,16 +269,15 @@ function changesOf(state, { changed }) {
 function drawTexts(stage) {
   const { state, found, scores, content, head, chosen } = stage;
   const verdict = (evidence) => {
-    const rows = (judgedBy(chosen, evidence) || {}).rows || [];
+    const rows = (evidenceOf(chosen, evidence) || {}).rows || [];
     return rows.map((row) => row.filter(([name]) => name !== "reference" && name !== "estimate").map(([name, value]) => (name === "verdict" ? value : `${name} ${value}`.replaceAll("_", " "))).join(" ")).join(", ");
   };
   const draw = () => {
     const rows = [...found.references.map(({ annotation, annotator }) => [annotator ? `reference (${annotator})` : "reference", textOf(annotation), "", ""]),
       ...found.estimates.map(({ annotation, evidence, system }) => [state.now.systems[system], textOf(annotation), verdict(evidence), scores.texts[system]])];
-    const made = el("div", { class: "scroll" }, el("table", { class: "texts" }, el("thead", {}, el("tr", {}, ["", "Annotation", "Judged",
-      state.metric < 0 ? "" : titleOf(state.about)].map((name, at) => el("th", { scope: "col", class: at > 2 ? "number" : null }, name)))),
-    el("tbody", {}, rows.map(([name, ...cells]) => el("tr", {}, el("th", { scope: "row" }, name),
-      cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))))));
+    const heads = ["", "Annotation", "Judged", state.metric < 0 ? "" : titleOf(state.about)];
+    const made = table(heads.map((name, at) => th(name, at > 2 ? "number" : null)), rows.map(([name, ...cells]) =>
+      el("tr", {}, el("th", { scope: "row" }, name), cells.map((cell, at) => el("td", { class: at > 1 ? "number" : null }, cell)))), { class: "texts" });
     content.replaceChildren(head, changesOf(state, found), ...toolbar(stage, draw, null), made);
   };
   draw();

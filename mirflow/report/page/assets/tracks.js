@@ -1,6 +1,6 @@
 /** The tracks as a table: the worst, those whose scores spread most over the systems, all; each opens its timeline. */
 
-import { choice, el, section } from "./dom.js";
+import { choice, el, section, table, th } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf } from "./format.js";
 import { acrossSystems } from "./reduce.js";
 import { readScores } from "./data.js";
@@ -16,7 +16,7 @@ export async function orderTracks(state, by) {
   if (by === "name" || state.metric < 0) return places.sort(names);
   const numbers = await readScores(state.now, state.metric);
   const across = acrossSystems(numbers, systems.length, tracks.length);
-  const worst = state.about.orientation === "lower" ? -1 : 1;
+  const worst = state.about.sign || 1;
   const compare = { mean: (a, b) => byNumber(across.mean[a], across.mean[b], worst),
     spread: (a, b) => byNumber(across.spread[a], across.spread[b], -1) }[by] ||
     ((a, b) => byNumber(numbers.score[by * tracks.length + a], numbers.score[by * tracks.length + b], worst));
@@ -43,13 +43,13 @@ export async function drawTracks(state, open) {
   const { systems, tracks } = state.now;
   const numbers = await readScores(state.now, state.metric);
   const across = acrossSystems(numbers, systems.length, tracks.length);
-  const worst = state.about.orientation === "lower" ? -1 : 1;
+  const worst = state.about.sign || 1;
   const rows = tracks.map((name, track) => ({ name, track, mean: across.mean[track], spread: across.spread[track],
     ...extremes(state, numbers, track, worst) }));
   const holder = el("div", {});
   const redraw = async () => {
     way.textContent = `Shown: ${WAYS.find(([name]) => name === state.listing.by)[1]}${state.listing.find ? `, with “${state.listing.find}”` : ""}`;
-    holder.replaceChildren(table(state, (await listTracks(state)).map((track) => rows[track]), open, redraw));
+    holder.replaceChildren(tableOf(state, (await listTracks(state)).map((track) => rows[track]), open, redraw));
   };
   const search = el("input", { type: "search", value: state.listing.find, oninput: () => {
     state.listing.find = search.value;
@@ -77,16 +77,15 @@ function extremes(state, numbers, track, worst) {
   return { low: at(least), high: at(most), different: least < most };
 }
 
-function table(state, matching, open, redraw) {
+function tableOf(state, matching, open, redraw) {
   const { systems, tracks, trackCoords } = state.now;
   const write = formatter(state.about, state.percent);
   const drawn = matching.slice(0, shown.most);
   const coords = trackCoords.slice(0, 4);
-  const side = (row, tied) => (!tied.length ? "–" : row.different ? tell(tied.map((system) => systems[system])) : "all the same");
+  const side = (row, tied) => (!tied.length ? "–" : row.different ? nameTied(tied.map((system) => systems[system])) : "all the same");
   const several = systems.length > 1;
-  const head = el("tr", {}, el("th", { scope: "col", class: "who" }, "Track"),
-    (several ? ["Mean", "Spread"] : ["Score"]).map((text) => el("th", { scope: "col", class: "number" }, text)),
-    (several ? ["Best", "Worst"] : []).map((text) => el("th", { scope: "col" }, text)), coords.map(([name]) => el("th", { scope: "col" }, name)));
+  const heads = [th("Track", "who"), (several ? ["Mean", "Spread"] : ["Score"]).map((text) => th(text, "number")),
+    (several ? ["Best", "Worst"] : []).map((text) => th(text)), coords.map(([name]) => th(name))];
   const body = drawn.map((row) => el("tr", { class: "open", onclick: () => open(row.track, "tracks") },
     el("th", { scope: "row" }, el("button", { type: "button", class: "link", title: row.name, "data-track": row.track,
       onclick: (event) => { event.stopPropagation(); open(row.track, "tracks"); },
@@ -100,11 +99,11 @@ function table(state, matching, open, redraw) {
     matching.filter((row) => row[state.listing.by] === drawn[drawn.length - 1][state.listing.by]).length;
   const ties = tied < 2 ? null : el("p", { class: "note" },
     `${count(tied, "track")} tie at ${write(drawn[drawn.length - 1][state.listing.by])}: they are in the order of their names.`);
-  return el("div", {}, el("div", { class: "scroll" }, el("table", {}, el("thead", {}, head), el("tbody", {}, body))), ties, more);
+  return el("div", {}, table(heads, body), ties, more);
 }
 
 /** Systems that are equally good: two by name, of more the number. */
-function tell(names) {
+function nameTied(names) {
   if (names.length < 2) return names.join("");
   return names.length === 2 ? `${names.join(", ")} (tie)` : `${names[0]} and ${names.length - 1} more (tie)`;
 }

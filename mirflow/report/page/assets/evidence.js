@@ -1,4 +1,4 @@
-/** What judges the estimates of a track, as it was chosen, and how that is told. */
+/** The evidence that is shown for the estimates of a track, and what explains it. */
 
 import { el } from "./dom.js";
 import { titleOf } from "./format.js";
@@ -48,7 +48,7 @@ export function legendOf(found) {
 }
 
 /** What the chosen reference and rule say of an estimate. */
-export function judgedBy({ reference, rule }, evidence) {
+export function evidenceOf({ reference, rule }, evidence) {
   const own = evidence[Math.min(reference, evidence.length - 1)] || [];
   return own[Math.min(rule, own.length - 1)] || null;
 }

@@ -1,4 +1,4 @@
-"""Every verdict of every room means the same to the figures and to the page."""
+"""Every verdict of every task has the same sign in figures and in the page."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from mirflow.annotations.schema import TASK_KINDS
 from mirflow.errors import MirflowError
 from mirflow.metrics.base import Convention, get_task, tasks
 from mirflow.report.figures import lanes as verdicts
-from mirflow.report.figures.lanes import LEANINGS
+from mirflow.report.figures.lanes import SIGNS
 from mirflow.report.page.data import describe_words
 
 from ..samples import sample
 
-WORDS = {word: leaning for leaning, words in LEANINGS.items() for word in words}
+WORDS = {word: sign for sign, words in SIGNS.items() for word in words}
 EXPLAINED = [
     (task, name)
     for task in tasks()
@@ -75,12 +75,12 @@ def test_what_is_compared_with_itself_is_no_error(task: str, convention: str) ->
 
 
 def test_every_verdict_means_one_thing() -> None:
-    assert sum(map(len, LEANINGS.values())) == len(WORDS)
-    assert set(verdicts.TOO_MUCH) | set(verdicts.MISSED) == set(LEANINGS["bad"])
+    assert sum(map(len, SIGNS.values())) == len(WORDS)
+    assert set(verdicts.TOO_MUCH) | set(verdicts.MISSED) == set(SIGNS["bad"])
 
 
 def test_the_page_knows_the_same_verdicts() -> None:
-    page = describe_words()["leanings"]
-    assert sorted(page["good"]) == sorted(LEANINGS["good"])
-    assert sorted(page["bad"]) == sorted([*LEANINGS["half"], *LEANINGS["bad"]])
+    page = describe_words()["signs"]
+    assert sorted(page["good"]) == sorted(SIGNS["good"])
+    assert sorted(page["bad"]) == sorted([*SIGNS["half"], *SIGNS["bad"]])
     assert set(page) == {"good", "bad"}  # any other word is neither
