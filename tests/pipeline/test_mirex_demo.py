@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
 import sys
@@ -11,17 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 from scipy import stats
 
 import mirflow
 from mirflow.analysis.queries import headline_metrics
-from mirflow.analysis.scores import as_scores, names_of, read_store
+from mirflow.analysis.scores import names_of, read_store
 from mirflow.analysis.selection import headline_metric
-from mirflow.cli import cli
 from mirflow.report.figures.track_scores import one_metric
 from mirflow.report.page.data import main_metrics
 
+from ..commands import printed, rows
 from ..groups import CODES
 
 ROOT = Path(__file__).parents[2]
@@ -51,28 +49,32 @@ def test_the_data_are_what_the_script_writes(tmp_path: Path) -> None:
 
 
 def test_the_primary_table_has_every_task(store: Path) -> None:
-    result = CliRunner().invoke(cli, ["query", str(store), "--primary"])
-    assert result.exit_code == 0
-    rows = [line.split() for line in result.output.splitlines()]
-    assert {row[0] for row in rows if row and row[0] in TASKS} == TASKS
+    lines = [line.split() for line in printed("query", store, "--primary").splitlines()]
+    assert {words[0] for words in lines if words and words[0] in TASKS} == TASKS
 
 
-def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path) -> None:
+@pytest.fixture(scope="module")
+def primary(store: Path) -> dict[str, str]:
+    """The first metric of each evaluation, as the command names it."""
+    return {row["group"]: row["metric"] for row in rows("query", store, "--primary")}
+
+
+def test_the_page_of_tasks_says_what_the_pipeline_does(store: Path, primary: dict[str, str]) -> None:
     tree = mirflow.open_store(store)
-    rows = re.findall(r"^\| ([A-Z]+) \|[^|]*\| `(\w+)`[^|]*\| `(\w+)`", (ROOT / "docs" / "mirex.md").read_text(), re.M)
-    assert {name for name, _, _ in rows} == TASKS
-    for name, task, metric in rows:
-        assert tree[name].attrs["task"] == task
-        assert headline_metric(as_scores(tree[name].to_dataset())) == metric
+    listed = re.findall(
+        r"^\| ([A-Z]+) \|[^|]*\| `(\w+)`[^|]*\| `(\w+)`", (ROOT / "docs" / "mirex.md").read_text(), re.M
+    )
+    assert {name: metric for name, _, metric in listed} == primary
+    assert set(primary) == TASKS
+    assert all(tree[name].attrs["task"] == task for name, task, _ in listed)
 
 
-def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(store: Path) -> None:
-    result = CliRunner().invoke(cli, ["query", str(store), "--primary", "--format", "json"])
-    found = {row["group"]: row["metric"] for row in json.loads(result.stdout)}
-    assert set(found) == TASKS
+def test_query_figures_report_and_the_table_of_a_run_begin_with_the_same_metric(
+    store: Path, primary: dict[str, str]
+) -> None:
     for name, board in read_store(store).items():
         report, run = names_of(board, "metric")[main_metrics(board)[0]], headline_metrics(board)[0]
-        assert {found[name], one_metric(board, None), report, run} == {headline_metric(board)}
+        assert {primary[name], one_metric(board, None), report, run} == {headline_metric(board)}
 
 
 def test_it_opens_lazily_with_what_its_store_has(store: Path) -> None:
