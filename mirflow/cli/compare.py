@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..metrics.aggregates import CLASS_AGGREGATES
-from .options import LEVEL, Command, option, stores_argument
+from .options import LEVEL, Command, open_evaluations, option, stores_argument
 from .output import choose_format, emit, for_people, output_options
-from .query import open_boards
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -109,7 +108,7 @@ def compare_command(
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
     question = Question(metric, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found: list[Table] = []
-    for name, ds in choose(open_boards(stores, labels), None if primary else metric, group).items():
+    for name, ds in choose(open_evaluations(stores, labels), None if primary else metric, group).items():
         if primary and not ds.sizes["metric"]:
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue

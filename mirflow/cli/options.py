@@ -12,6 +12,8 @@ from ..analysis.policies import MISSING, UNDEFINED
 from ..metrics.aggregates import DECLARED
 
 if TYPE_CHECKING:
+    import xarray as xr
+
     from ..readers.options import Option
 
 Decorated = TypeVar("Decorated", bound=Callable[..., Any])
@@ -153,6 +155,18 @@ def label_stores(stores: Sequence[Path], labels: Sequence[str]) -> dict[str, str
     if len(set(labels)) < len(labels):
         raise click.UsageError("two stores have the same label")
     return dict(zip(labels, stores, strict=True)) if labels else [*stores]
+
+
+def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
+    """The evaluations of a store, or of several that are opened as one."""
+    from ..analysis.scores import read_store
+
+    if len(stores) == 1 and not labels:
+        return read_store(stores[0])
+    from ..accessor import open_store
+    from ..analysis.queries import boards_of
+
+    return boards_of(open_store(label_stores(stores, labels)))
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import LEVEL, Command, label_stores, option, store_argument, stores_argument
+from .options import LEVEL, Command, open_evaluations, option, store_argument, stores_argument
 from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def query_command(
     style = choose_format(style, output)
     _check_options(options, style)
     question = _question(options, style)
-    boards = choose(open_boards(stores, labels), question.metric, options["group"])
+    boards = choose(open_evaluations(stores, labels), question.metric, options["group"])
     tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
     for name, ds in {} if options["primary"] else boards.items():
         if options["agreement"]:
@@ -123,18 +123,6 @@ def query_command(
             tables += tables_of(answer.to_dataset(), style, options["percent"], across=options["pivot"])
     latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
     emit(tables, style, output, latex)
-
-
-def open_boards(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict[str, xr.Dataset]:
-    """The evaluations of a store, or of several that are opened as one."""
-    from ..analysis.scores import read_store
-
-    if len(stores) == 1 and not labels:
-        return read_store(stores[0])
-    from ..accessor import open_store
-    from ..analysis.queries import boards_of
-
-    return boards_of(open_store(label_stores(stores, labels)))
 
 
 def _question(options: Mapping[str, Any], style: str) -> Question:
