@@ -110,31 +110,36 @@ def _ask(question: str) -> bool:
 
 def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     """Print the scores, what was computed, and why cells have no score (the reasons with ``--quiet`` too)."""
-    from ..analysis.missing import find_problems
-    from ..analysis.scores import as_scores
-    from ..report.summaries import problem_lines
-    from ..store.read import dataset_of
-
     here = Path.cwd()
     path = report.store.relative_to(here) if report.store.is_relative_to(here) else report.store
     store = shlex.quote(str(path))
-    contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
-    boards = {content.name: as_scores(dataset_of(content)) for content in contents}
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
-    if not report.published and scored <= {"reused", "removed"}:
-        if primary and not quiet:
-            _print_results(store, boards, primary)
+    idle = not report.published and scored <= {"reused", "removed"}
+    incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
+    shown: dict[str, Answer] = {}
+    boards: dict[str, xr.Dataset] = {}
+    # Datasets only where they are read: importing xarray takes longer than scoring small collections.
+    if (primary and not quiet) if idle else (not quiet or incomplete):
+        from ..analysis.scores import as_scores
+        from ..store.read import dataset_of
+
+        contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
+        boards = {content.name: as_scores(dataset_of(content)) for content in contents}
+        shown = {} if quiet else _print_results(store, boards, primary)
+    if idle:
         if not quiet or report.failed:
             click.echo(_idle_line(report, path, store), err=True)
         return
-    shown = {} if quiet else _print_results(store, boards, primary)
-    incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
     for evaluation in report.evaluations:
         name = evaluation.plan.name
         if not quiet:
             _print_summary(evaluation, shown.get(name))
-        for line in problem_lines(name, find_problems(boards[name])) if name in incomplete else ():
-            click.echo(f"  {line}", err=True)
+        if name in incomplete:
+            from ..analysis.missing import find_problems
+            from ..report.summaries import problem_lines
+
+            for line in problem_lines(name, find_problems(boards[name])):
+                click.echo(f"  {line}", err=True)
     if incomplete:
         click.echo(f"  all of them: mirflow show {store} --problems", err=True)
     if not quiet:
