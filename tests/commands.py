@@ -10,16 +10,16 @@ from click.testing import CliRunner, Result
 from mirflow.cli import cli
 
 
-def invoke(*words: object, code: int | None = 0, **options: Any) -> Result:
+def invoke(*words: object, code: int | None = None, **environment: str) -> Result:
     """The result of a command, which ends with this exit code (None: with any)."""
-    result = CliRunner().invoke(cli, [str(word) for word in words], catch_exceptions=False, **options)
+    result = CliRunner().invoke(cli, [str(word) for word in words], env=environment, catch_exceptions=False)
     assert code is None or result.exit_code == code, result.output
     return result
 
 
 def printed(*words: object) -> str:
     """What a command that succeeds prints."""
-    return invoke(*words).stdout
+    return invoke(*words, code=0).stdout
 
 
 def refused(*words: object) -> str:

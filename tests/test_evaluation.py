@@ -222,7 +222,7 @@ class TestWhatIsUndefined:
         ds = mirflow.evaluate_paths(tmp_path / "r", tmp_path / "e", "alignment", metrics=["mean_absolute_error"])
         assert ds.weight.values.ravel().tolist() == [2.0, 2.0]
 
-    def test_what_cannot_be_compared_is_missing_and_told(self) -> None:
+    def test_what_cannot_be_compared_is_missing_and_reported(self) -> None:
         notes = {"start": np.array([0.0]), "end": np.array([1.0]), "pitch": np.array([440.0])}
         sides = Annotation("notes", {**notes, "velocity": np.array([64.0])}), Annotation("notes", notes)
         ds = mirflow.evaluate(*sides, "transcription", metrics=["velocity_recall", "recall"])

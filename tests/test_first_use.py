@@ -7,19 +7,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
-from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.cli import cli
 from mirflow.errors import AnnotationError, UnknownNameError
+
+from .commands import invoke
 
 LOUD = "start,end,pitch,velocity\n0,1,440,60\n1,2,220,80\n"
 SOFT = "start,end,pitch\n0,1,440\n1,2,220\n"
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def write(path: Path, text: str) -> Path:
@@ -86,7 +82,7 @@ class TestFolders:
         assert "but the folders SG2: is it a folder of systems? give one of them" in result.stderr
         assert invoke("evaluate", tmp_path / "ref", tmp_path / "est" / "SG2", "-t", "melody").exit_code == 0
 
-    def test_of_many_reasons_the_kinds_are_told(self, tmp_path: Path) -> None:
+    def test_of_many_reasons_the_kinds_are_reported(self, tmp_path: Path) -> None:
         sing(tmp_path / "ref", *"abcdefghi")
         sing(tmp_path / "est", "a")
         result = invoke("evaluate", tmp_path / "ref", tmp_path / "est", "-t", "melody")
@@ -130,7 +126,7 @@ class TestSound:
         assert result.stderr == "1 folder: 1 error, 0 warnings, 0 notes\n"
         assert "of its audio files say --task separation" in invoke("check", folder).stderr
 
-    def test_a_sample_that_is_no_number_is_told_with_source_and_file(self, tmp_path: Path) -> None:
+    def test_a_sample_that_is_no_number_is_reported_with_source_and_file(self, tmp_path: Path) -> None:
         noise = np.random.default_rng(0).normal(size=(2, 4000)) * 0.1
         broken = noise[0].copy()
         broken[80] = np.nan
@@ -140,7 +136,7 @@ class TestSound:
         place = f"estimate source 'voice' ({est / 'voice.wav'}): sample 80 (0.010 s) is not a finite number"
         assert place in result.stderr
 
-    def test_sources_stand_in_the_order_that_was_asked_for(self, tmp_path: Path) -> None:
+    def test_sources_are_in_the_order_that_was_asked_for(self, tmp_path: Path) -> None:
         noise = np.random.default_rng(0).normal(size=(2, 4000)) * 0.1
         ref = self.stems(tmp_path / "ref", drums=noise[0], vocals=noise[1])
         found = invoke(
@@ -163,7 +159,7 @@ class TestMessages:
             "3: warning: note has no length: 3.0 s [zero_length]",
         ]
 
-    def test_what_was_given_is_told_where_another_kind_is_compared(self) -> None:
+    def test_what_was_given_is_reported_where_another_kind_is_compared(self) -> None:
         melody = Annotation("series", {"time": np.zeros(1), "frequency": np.ones(1)})
         notes = Annotation("notes", {name: np.ones(1) for name in ("start", "end", "pitch")})
         with pytest.raises(AnnotationError, match="the estimate holds notes, the task melody compares series"):

@@ -92,14 +92,14 @@ class TestTracksOfSeveralStores:
         with pytest.raises(QueryError, match="are in different stores, so that what a missing score would count"):
             tree.mirflow.query("majmin", missing="zero")
 
-    def test_nothing_in_common_is_said(self, tmp_path, whole):
+    def test_nothing_in_common_is_noted(self, tmp_path, whole):
         parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[1, 2], track=[3, 4, 5])]
         paths = write_stores(tmp_path, dict(zip("01", parts, strict=True)))
         note = printed("query", *paths, "--missing", "common").splitlines()[-1]
         assert note.startswith("no track has a score of every system")
         assert note.endswith("or choose missing skip (--missing)")
 
-    def test_without_a_common_track_each_store_has_its_figures(self, tmp_path, whole):
+    def test_without_a_common_track_each_store_has_its_values(self, tmp_path, whole):
         parts = [whole.isel(system=[0, 1], track=[0, 1, 2]), whole.isel(system=[2, 3], track=[3, 4, 5])]
         paths = write_stores(tmp_path, dict(zip("01", parts, strict=True)))
         answer = quiet_open(paths).mirflow.query("majmin", by="store")
@@ -174,7 +174,7 @@ class TestConflicts:
 
 
 class TestWhatOnlySomeHave:
-    def test_metrics_are_left_out_and_said(self, tmp_path, whole):
+    def test_metrics_are_left_out_and_noted(self, tmp_path, whole):
         one, other = whole.isel(system=[0, 1]), whole.isel(system=[2, 3], metric=[0])
         paths = write_stores(tmp_path, {"a": one, "b": other})
         with pytest.warns(MirflowWarning, match="group 'chord': not in all stores and left out: root"):
@@ -193,7 +193,7 @@ class TestWhatOnlySomeHave:
         ]
         assert list(quiet_open(paths).children) == ["chord", "chord_mirex2013"]
 
-    def test_coordinates_have_gaps(self, tmp_path):
+    def test_coordinates_may_be_incomplete(self, tmp_path):
         one = make_group([[[1.0]]], tracks=["x"], systems=["A"], track_meta={"year": [1970], "genre": ["Pop"]})
         other = make_group([[[1.0]]], tracks=["y"], systems=["A"])
         paths = write_stores(tmp_path, {"a": one, "b": other})
@@ -265,7 +265,7 @@ class TestReferencesThatDiffer:
         answers = [tree.mirflow.query(), tree.mirflow.worst(), tree.mirflow.compare("majmin"), tree.mirflow.friedman()]
         assert all(one.attrs["references_differ"].startswith(SAID) for one in answers)
 
-    def test_stand_below_a_table_in_a_notebook(self, campaigns):
+    def test_are_below_a_table_in_a_notebook(self, campaigns):
         assert "references: the references of 2 of 3 shared tracks" in opened(campaigns).mirflow._repr_html_()
 
     @SHOWN
@@ -279,17 +279,17 @@ class TestReferencesThatDiffer:
             ["compare", "-m", "majmin", "--friedman"],
         ],
     )
-    def test_stand_below_every_table(self, campaigns, question):
+    def test_are_below_every_table(self, campaigns, question):
         command, *options = question
         result = invoke(command, *campaigns, *options)
         assert result.stderr.startswith(f"warning: group 'chord': {SAID}")
         assert f"references: {SAID}" in " ".join(result.stdout.split())  # however wide the terminal is
 
     @SHOWN
-    def test_stand_in_every_row_for_programs(self, campaigns):
+    def test_are_in_every_row_for_programs(self, campaigns):
         assert all(SAID in row["references_differ"] for row in rows("query", *campaigns))
 
-    def test_of_one_track_are_said_of_one(self, tmp_path, years):
+    def test_of_one_track_are_noted_of_one(self, tmp_path, years):
         parts = {name: ds.sel(track=["t0", "t1"]) for name, ds in years.items()}
         assert difference(tmp_path, parts).startswith(
             "the reference of 1 of 2 shared tracks comes from different files in y2012 and y2013 (track 't1') and may"
@@ -311,7 +311,7 @@ class TestDurationsThatDiffer:
             "systems of different stores are held against references that differ there"
         )
 
-    def test_are_told_from_files_that_may_say_the_same(self, tmp_path, years):
+    def test_are_distinguished_from_files_that_may_say_the_same(self, tmp_path, years):
         longer = years["y2013"].assign(duration=("track", [100.0, 100.0, 101.0, 100.0]))
         assert difference(tmp_path, {**years, "y2013": longer}).startswith(
             f"{SAID}, 1 of them of another duration, and the others may differ, so that systems of different stores are"

@@ -415,7 +415,7 @@ class TestSorted:
     def order(self, **words):
         return framewise(systems=4).mirflow.query("frame_sdr", over={"frame": "median", "source": "mean"}, **words)
 
-    def test_by_its_own_figures_the_best_first(self):
+    def test_by_its_values_the_best_first(self):
         found = self.order(sort="frame_sdr")["value"].to_series()
         expected = self.order()["value"].to_series().sort_values(ascending=False)
         assert found.index.tolist() == expected.index.tolist()

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from matplotlib.cbook import boxplot_stats
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
 from mirflow.analysis.judgements import Workload, fine_within_broad, grader_agreement
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import Collection, collect
-from mirflow.cli import cli
 from mirflow.errors import AnnotationError, MetricError
+
+from ..commands import invoke
 
 BROAD = np.array(["NS", "SS", "VS"])
 
@@ -139,8 +139,7 @@ class TestCommands:
     def test_graders(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(self.GRADES)
-        shown = CliRunner().invoke(cli, ["graders", str(path)])
-        assert shown.exit_code == 0, shown.output
+        shown = invoke("graders", path, code=0)
         # 3-level: P = 1/2, Pe = (1 + 1 + 4) / 16; 2-level: P = 1/2, Pe = (1 + 9) / 16.
         assert [line.split()[:2] for line in shown.output.splitlines() if "-level" in line] == [
             ["3-level", "0.2000"],
@@ -151,16 +150,14 @@ class TestCommands:
     def test_a_file_without_fine_judgements_has_one_table(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad\nq,a,g1,VS\nq,a,g2,VS\nq,b,g1,NS\n")
-        shown = CliRunner().invoke(cli, ["graders", str(path)])
-        assert shown.exit_code == 0, shown.output
+        shown = invoke("graders", path, code=0)
         assert "graders of a pair of a query and a candidate: 1-2" in shown.output
         assert "fine judgements" not in shown.output
 
     def test_a_grader_who_judged_twice(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(self.GRADES + "q,a,g1,SS,5\n")
-        failed = CliRunner().invoke(cli, ["graders", str(path)])
-        assert failed.exit_code == 2
+        failed = invoke("graders", path, code=2)
         assert f"{path}:6: query 'q': grader 'g1' judged 'a' twice" in failed.output
         with pytest.raises(AnnotationError, match=r"grades\.csv:6: query 'q': grader 'g1'"):
             grader_agreement(path)
@@ -173,27 +170,24 @@ class TestCommands:
             (",c,g1,VS,5", "the row names no track; columns: track, system, annotator"),
         ],
     )
-    def test_what_is_wrong_with_a_row_is_told_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
+    def test_what_is_wrong_with_a_row_is_reported_with_its_line(self, tmp_path: Path, row: str, message: str) -> None:
         path = tmp_path / "grades.csv"
         path.write_text(f"# asked in May\n{self.GRADES}{row}\n")
-        failed = CliRunner().invoke(cli, ["graders", str(path)])
-        assert failed.exit_code == 2
+        failed = invoke("graders", path, code=2)
         assert f"error: {path}:7: {message}" in failed.output
 
     def test_a_file_without_rows(self, tmp_path: Path) -> None:
         path = tmp_path / "grades.csv"
         path.write_text("query,candidate,grader,broad,fine\n")
-        failed = CliRunner().invoke(cli, ["graders", str(path)])
-        assert failed.exit_code == 2
+        failed = invoke("graders", path, code=2)
         assert "grades.csv: has no rows that name a track" in failed.output
 
     def test_workload(self) -> None:
-        shown = CliRunner().invoke(cli, ["workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv"])
-        assert shown.exit_code == 0, shown.output
+        shown = invoke("workload", "-A", "12", "-Q", "100", "-C", "5", "-G", "20", "--format", "csv", code=0)
         rows = dict(line.split(",") for line in shown.output.splitlines())
         assert (rows["minutes_per_grader"], rows["feasible"], rows["fewest graders"]) == ("300", "no", "25")
         assert rows["most queries"] == "80"
 
     def test_a_large_workload_is_written_out(self) -> None:
-        shown = CliRunner().invoke(cli, ["workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24"])
+        shown = invoke("workload", "-A", "1234567", "-Q", "60", "-C", "5", "-G", "24")
         assert "370370100" in shown.output

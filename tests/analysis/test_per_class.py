@@ -96,7 +96,7 @@ class TestNames:
         with pytest.raises(UnknownNameError, match="unknown metric 'confusion@majmin'"):
             ds.mirflow.query("confusion@majmin")
 
-    def test_unknown_names_are_told_of_it(self):
+    def test_unknown_names_are_reported_of_it(self):
         with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
             matrices().mirflow.query("confusoin")
         with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
@@ -261,7 +261,7 @@ class TestAffinities:
         with pytest.raises(QueryError, match="rank the systems on each tag instead"):
             mirflow.open_store(store).mirflow.compare("affinities")
 
-    def test_nobody_is_told_to_take_means_of_relevance_and_affinity(self, store: Path) -> None:
+    def test_nobody_is_reported_to_take_means_of_relevance_and_affinity(self, store: Path) -> None:
         said = refused("query", store, "-m", "affinities", "--worst", 3)
         assert "--aggregate roc_auc, average_precision" in said
         assert "=mean" not in said

@@ -142,7 +142,7 @@ class TestOrder:
         ds = songs(systems=["b", "a"])
         assert ds.mirflow.query(sort="name")["system"].values.tolist() == ["a", "b"]
 
-    def test_what_has_no_figure_comes_last(self):
+    def test_what_has_no_value_comes_last(self):
         status = [["failed"], ["ok"], ["ok"]]
         ds = make_group([[[np.nan]], [[0.1]], [[0.2]]], status=status, standard=["mean"])
         assert ds.mirflow.query(sort="majmin", missing="skip")["system"].values.tolist() == ["S2", "S1", "S0"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import CliRunner
 
 from mirflow.cli import Commands, cli
 from mirflow.cli import output as exits
@@ -30,14 +30,11 @@ from mirflow.errors import (
 )
 from mirflow.metrics.base import get_task, tasks
 
+from ..commands import invoke
 from ..datasets import write_dataset, write_pipeline
 from ..groups import CODES, make_group, random_group, write_store
 
 HEAVY = ("xarray", "dask", "zarr", "pandas", "pydantic", "rich", "jams", "numpy", "scipy", "yaml", "distributed")
-
-
-def invoke(*arguments: str | Path, **environment: str) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], env={"COLUMNS": "120", **environment})
 
 
 def spawn(*arguments: str | Path, **keywords) -> subprocess.CompletedProcess[str]:
@@ -468,7 +465,7 @@ class TestErrors:
         assert "Traceback" in CliRunner().invoke(commands, ["--debug", "fail"]).stderr
         assert "Traceback" not in CliRunner().invoke(commands, ["fail"]).stderr
 
-    def test_exit_codes_stand_in_the_help_and_the_docs(self):
+    def test_exit_codes_are_in_the_help_and_the_docs(self):
         documented = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
         shown = invoke("--help").stdout
         for code, meaning in exits.MEANINGS.items():

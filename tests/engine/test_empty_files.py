@@ -7,20 +7,15 @@ import io
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.cli import cli
 
+from ..commands import invoke
 from ..datasets import write_dataset
 from ..groups import CODES
 
 ESTIMATE = "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"
 REFERENCE = "ref/t02.lab: track 't02' has an empty reference"
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 @pytest.fixture
@@ -70,7 +65,7 @@ def test_show_lists_each_with_its_file_and_says_that_every_cell_has_a_score(stor
     ]
 
 
-def test_beside_missing_files_they_are_told_apart(pipeline: Path) -> None:
+def test_beside_missing_files_they_are_distinguished(pipeline: Path) -> None:
     (pipeline.parent / "est/bob/t00.lab").unlink()
     assert invoke("run", pipeline).exit_code == 3
     shown = invoke("show", pipeline.parent / "store.zarr", "--problems")

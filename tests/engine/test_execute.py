@@ -164,7 +164,7 @@ def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
     assert choose_scheduler("threads", works, guarded=False) == "threads"
 
 
-def test_workers_do_linear_algebra_in_one_thread_unless_told_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_do_linear_algebra_in_one_thread_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     from multiprocessing import forkserver
 
     told: dict[str, str | None] = {}

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from mido import Message, MidiFile, MidiTrack
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.cli import cli
 from mirflow.linter import check_paths
 from mirflow.theory.pitch import midi_to_hz
 
+from ..commands import invoke
 from ..groups import CODES, STATUSES
 
 NOTES = [(0.0, 0.5, 60, 64), (0.5, 1.0, 64, 80), (0.5, 1.5, 67, 100)]
@@ -24,10 +23,6 @@ MELODY = [(i / 100, 440.0 if i % 7 else 0.0) for i in range(60)]
 FRAMES = [(i / 100, [220.0, 330.0][: i % 3]) for i in range(60)]
 
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def midi(notes: list[tuple[float, float, int, int]]) -> MidiFile:

@@ -10,23 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.cli import cli
 from mirflow.engine.plausibility import extents, implausible
 from mirflow.linter import check_paths
 from mirflow.report.page import write_page
 
+from ..commands import invoke
 from ..report.page.reading import block_of, contents_of
 
 BEATS = np.arange(1, 240) * 0.5
 LATE = "E/ms/long.txt: the estimate ends at 11950 s, the reference at 119.5 s: are both in seconds, and of the same"
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 def write(path: Path, times: np.ndarray) -> None:
@@ -102,7 +97,7 @@ def test_evaluate_says_it_before_the_table(pipeline: Path, sides: tuple[str, str
     assert f"track 'long': warning: {LATE}" in result.stderr
 
 
-def test_check_says_it_where_it_is_told_the_reference(pipeline: Path) -> None:
+def test_check_says_it_where_it_is_reported_the_reference(pipeline: Path) -> None:
     assert invoke("check", "E/ms", "--task", "beat").stdout == ""
     told = invoke("check", "E/ms", "--task", "beat", "--reference", "R")
     assert told.exit_code == 0
@@ -145,7 +140,7 @@ class TestPoorSystemsAreNotTold:
 
 
 class TestKinds:
-    def test_chords_that_stop_in_the_first_tenth_are_told_however_few(self) -> None:
+    def test_chords_that_stop_in_the_first_tenth_are_reported_however_few(self) -> None:
         told = implausible("intervals", np.array([[0.0, 300.0, 90.0]]), np.array([[0.0, 5.0, 1.0]]))
         assert told[0].startswith("the estimate ends at 5 s, the reference at 300 s")
 
@@ -190,7 +185,7 @@ class TestLabels:
         with xr.open_zarr(mirflow.run(path, scheduler="serial").store, group="onset", chunks=None) as ds:
             return {name: ds.message.sel(system=name).values.item() for name in ("numbers", "poor")}
 
-    def test_that_never_meet_are_told_where_classes_are_scored(self, drums: Path) -> None:
+    def test_that_never_meet_are_reported_where_classes_are_scored(self, drums: Path) -> None:
         told = self.run(drums, "f_measure", "class_f_measure")
         assert told["numbers"] == (
             "warning: E/numbers/song.txt: 12 of 12 labels of the estimate ('36', '38') are none of the reference "
@@ -201,6 +196,6 @@ class TestLabels:
     def test_do_not_matter_where_only_times_are_scored(self, drums: Path) -> None:
         assert self.run(drums, "f_measure")["numbers"] == ""
 
-    def test_are_told_by_check(self, drums: Path) -> None:
+    def test_are_reported_by_check(self, drums: Path) -> None:
         (found,) = check_paths([drums / "E/numbers/song.txt"], task="onset", reference=drums / "R/song.txt")
         assert "are none of the reference" in str(found)

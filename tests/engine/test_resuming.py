@@ -140,7 +140,7 @@ def test_what_stays_unreadable_is_tried_again_but_not_published_again(folder: Pa
         assert not report.published
 
 
-def test_damaged_blocks_of_the_journal_are_told_and_computed_again(
+def test_damaged_blocks_of_the_journal_are_reported_and_computed_again(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     interrupt(folder, monkeypatch, 2)

@@ -8,23 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 import pytrec_eval
-from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.annotations.annotation import Annotation
-from mirflow.cli import cli
 from mirflow.errors import PipelineError
 from mirflow.linter import check_paths
 
+from ..commands import invoke
 from ..groups import CODES
 
 ITEMS = [f"t{number:02d}" for number in range(12)]
 CLIQUES = {item: f"c{number // 3}" for number, item in enumerate(ITEMS[:9])}
 SYSTEMS = ("ann", "bob")
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
 
 
 def distances(seed: int) -> np.ndarray:
@@ -166,7 +161,7 @@ def test_missing_queries_and_repeated_items_are_named(collection):
     assert "ann.lists:1 [t00]:" in str(found.message.sel(track="t00").values)
 
 
-def test_queries_whose_items_have_other_names_are_told(collection):
+def test_queries_whose_items_have_other_names_are_reported(collection):
     (collection / "cliques.tsv").write_text("song a\tx\nsong b\tx\n")
     with pytest.raises(PipelineError, match=r"has no row of any query of the reference \('song a', 'song b', ...\)"):
         run(collection, GROUPS, ESTIMATES["matrix"])
@@ -199,7 +194,7 @@ def test_the_other_doors(collection):
     assert evidence.verdict.values.tolist() == ["found", "missed"]
 
 
-def test_what_is_left_out_may_be_said_on_the_command_line(collection):
+def test_what_is_left_out_may_be_given_on_the_command_line(collection):
     (collection / "artists.csv").write_text("track,clique,artist\na,1,x\nb,1,x\nc,1,y\nd,2,z\ne,2,z\n")
     names = ["--task", "retrieval", "--input-format", "groups"]
     whole = invoke("check", collection / "artists.csv", *names)

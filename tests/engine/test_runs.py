@@ -347,7 +347,7 @@ def test_the_store_opens_without_a_warning_and_weighted_is_pooled(folder: Path) 
     np.testing.assert_array_equal(answer.value.transpose("system", "metric"), pooled.transpose("system", "metric"))
 
 
-def test_a_pack_is_not_written_if_files_are_bad_and_all_of_them_are_told(folder: Path) -> None:
+def test_a_pack_is_not_written_if_files_are_bad_and_all_of_them_are_reported(folder: Path) -> None:
     (folder / "ref" / "t01.lab").write_text("0 1 C\n1 x C\n")
     (folder / "ref" / "t03.lab").write_bytes(b"\xff\x00")
     shown = CliRunner().invoke(
@@ -364,7 +364,7 @@ def test_a_pack_is_not_written_if_files_are_bad_and_all_of_them_are_told(folder:
         mirflow.load_collection(folder / "ref" / "{track}.lab", "chord")
 
 
-def test_all_tables_that_a_pack_cannot_take_are_told(tmp_path: Path) -> None:
+def test_all_tables_that_a_pack_cannot_take_are_reported(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("t1\tloud\tx\n")
     (tmp_path / "b.tsv").write_bytes(b"t2\t\xff\n")
     (tmp_path / "c.tsv").write_text("t3\tloud\t0.5\n")
@@ -497,7 +497,7 @@ def test_folders_of_systems_without_estimates_are_named(folder: Path) -> None:
     ],
     ids=["behind", "around", "reference", "both", "case"],
 )
-def test_names_that_do_not_meet_are_told_with_what_to_write(folder: Path, rename: Any, remedy: str) -> None:
+def test_names_that_do_not_meet_are_reported_with_what_to_write(folder: Path, rename: Any, remedy: str) -> None:
     for path in folder.glob("est/*/*.lab"):
         path.rename(path.with_name(f"{rename(path.stem)}.lab"))
     message = f"no track in common: nearest are 't00' of the reference and '{rename('t00')}'; {remedy}"
@@ -512,7 +512,7 @@ def test_a_system_whose_names_do_not_meet_is_warned_of(folder: Path) -> None:
         run(folder)
 
 
-def test_folders_without_a_track_in_common_are_told_by_evaluate(folder: Path) -> None:
+def test_folders_without_a_track_in_common_are_reported_by_evaluate(folder: Path) -> None:
     (folder / "ref").rename(folder / "other")
     for path in folder.glob("other/*.lab"):
         path.rename(path.with_name(f"{path.stem}_ref.lab"))

@@ -239,7 +239,7 @@ def test_samples_that_cannot_be_read_when_they_are_scored(folder: Path, monkeypa
     assert counts(run(folder)) == {"changed": 1, "reused": 5}
 
 
-def test_what_is_wrong_with_a_pipeline_is_said_before_it_runs(folder: Path) -> None:
+def test_what_is_wrong_with_a_pipeline_is_noted_before_it_runs(folder: Path) -> None:
     text = (folder / "pipeline.yaml").read_text()
     (folder / "pipeline.yaml").write_text(text.replace("[bass, voice]", "[bass, piano]"))
     with pytest.raises(

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import mirflow
 from mirflow.analysis.combine import joined_cautions, labelled_cautions, told_cautions
-from mirflow.cli import cli
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
 from mirflow.report.page import write_page
 from mirflow.store.format import nested_attrs
 
+from ..commands import invoke
 from ..report.page.reading import contents_of
 
 TRUTH = "a\tjazz\nb\trock\nc\trock\n"
@@ -24,10 +23,6 @@ NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, 'jaz
 LEFT_OUT = "'gt' is not scored as a system: 'gt.txt' is the reference; list the systems that take part to say so"
 
 pytestmark = pytest.mark.filterwarnings("ignore::mirflow.errors.MirflowWarning")
-
-
-def invoke(*words: object) -> Result:
-    return CliRunner().invoke(cli, [str(word) for word in words])
 
 
 def write(folder: Path) -> Path:
@@ -103,7 +98,7 @@ class TestTheStore:
         mirflow.run(pipeline, scheduler="serial")
         assert kept(store) == [LEFT_OUT]
 
-    def test_is_told_at_planning_as_before(self, pipeline: Path) -> None:
+    def test_is_reported_at_planning_as_before(self, pipeline: Path) -> None:
         with pytest.warns(MirflowWarning) as told:
             plan(pipeline)
         assert [str(one.message) for one in told] == [f"classification: {text}" for text in (LEFT_OUT, NEVER)]
@@ -161,7 +156,7 @@ class TestSeveralStores:
         one = ["query", asked, asked, "--label", "2012", "--label", "2013", "-m", "accuracy", "-s", "2012/bad"]
         assert "2013:" not in invoke(*one).stdout
 
-    def test_what_all_say_is_said_once(self) -> None:
+    def test_what_all_have_is_noted_once(self) -> None:
         attrs = {"warnings": [{"text": "gt is left out", "system": "gt"}]}
         assert joined_cautions({"a": attrs, "b": attrs})["warnings"] == attrs["warnings"]
         assert joined_cautions({"a": {}, "b": {}}) == labelled_cautions({}, "a") == {}

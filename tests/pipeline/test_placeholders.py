@@ -23,7 +23,7 @@ from mirflow.readers.patterns import Pattern
         ("{track}/{sources}.wav", "estimates", "audio", "source"),
     ],
 )
-def test_a_slip_is_told(path: str, side: str, kind: str, meant: str) -> None:
+def test_a_slip_is_reported(path: str, side: str, kind: str, meant: str) -> None:
     told = find_slip(Pattern(path), side, kind)
     assert f"is nearly {{{meant}}}: correct or rename it: {path!r}" in told
 

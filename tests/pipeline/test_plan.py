@@ -195,7 +195,7 @@ def test_stamps_tell_names_sizes_times_and_sides_apart() -> None:
     assert stamp(held, held) == stamp(Held("x"), Held("x"))
 
 
-def test_a_plan_knows_whether_annotators_are_told_apart() -> None:
+def test_a_plan_knows_whether_annotators_are_distinguished() -> None:
     annotators = tuple(Reference(Held(f"a.jams [{name}]"), name) for name in ("A1", "A2", "A3"))
     plan = replace(make_plan(("A1", "S"), ("a",)), references=(annotators,), combine="each")
     plan = replace(plan, estimates=((Held("a.jams [A1]"),), (Held("S/a"),)))

@@ -143,14 +143,14 @@ def chords(**more: Any) -> dict[str, Any]:
     return {"task": "chord", "reference": "ref/{track}.lab", "estimates": "est/{system}/{track}.lab", **more}
 
 
-def test_metadata_stands_in_a_table_whose_key_is_named_otherwise(data: Path) -> None:
+def test_metadata_is_in_a_table_whose_key_is_named_otherwise(data: Path) -> None:
     plan = plan_evaluation(chords(tracks={"path": "meta.csv", "key": "File"}), data)
     assert plan.track_meta == {"Genre": (None, "rock")}
     (problem,) = problems_of(data, chords(tracks="meta.csv"))
     assert "has no column 'track'" in problem
 
 
-def test_metadata_stands_in_one_file_for_each_track(data: Path) -> None:
+def test_metadata_is_in_one_file_for_each_track(data: Path) -> None:
     files = {"genre": "genre/{track}.txt", "year": "year/{track}.txt"}
     plan = plan_evaluation(chords(tracks={"files": files}), data)
     assert plan.track_meta == {"genre": ("deep house", None), "year": (1970, None)}

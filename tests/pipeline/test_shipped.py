@@ -68,7 +68,7 @@ def test_published_downbeat_scores_of_harmonix(
     assert scores.dropna("track").to_series().to_dict() == pytest.approx(table, rel=0, abs=5e-7)
 
 
-def test_what_harmonix_lacks_is_said(harmonix: xr.DataTree) -> None:
+def test_what_harmonix_lacks_is_noted(harmonix: xr.DataTree) -> None:
     missing = harmonix["downbeat"].status.sel(system="Durand") == CODES["missing_estimate"]
     assert missing.track.values[missing.values].tolist() == [
         "0151_kingofdancehall",

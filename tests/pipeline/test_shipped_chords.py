@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 
 import mirflow
-from mirflow.cli import cli
 from mirflow.metrics import chord
+
+from ..commands import printed
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 SYSTEMS = ("CB3", "CB4", "CF2", "KO1", "KO2", "NG1", "NMSD1", "NMSD2", "PP3")
@@ -25,14 +25,8 @@ RULES = {
 }
 
 
-def invoke(*arguments: str | Path) -> str:
-    result = CliRunner().invoke(cli, [str(argument) for argument in arguments])
-    assert result.exit_code == 0, result.output
-    return result.output
-
-
 def test_the_demonstration_ends_with_0_and_says_what_was_wrong(tmp_path: Path) -> None:
-    output = invoke("run", PIPELINES / "demo.yaml", "--store", tmp_path / "demo.zarr")
+    output = printed("run", PIPELINES / "demo.yaml", "--store", tmp_path / "demo.zarr")
     assert "estimates/ash/auld-lang-syne.lab:5: not a chord: 'H:moll'" in output
     assert "system 'elm' has no estimate of track 'wayfaring-stranger'" in output
 
@@ -40,7 +34,7 @@ def test_the_demonstration_ends_with_0_and_says_what_was_wrong(tmp_path: Path) -
 @pytest.fixture(scope="module")
 def mirex2013(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     store = tmp_path_factory.mktemp("stores") / "mirex2013-ace.zarr"
-    invoke("run", PIPELINES / "mirex2013-ace.yaml", "--root", shared_data / "mirex2013-ace", "--store", store)
+    printed("run", PIPELINES / "mirex2013-ace.yaml", "--root", shared_data / "mirex2013-ace", "--store", store)
     return store
 
 
@@ -50,8 +44,8 @@ def official_average(shared_data: Path, rule: str, system: str) -> float:
     return float(line.removeprefix("Average score:").strip().rstrip("%"))
 
 
-def test_collection_figures_are_the_official_ones(mirex2013: Path, shared_data: Path) -> None:
-    output = invoke(
+def test_collection_values_are_the_official_ones(mirex2013: Path, shared_data: Path) -> None:
+    output = printed(
         "query", mirex2013, "--group", "chord_mirex2013", "--aggregate", "wcsr", "--format", "csv",
         *(part for rule in RULES for part in ("--metric", rule)),
     )  # fmt: skip
@@ -72,7 +66,7 @@ def test_plain_xarray_reads_the_store_and_weighted_is_pooled(mirex2013: Path) ->
     np.testing.assert_array_equal(answer["value"].transpose("system", "metric"), pooled.transpose("system", "metric"))
 
 
-def test_one_system_scores_three_figures_that_are_all_called_wcsr(mirex2013: Path) -> None:
+def test_one_system_scores_three_values_that_are_all_called_wcsr(mirex2013: Path) -> None:
     tree = mirflow.open_store(mirex2013)
     figures = {
         name: tree.mirflow.query("majmin", aggregate=name, group="chord_mirex2013", system="KO2")["value"].item()
@@ -87,7 +81,7 @@ def test_one_system_scores_three_figures_that_are_all_called_wcsr(mirex2013: Pat
 
 def test_each_annotator_is_scored_against_each_other_one(shared_data: Path, tmp_path: Path) -> None:
     store = tmp_path / "casd.zarr"
-    invoke("run", PIPELINES / "casd.yaml", "--root", shared_data / "casd", "--store", store)
+    printed("run", PIPELINES / "casd.yaml", "--root", shared_data / "casd", "--store", store)
     ds = mirflow.open_store(store)["chord"].to_dataset().load()
     assert ds.annotator.values.tolist() == ["A1", "A2", "A3", "A4"]
     each = ds.score_by_annotator

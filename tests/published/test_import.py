@@ -5,12 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 
 import mirflow
-from mirflow.cli import cli
 from mirflow.errors import StoreError
 
+from ..commands import invoke
 from ..groups import CODES, make_group, write_store
 
 TABLE = "system,track,majmin,weight,runtime\nKO1,a,0.500,10,3.5\nKO1,b,0.750,30,4.5\nNG1,a,1.000,10,1\nNG1,b,,30,2\n"
@@ -34,10 +33,6 @@ def mapping(tmp_path: Path) -> Path:
     path = tmp_path / "mapping.yaml"
     path.write_text(MAPPING)
     return path
-
-
-def invoke(*arguments: object) -> Result:
-    return CliRunner().invoke(cli, [str(one) for one in arguments], env={"COLUMNS": "120"})
 
 
 def test_what_was_imported_can_be_asked(mapping: Path, tmp_path: Path) -> None:

@@ -152,7 +152,7 @@ class TestReadable:
             (0.0, "scores with nothing to measure count as they are, without a value not at all"),
         ],
     )
-    def test_what_has_no_value_does_not_count_and_that_is_said(self, score, said):
+    def test_what_has_no_value_does_not_count_and_that_is_noted(self, score, said):
         ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
         assert f"undefined (keep): 2 of 3 cells (system and track); {said}" in readable_table(answer_to(ds)).notes
 

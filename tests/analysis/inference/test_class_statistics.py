@@ -148,7 +148,7 @@ class TestIntervals:
             np.testing.assert_array_equal(both["low"].sel(system=system), alone["low"][0])
         assert both["n"].values.tolist() == [19, 20]
 
-    def test_seconds_leave_no_figure_where_there_is_nothing_to_measure(self):
+    def test_seconds_leave_no_value_where_there_is_nothing_to_measure(self):
         """Every reference is of one class, which has no negative then, whatever rounding leaves of the seconds."""
         world = World(24)
         seconds = np.random.default_rng(5).uniform(0.1, 9.0, (2, 24, 3, 3))
@@ -358,7 +358,7 @@ class TestRanks:
         one, other = (board.mirflow.friedman(**question(), unit="class") for board in (plain, other))
         xr.testing.assert_equal(one, other)
 
-    def test_a_class_that_a_system_has_no_figure_of_does_not_count(self):
+    def test_a_class_that_a_system_has_no_value_of_does_not_count(self):
         world = World(30, systems=3)
         world.guessed[1] = np.where(world.guessed[1] == 2, 0, world.guessed[1])
         found = world.dataset().mirflow.friedman(**question("precision"), unit="class")
@@ -442,7 +442,7 @@ class TestBySimulation:
 
     @pytest.mark.slow
     @pytest.mark.parametrize("kind", ["recall", "f_measure"])
-    def test_intervals_hold_the_true_figure_as_often_as_they_say(self, kind):
+    def test_intervals_hold_the_true_value_as_often_as_their_level(self, kind):
         board = self.board(self.draw(np.random.default_rng(21), 2000, 200))
         found = board.mirflow.intervals(**question(kind, across={"class": "mean"}), replicates=1000)
         held = (found["low"] <= self.expected(kind)) & (self.expected(kind) <= found["high"])

@@ -216,7 +216,7 @@ class TestEffects:
 
 class TestCompare:
     @pytest.mark.parametrize("kind", KINDS)
-    def test_the_difference_is_that_of_the_figures(self, kind):
+    def test_the_difference_is_that_of_the_values(self, kind):
         board = random_world(3, 15, 2)
         found = arrays_of(board.mirflow.compare(aggregate=kind, replicates=200))
         plain = board.mirflow.query(aggregate=kind)["value"].values
@@ -415,7 +415,7 @@ class TestMaxT:
 
 
 class TestDegenerate:
-    def test_a_system_without_a_figure_is_in_no_group(self):
+    def test_a_system_without_a_value_is_in_no_group(self):
         score = random_scores(3, 12)[0]
         score[1] = NAN
         found = arrays_of(group_of(score).mirflow.compare(missing="skip", replicates=100))
@@ -468,7 +468,7 @@ class TestDegenerate:
         both = ~np.isnan(found["low"])
         assert (found["low"][both] <= found["high"][both]).all()
 
-    def test_of_infinite_means_nothing_can_be_said(self):
+    def test_of_infinite_means_nothing_is_known(self):
         score = np.random.default_rng(0).random((3, 9, 1))
         score[:2, 3] = np.inf
         ds = group_of(score)

@@ -207,7 +207,7 @@ class TestAgreement:
         assert ds["n"].values.tolist() == [[5] * 3] * 3
         assert ds.attrs["missing"] == "common"
 
-    def test_equal_figures_have_no_order(self):
+    def test_equal_values_have_no_order(self):
         assert np.isnan(group_of(np.full((3, 4, 1), 0.5)).mirflow.agreement()["tau"]).all()
 
     def test_between_systems_it_says_whether_they_find_the_same_tracks_hard(self):
@@ -219,7 +219,7 @@ class TestAgreement:
         assert found["tau"].sel(system="S1", other="S3") == pytest.approx(expected.statistic, abs=1e-12)
         assert found["n"].sel(system="S1", other="S3") == 9
 
-    def test_between_annotators_it_is_that_of_the_figures_against_each(self):
+    def test_between_annotators_it_is_that_of_the_values_against_each(self):
         group = random_group(5, 7, 1, standard=["mean"])
         each = np.random.default_rng(3).uniform(0, 1, (5, 7, 2, 1))
         dims = ("system", "track", "annotator", "metric")

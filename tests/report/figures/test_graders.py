@@ -72,7 +72,7 @@ class TestBoxes:
 
 
 class TestSeveralCampaigns:
-    def test_stand_below_their_names(self) -> None:
+    def test_are_below_their_names(self) -> None:
         ax = figures.graders({name: judgements_of(random_fine(at)) for at, name in enumerate(("SMS06", "AMS07"))})
         shown = {text.get_text(): text.get_position()[1] for text in ax.texts}
         assert list(shown) == ["SMS06", "AMS07"]
@@ -147,7 +147,7 @@ class TestCommand:
         with pytest.raises(AnnotationError, match="no judgement has both"):
             figures.graders(path)
 
-    def test_files_called_alike_are_told_apart_by_their_folders(self, tmp_path: Path) -> None:
+    def test_files_called_alike_are_distinguished_by_their_folders(self, tmp_path: Path) -> None:
         for folder in ("ams", "sms"):
             (tmp_path / folder).mkdir()
         files = [write_grades(tmp_path / folder / "grades.csv", random_fine(0)) for folder in ("ams", "sms")]

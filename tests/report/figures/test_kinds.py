@@ -38,7 +38,7 @@ def groups_of(found: xr.Dataset) -> list[set[int]]:
 class TestEveryFigure:
     @pytest.mark.parametrize("kind", KINDS)
     @pytest.mark.parametrize("finite", [True, False])
-    def test_infinite_scores_as_of_perfect_separation_are_left_out_and_told(self, kind: str, finite: bool) -> None:
+    def test_infinite_scores_as_of_perfect_separation_are_left_out_and_reported(self, kind: str, finite: bool) -> None:
         score = np.random.default_rng(0).normal(5, 3, (3, 12, 1))
         score[0, 2] = score[1, 5] = np.inf
         ds = make_group(score if finite else np.full_like(score, np.inf), unit=["dB"], standard=["mean"])
@@ -200,7 +200,7 @@ class TestScatter:
         ds = make_group([[[0.1 + 0.2 + 0.3]], [[0.3 + 0.2 + 0.1]]])
         assert figures.scatter(ds).get_legend_handles_labels()[1] == ["S1 better: 0", "S0 better: 0", "tie: 1"]
 
-    def test_points_stand_where_the_scores_are(self) -> None:
+    def test_points_lie_where_the_scores_are(self) -> None:
         ax = figures.scatter(self.DS, system=["S0", "S1"])
         points = np.vstack([np.asarray(one.get_offsets()) for one in ax.collections])
         np.testing.assert_array_equal(points[np.argsort(points[:, 0])], [[0.1, 0.3], [0.5, 0.5], [0.9, 0.8]])
@@ -213,7 +213,7 @@ class TestScatter:
         ax = figures.scatter(ds)
         assert (ax.get_xlabel()[:2], ax.get_ylabel()[:2]) == tuple(f"S{place}" for place in best)
 
-    def test_two_metrics_stand_against_each_other_with_a_point_for_each_system_and_track(self) -> None:
+    def test_two_metrics_are_drawn_against_each_other_with_a_point_for_each_system_and_track(self) -> None:
         scores = [[[0.1, 0.2], [0.5, 0.4]], [[0.3, 0.9], [0.6, NAN]]]
         ds = make_group(scores, status=[[1, 1], [1, 1]], metrics=["majmin", "root"])
         ax = figures.scatter(ds, ["root", "majmin"], missing="skip", caption=True)
@@ -345,7 +345,7 @@ class TestGroups:
         np.testing.assert_allclose(ends[..., 0], answer["low"].values[best])
         np.testing.assert_allclose(ends[..., 1], answer["high"].values[best])
 
-    def test_a_system_without_a_figure_is_not_among_the_best_where_lower_is_better(self) -> None:
+    def test_a_system_without_a_value_is_not_among_the_best_where_lower_is_better(self) -> None:
         score = np.linspace(1, 2, 9)[:, np.newaxis, np.newaxis] + np.zeros((9, 4, 1))
         score[8] = NAN
         status = np.where(np.isnan(score[..., 0]), "missing_estimate", "ok")

@@ -75,7 +75,7 @@ class TestConfusion:
         np.testing.assert_allclose(ax.images[0].get_array().sum(axis=1)[:3], 1)
         assert cut_off(ax) == []
 
-    def test_missing_tracks_are_told(self, tree: xr.DataTree) -> None:
+    def test_missing_tracks_are_reported(self, tree: xr.DataTree) -> None:
         shown = words(figures.confusion(tree, system="bob"))
         assert "sum over 2 of 3 tracks [s]; missing (skip): 1 track" in shown
 
@@ -119,7 +119,7 @@ class TestTimeline:
         assert "majmin: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
         assert cut_off(ax) == []
 
-    def test_an_estimate_that_is_not_there_is_said_to_be_missing(self, tree: xr.DataTree) -> None:
+    def test_an_estimate_that_is_not_there_is_noted_to_be_missing(self, tree: xr.DataTree) -> None:
         assert "no estimate" in words(figures.timeline(tree, "t01", "majmin"))
 
     def test_a_dataset_of_the_store_knows_its_files_too(self, tree: xr.DataTree) -> None:
@@ -194,7 +194,7 @@ class TestTimelinesOfMirex:
             figures.timeline(campaign, group=group)
 
     @pytest.mark.parametrize("group", WORDS)
-    def test_what_is_said_in_words_has_no_axis(self, group: str, campaign: Path) -> None:
+    def test_what_is_noted_in_words_has_no_axis(self, group: str, campaign: Path) -> None:
         ax = figures.timeline(campaign, group=group)
         assert ax.get_xticks().tolist() == []
         assert ax.get_xlabel() == ""
@@ -317,7 +317,7 @@ class TestCommand:
         assert found.stderr == f"{tmp_path / 'a.svg'} written\n"
         assert (tmp_path / "a.svg").read_text().startswith("<?xml")
 
-    def test_the_caption_of_a_pdf_stands_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
+    def test_the_caption_of_a_pdf_is_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
         assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.txt'}\n"
         title, caption = (tmp_path / "a.txt").read_text().splitlines()

@@ -31,7 +31,7 @@ def test_empty_files_are_listed_by_name_and_have_a_score(tmp_path: Path, visit: 
     assert rows[0][3] == "est/ada/t01.lab: system 'ada' has an empty estimate of track 't01'"
 
 
-def test_warnings_stand_with_the_systems_and_with_coverage_as_text(tmp_path: Path, visit: Any) -> None:
+def test_warnings_are_with_the_systems_and_with_coverage_as_text(tmp_path: Path, visit: Any) -> None:
     text = "no item of system 'S0' occurs in the reference: '<img src=x>' is listed, 'a' is true"
     group = random_group(2, 3, 1, warnings=[{"text": text, "system": "S0"}])
     write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")

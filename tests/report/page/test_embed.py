@@ -181,7 +181,7 @@ def _module_names() -> list[str]:
     return [one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js")]
 
 
-def test_equal_blocks_stand_once():
+def test_equal_blocks_are_stored_once():
     blocks = CompressedParts()
     ones = np.ones(5)
     assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]

@@ -87,7 +87,7 @@ class TestScores:
         assert (min(ticks) >= 0, max(ticks) <= 1, ticks == sorted(set(ticks))) == (True, True, True)
         assert page.locator("#tracks tbody tr").first.locator("td").all_inner_texts()[2:4] == ["all the same", DASH]
 
-    def test_systems_and_tracks_that_tie_are_said_to(self, tmp_path, visit):
+    def test_systems_and_tracks_that_tie_are_noted_to(self, tmp_path, visit):
         score = np.array([[0.9, 0.5], [0.0, 0.5], [0.0, 0.5], [0.0, 0.3], [0.9, 0.0]])[..., np.newaxis]
         score[:, 1] = score[:, 0][::-1]
         group = make_group(score, systems=["ada", "birch", "cedar", "dora", "elm"])
@@ -151,7 +151,7 @@ class TestExtraDims:
         assert "no metric that is a single number" in page.locator("#leaderboard").inner_text()
         assert page.locator("#extras canvas").count() == 1
 
-    def test_too_many_values_are_said(self, tmp_path, visit, monkeypatch):
+    def test_too_many_values_are_noted(self, tmp_path, visit, monkeypatch):
         mirflow.run(chords(tmp_path, "[majmin, confusion]"))
         for limit, value in (("VALUES", 10), ("LABELS", {1: 2}), ("LABELS", {1: 2, 2: 2})):
             with monkeypatch.context() as patch:
@@ -163,7 +163,7 @@ class TestExtraDims:
 
 
 class TestWithoutATimeAxis:
-    def test_what_cannot_be_heard_cannot_be_played(self, tmp_path, visit):
+    def test_what_has_no_times_cannot_be_played(self, tmp_path, visit):
         for side, key in (("ref", "A minor"), ("est/x", "X")):
             (tmp_path / side).mkdir(parents=True)
             (tmp_path / side / "a.txt").write_text(f"{key}\n")
@@ -185,7 +185,7 @@ class TestWithoutATimeAxis:
 
 
 class TestFilesThatChanged:
-    def test_nothing_is_said_where_nothing_changed(self, stored, tmp_path, visit):
+    def test_nothing_is_noted_where_nothing_changed(self, stored, tmp_path, visit):
         write_page(stored, tmp_path / "p.html")
         assert held_of(tmp_path / "p.html", "t00")["changed"] == []
         page = visit(tmp_path / "p.html")
@@ -193,7 +193,7 @@ class TestFilesThatChanged:
         page.wait_for_selector("dialog[open]")
         assert page.locator("dialog .warning").count() == 0
 
-    def test_it_is_said_which(self, stored, tmp_path, visit):
+    def test_it_is_noted_which(self, stored, tmp_path, visit):
         for path in ("ref/t01.lab", "est/bob/t01.lab"):
             text = (tmp_path / path).read_text()
             (tmp_path / path).write_text(text + "\n")
@@ -235,7 +235,7 @@ class TestFilesThatChanged:
 
 
 class TestOutput:
-    def test_a_missing_folder_is_said_before_the_work(self, stored, tmp_path):
+    def test_a_missing_folder_is_noted_before_the_work(self, stored, tmp_path):
         with pytest.raises(QueryError, match="there is no folder"):
             write_page(stored, tmp_path / "none" / "p.html")
 

@@ -119,7 +119,7 @@ def test_a_campaign_by_keys_alone(shared_data, tmp_path, visit):
 
 
 @pytest.mark.slow
-def test_the_official_figures_are_on_the_page(shared_data, tmp_path, visit):
+def test_the_official_values_are_on_the_page(shared_data, tmp_path, visit):
     write_page(
         store_of("mirex2013-ace", shared_data, tmp_path), tmp_path / "page.html", timelines="none", metrics=["majmin"]
     )

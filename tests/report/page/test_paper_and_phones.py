@@ -49,7 +49,7 @@ def open_first(page: Any) -> Any:
 
 
 class TestPrint:
-    def test_names_of_the_heat_map_stand_beside_their_rows(self, wide, visit):
+    def test_names_of_the_heat_map_are_beside_their_rows(self, wide, visit):
         page = visit(wide)
         page.emulate_media(media="print")
         # As when it is printed, nothing is drawn anew for the width of the paper.
@@ -236,13 +236,13 @@ def schemes() -> dict[str, dict[str, str]]:
 
 class TestContrast:
     @pytest.mark.parametrize("scheme", ["light", "dark", "print"])
-    def test_every_colour_of_text_stands_out_from_every_ground(self, scheme):
+    def test_every_colour_of_text_contrasts_with_every_ground(self, scheme):
         colours = schemes()[scheme]
         pairs = product(["ink", "quiet", "accent", "good", "bad", "none"], ["paper", "card", "row-hover"])
         weak = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < CONTRAST}
         assert weak == {}
 
-    def test_labels_stand_out_from_what_they_stand_on(self, browser):
+    def test_labels_contrast_with_their_background(self, browser):
         page = browser.new_page()
         contents = json.dumps({"colours": COLOURS})
         source = read_asset("colours.js").replace("export ", "")

@@ -15,7 +15,6 @@ from click.testing import CliRunner
 import mirflow
 from mirflow.cli import cli
 from mirflow.errors import MirflowWarning, QueryError
-from mirflow.loading import pack
 from mirflow.report.page import write_page
 from tests.datasets import write_dataset
 from tests.groups import random_group, write_store
@@ -84,7 +83,7 @@ class TestFigures:
         for system in ("ada", "bob", "cyn"):
             np.testing.assert_allclose(shown[system][0], answer["value"].sel(system=system).item(), atol=1e-12)
 
-    def test_stand_below_a_warning_where_references_differ(self, both, visit):
+    def test_are_below_a_warning_where_references_differ(self, both, visit):
         said = visit(both).locator("#leaderboard .warning").inner_text()
         assert said.startswith(
             "References: the reference of 1 of 3 shared tracks comes from different files in 2012 and 2013 (track"
@@ -143,7 +142,7 @@ class TestTimelines:
         (tmp_path / "files").mkdir()
         pipeline = write_dataset(tmp_path / "files", tracks=2, systems=("ada",))
         mirflow.run(pipeline)
-        pack(str(tmp_path / "files/ref/{track}.lab"), tmp_path / "files/ref.zarr", task="chord")
+        mirflow.pack(str(tmp_path / "files/ref/{track}.lab"), tmp_path / "files/ref.zarr", task="chord")
         text = pipeline.read_text().replace("ref/{track}.lab", "ref.zarr").replace("/store.zarr", "/packed.zarr")
         pipeline.write_text(text)
         mirflow.run(pipeline)

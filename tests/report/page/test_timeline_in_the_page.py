@@ -47,13 +47,13 @@ def test_a_track_shows_the_reference_and_every_system(chords, visit):
     assert drawn > 20
 
 
-def test_a_missing_estimate_is_said_in_its_lane(chords, visit):
+def test_a_missing_estimate_is_noted_in_its_lane(chords, visit):
     page = visit(chords)
     page.locator("#tracks input[type=search]").fill("t03")
     assert open_first(page).locator(".lanename").nth(2).locator(".value").inner_text() == "no estimate"
 
 
-def test_what_is_right_under_the_pointer_is_said(chords, visit):
+def test_what_is_right_under_the_pointer_is_noted(chords, visit):
     page = visit(chords)
     dialog = open_first(page)
     canvas = dialog.locator("canvas[tabindex]")

@@ -17,7 +17,7 @@ from mirflow.report.page import write_page
 from tests.datasets import write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
-from ...commands import invoke
+from ...commands import invoke, printed
 from .reading import block_of, contents_of, figures
 
 
@@ -120,7 +120,7 @@ class TestTimelines:
         report = write_page(write_store(tmp_path / "s.zarr", {"chord": random_group(2, 3, 1)}), tmp_path / "p.html")
         assert report.notes == ("The store does not say which pipeline made it.",)
 
-    def test_a_file_that_broke_since_is_said_and_nothing_else_suffers(self, stored, tmp_path):
+    def test_a_file_that_broke_since_is_noted_and_nothing_else_suffers(self, stored, tmp_path):
         (tmp_path / "est" / "ada" / "t00.lab").write_bytes(b"\xff\xfe\x00")
         write_page(stored, tmp_path / "p.html")
         contents = contents_of(tmp_path / "p.html")
@@ -156,7 +156,7 @@ class TestWithoutReferences:
         whole, page = tmp_path / "whole.html", tmp_path / "p.html"
         write_page(hidden, whole)
         assert all(secret in self.everything(whole) for secret in ("Gb:minmaj7", "SECRET"))
-        invoke("report", hidden, "-o", page, "--without-references")
+        printed("report", hidden, "-o", page, "--without-references")
         assert not any(secret in self.everything(page) for secret in ("Gb:minmaj7", "SECRET"))
         for name, number in contents_of(page)["timelines"]:
             track = json.loads(block_of(page, number))
@@ -164,7 +164,7 @@ class TestWithoutReferences:
             assert (told["references"], told["evidence"]) == ([], [])
             assert len(track["annotations"]) == 2, name
 
-    def test_estimates_are_shown_and_heard_and_it_is_said_why_nothing_is_judged(self, hidden, tmp_path, visit):
+    def test_estimates_are_shown_and_played_with_the_reason_that_nothing_is_judged(self, hidden, tmp_path, visit):
         write_page(hidden, tmp_path / "p.html", references=False)
         page = visit(tmp_path / "p.html")
         page.locator("#tracks button.link").first.click()
@@ -219,7 +219,7 @@ class TestCommand:
     def test_options_reach_the_page(self, stored, tmp_path):
         path = tmp_path / "page.html"
         options = ["--timelines", "2", "-m", "root", "--title", "Autumn", "--root", str(tmp_path)]
-        invoke("report", stored, "-o", path, *options)
+        printed("report", stored, "-o", path, *options)
         contents = contents_of(path)
         assert contents["title"] == "Autumn"
         assert len(contents["timelines"]) == 2
@@ -249,7 +249,7 @@ class TestSomeTracks:
         assert "where genre == 'Rock'" in page.inner_text("#provenance")
         assert "where genre == 'Rock'" in page.title()
 
-    def test_figures_are_those_of_a_query(self, campaign, tmp_path, visit):
+    def test_values_are_those_of_a_query(self, campaign, tmp_path, visit):
         write_page(campaign, tmp_path / "p.html", where="genre == 'Rock'")
         with xr.open_datatree(campaign, engine="zarr", chunks=None) as tree:
             asked = tree.mirflow.query("majmin", group="chord", where="genre == 'Rock'")
@@ -270,5 +270,5 @@ class TestSomeTracks:
         assert not (tmp_path / "p.html").exists()
 
     def test_is_made_on_the_command_line(self, campaign, tmp_path):
-        invoke("report", campaign, "-o", tmp_path / "p.html", "--where", "genre == 'Pop'")
+        printed("report", campaign, "-o", tmp_path / "p.html", "--where", "genre == 'Pop'")
         assert len(contents_of(tmp_path / "p.html")["evaluations"][0]["tracks"]) == 3
