@@ -225,7 +225,9 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     StoreError
         If there is no such store, or it cannot be read.
     """
-    datasets = _read(path, lambda root: {name: _dataset(group) for name, group in sorted(root.groups())})
+    datasets = _read(
+        path, lambda root: {name: _dataset(group, as_written=True) for name, group in sorted(root.groups())}
+    )
     with reading(path):
         for ds in datasets.values():
             for name in ("score", "weight", "status", "duration"):
@@ -233,14 +235,16 @@ def read_scores(path: str | Path) -> dict[str, xr.Dataset]:
     return datasets
 
 
-def _dataset(group: zarr.Group) -> xr.Dataset:
+def _dataset(group: zarr.Group, *, as_written: bool = False) -> xr.Dataset:
+    """The arrays of a group by name; `as_written`: coordinates in the order in which the store lists them."""
     import xarray as xr
 
     from ..lazy_array import lazy_variable, plain_variable
     from .zarr_io import StoredArray
 
     attrs = dict(group.attrs)
-    named = {*DIMS, *str(attrs.pop("coordinates", "")).split()}
+    listed = str(attrs.pop("coordinates", "")).split()
+    named = {*DIMS, *listed}
     data: dict[str, xr.Variable] = {}
     coords: dict[str, xr.Variable] = {}
     for name, array in sorted(group.arrays()):
@@ -253,6 +257,8 @@ def _dataset(group: zarr.Group) -> xr.Dataset:
         else:
             variable = lazy_variable(dims, array.shape, stored.dtype, stored, dict(array.attrs))
             (coords if name in named else data)[name] = variable
+    if as_written:
+        coords = {name: coords[name] for name in dict.fromkeys([*listed, *coords]) if name in coords}
     return xr.Dataset(data, coords, plain_attrs(attrs))
 
 
