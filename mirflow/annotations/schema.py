@@ -9,6 +9,31 @@ from typing import Literal
 
 from ..errors import UnknownNameError
 
+TASK_KINDS: Mapping[str, str] = MappingProxyType(
+    {
+        "chord": "intervals",
+        "segment": "intervals",
+        "beat": "events",
+        "downbeat": "events",
+        "onset": "events",
+        "hierarchy": "hierarchy",
+        "pattern": "patterns",
+        "tempo": "tempo",
+        "key": "key",
+        "alignment": "events",
+        "separation": "audio",
+        "multipitch": "multipitch",
+        "melody": "series",
+        "transcription": "notes",
+        "classification": "labels",
+        "tagging": "labels",
+        "retrieval": "ranking",
+        "similarity": "judgements",
+        "score_following": "following",
+    }
+)
+"""Every task, in the order in which they are listed, with the kind of its references and estimates; its metrics are in
+the module of its name in `mirflow.metrics`."""
 LATEST = 1e9
 """Seconds, before or after 0, beyond which a number is no time of a recording: sums and products of times stay exact or
 nearly so, and far from what a double can hold. Some tasks have a smaller limit of their own."""
@@ -50,8 +75,6 @@ class Kind:
     dims : tuple of str
         From the outermost to the innermost; empty for kinds that hold a single record.
     variables : tuple of Variable
-    tasks : tuple of str
-        The tasks whose references and estimates are of this kind.
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     drawn_as : str
@@ -93,7 +116,6 @@ class Kind:
     name: str
     dims: tuple[str, ...]
     variables: tuple[Variable, ...]
-    tasks: tuple[str, ...]
     rules: tuple[str, ...] = ()
     drawn_as: str = "list"
     level: str = ""
@@ -119,6 +141,11 @@ class Kind:
             if variable.name == name:
                 return variable
         raise UnknownNameError(f"{self.name} variable", name, [v.name for v in self.variables])
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        """The tasks whose references and estimates are of this kind."""
+        return tuple(task for task, kind in TASK_KINDS.items() if kind == self.name)
 
     @property
     def required(self) -> tuple[str, ...]:
@@ -180,7 +207,6 @@ KINDS = MappingProxyType(
                 "events",
                 ("event",),
                 (Variable("time", "float64", "time of the event", "s"), _LABEL),
-                ("beat", "downbeat", "onset", "alignment"),
                 ("finite", "in_seconds", "not_negative", "sorted", "distinct"),
                 columns=("time", "label", "bar"),
                 needed=(("time",),),
@@ -199,7 +225,6 @@ KINDS = MappingProxyType(
                 "intervals",
                 ("segment",),
                 (_START, _END, Variable("label", "str", "label")),
-                ("chord", "segment"),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive", "sorted", "no_overlap", "no_gap"),
                 columns=_INTERVAL_COLUMNS,
                 needed=_INTERVAL_NEEDED,
@@ -213,7 +238,6 @@ KINDS = MappingProxyType(
                 "hierarchy",
                 ("level", "segment"),
                 (_START, _END, Variable("label", "str", "label")),
-                ("hierarchy",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
                 columns=_INTERVAL_COLUMNS,
                 needed=_INTERVAL_NEEDED,
@@ -234,7 +258,6 @@ KINDS = MappingProxyType(
                     Variable("velocity", "float64", "MIDI velocity", optional=True),
                     _LABEL,
                 ),
-                ("transcription",),
                 ("finite", "in_seconds", "not_negative", "not_reversed", "positive"),
                 columns=("start", "end", "duration", "pitch", "velocity", "label"),
                 needed=(("start", "end", "pitch"), ("start", "duration", "pitch")),
@@ -253,7 +276,6 @@ KINDS = MappingProxyType(
                     Variable("frequency", "float64", "fundamental frequency", "Hz"),
                     Variable("voicing", "float64", "degree of voicing", optional=True),
                 ),
-                ("melody",),
                 ("finite", "in_seconds", "not_negative", "sorted"),
                 columns=("time", "frequency", "voicing"),
                 needed=(("time", "frequency"),),
@@ -269,7 +291,6 @@ KINDS = MappingProxyType(
                     Variable("time", "float64", "time of the frame", "s", depth=1),
                     Variable("frequency", "float64", "fundamental frequency", "Hz"),
                 ),
-                ("multipitch",),
                 ("finite", "in_seconds", "not_negative"),
                 numbers=1,
                 followed_by="pitches",
@@ -284,7 +305,6 @@ KINDS = MappingProxyType(
                     Variable("onset", "float64", "onset in the score", "quarter notes"),
                     Variable("pitch", "float64", "pitch", "MIDI"),
                 ),
-                ("pattern",),
                 ("finite",),
                 rows={"pattern": ("onset", "pitch")},
                 drawn_as="patterns",
@@ -296,7 +316,6 @@ KINDS = MappingProxyType(
                     Variable("tempo", "float64", "tempo", "1/min"),
                     Variable("salience", "float64", "relative strength", optional=True),
                 ),
-                ("tempo",),
                 ("finite", "not_negative"),
                 rows={"tempo": ("tempo", "tempo", "strength")},
                 drawn_as="text",
@@ -305,7 +324,6 @@ KINDS = MappingProxyType(
                 "key",
                 ("key",),
                 (Variable("label", "str", "tonic and mode"),),
-                ("key",),
                 rows={"key": ("tonic", "mode")},
                 drawn_as="text",
             ),
@@ -313,7 +331,6 @@ KINDS = MappingProxyType(
                 "labels",
                 ("item",),
                 (Variable("label", "str", "class or tag"), Variable("value", "float64", "affinity", optional=True)),
-                ("classification", "tagging"),
                 columns=("label", "value"),
                 needed=(("label",),),
                 usual_order=("label", "value"),
@@ -344,7 +361,6 @@ KINDS = MappingProxyType(
                     # Of lists whose items were renamed: whoever breaks ties by name needs the names they had.
                     Variable("tie", "float64", "of equal scores the largest is ahead, else names say", optional=True),
                 ),
-                ("retrieval",),
                 columns=("label", "value", "rank"),
                 needed=(("label",),),
                 usual_order=("label",),
@@ -376,7 +392,6 @@ KINDS = MappingProxyType(
                     Variable("broad", "str", "broad category: NS, SS or VS", optional=True),
                     Variable("value", "float64", "fine judgement; of systems a score", optional=True),
                 ),
-                ("similarity",),
                 columns=("label", "grader", "broad", "value", "rank"),
                 needed=(("label",),),
                 usual_order=("label", "grader", "broad", "value"),
@@ -402,7 +417,6 @@ KINDS = MappingProxyType(
                     Variable("position", "float64", "onset in the score", "s"),
                     Variable("pitch", "float64", "pitch", "MIDI", optional=True),
                 ),
-                ("score_following",),
                 ("finite", "in_seconds", "not_negative"),
                 columns=("time", "detected", "position", "pitch"),
                 needed=(("time", "position"),),
@@ -422,14 +436,12 @@ KINDS = MappingProxyType(
                 ("source",),
                 # Samples stay where they are until they are scored: a column of signals, not of amplitudes.
                 (Variable("signal", "signal", "recording"), Variable("label", "str", "source's name", optional=True)),
-                ("separation",),
                 part="source",
             ),
         )
     }
 )
 
-TASK_KINDS = MappingProxyType({task: kind.name for kind in KINDS.values() for task in kind.tasks})
 TIMES = ("time", "start", "end")
 
 

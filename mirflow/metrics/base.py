@@ -12,6 +12,7 @@ import numpy as np
 
 from ..annotations.annotation import Annotation
 from ..annotations.classes import Classes
+from ..annotations.schema import TASK_KINDS
 from ..errors import MetricError, MirflowError, UnknownNameError
 from ..ragged import Column, Float, Int, Ragged
 from .cleaning import Cleaned, Flaw
@@ -280,17 +281,9 @@ class Task:
         return self.conventions[name].with_classes(classes)
 
 
-_TASKS = (
-    *("chord", "segment", "beat", "downbeat", "onset", "hierarchy", "pattern", "tempo", "key", "alignment"),
-    *("separation", "multipitch", "melody", "transcription", "classification", "tagging", "retrieval", "similarity"),
-    "score_following",
-)
-"""The modules of this package that have a `TASK`, in the order in which they are listed."""
-
-
 def tasks() -> tuple[str, ...]:
     """Names of the tasks that have metrics."""
-    return _TASKS
+    return tuple(TASK_KINDS)
 
 
 def get_task(name: str) -> Task:
@@ -306,8 +299,8 @@ def get_task(name: str) -> Task:
     >>> get_task("chord").convention().name
     'mir_eval'
     """
-    if name not in _TASKS:
-        raise UnknownNameError("task", name, _TASKS)
+    if name not in TASK_KINDS:
+        raise UnknownNameError("task", name, TASK_KINDS)
     task: Task = importlib.import_module(f".{name}", __package__).TASK
     return task
 
