@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache, partial
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,9 @@ from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
-from ..base import Cleaned, Convention, Grid, Measure, Metric, Parameter, Scores, Task
-from ..cleaning import set_aside
+from ..base import Convention, Grid, Measure, Parameter, Scores, Task, Weight, family
+from ..cleaning import Cleaned, set_aside
+from ..measures import Family
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
 
 _IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
@@ -59,57 +61,56 @@ _FRAME_SIZE = Parameter(
 _BETA = Parameter("beta", 1.0, help="how many times as much recall counts as precision", least=0.0, mir_eval="beta")
 _MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment boundary detection, ISMIR 2015"
 _MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
-_PRECISION = "mean over frames of the share of the estimate's pairs of frames that the reference orders alike"
-_RECALL = "mean over frames of the share of the reference's pairs of frames that the estimate orders alike"
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
 """What metrics need: frames ranked by labels, or only neighbouring ranks compared."""
 
-Sums = tuple[RankSums, RankSums]
-"""What is agreed on of the estimate, and of the reference."""
+_SUMMARIES = {
+    "precision": "mean over frames of the share of the estimate's pairs of frames that the reference orders alike",
+    "recall": "mean over frames of the share of the reference's pairs of frames that the estimate orders alike",
+    "measure": "harmonic mean of precision and recall",
+}
 
 
-def _precision(found: Sums, measure: Measure) -> tuple[float, float]:
-    return found[0].score, found[0].frames * float(measure["frame_size"])
-
-
-def _recall(found: Sums, measure: Measure) -> tuple[float, float]:
-    return found[1].score, found[1].frames * float(measure["frame_size"])
-
-
-def _measure(found: Sums, measure: Measure) -> tuple[float, float]:
+def _read(which: str, found: tuple[RankSums, RankSums], measure: Measure) -> tuple[float, float]:
+    """Precision, recall or their harmonic mean, and seconds of frames."""
     precision, recall = found
+    frame_size = float(measure["frame_size"])
+    if which != "measure":
+        one = precision if which == "precision" else recall
+        return one.score, one.frames * frame_size
     squared = float(measure["beta"]) ** 2
     frames = (squared * recall.frames + precision.frames) / (1 + squared)
     both = squared * precision.score + recall.score
     harmonic = (1 + squared) * precision.score * recall.score / both if both else 0.0
-    return harmonic, frames * float(measure["frame_size"])
+    return harmonic, frames * frame_size
 
 
-def _metrics(
-    name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], literature: str, needs: str = ""
-) -> Iterator[Metric]:
+def _metrics(name: str, title: str, how: str, ranks: str, frames: tuple[Parameter, ...], **common: Any) -> Family:
     """Precision, recall and F-measure of one kind; name and title have a place for which of them it is."""
-    weight = "seconds of frames around which the {} has two frames of " + ranks + " rank"
-    both = "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)"
-    for which, read, summary, words, parameters in (
-        ("precision", _precision, _PRECISION, weight.format("estimate"), frames),
-        ("recall", _recall, _RECALL, weight.format("reference"), frames),
-        ("measure", _measure, "harmonic mean of precision and recall", both, (*frames, _BETA)),
-    ):
-        yield Metric(
-            name.format(which),
-            title.format(which),
-            f"{summary}; {how}",
-            words,
-            key=title.format(which.title()).replace(",", ""),
-            pooling="micro",
-            perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
-            parameters=parameters,
-            literature=literature,
-            read=read,
-            needs=needs,
-        )
+    weight = f"seconds of frames around which the {{}} has two frames of {ranks} rank"
+    weights = (
+        weight.format("estimate"),
+        weight.format("reference"),
+        "(beta^2 * recall's weight + precision's weight) / (1 + beta^2)",
+    )
+    members = {
+        which: {
+            "name": name.format(which),
+            "title": title.format(which),
+            "summary": f"{summary}; {how}",
+            "key": title.format(which.title()).replace(",", ""),
+            "parameters": (*frames, _BETA) if which == "measure" else frames,
+        }
+        for which, summary in _SUMMARIES.items()
+    }
+    return family(
+        {which: Weight(words, "s") for which, words in zip(_SUMMARIES, weights, strict=True)},
+        members,
+        pooling="micro",
+        perfect_exceptions=f"0 where no frame has two frames of {ranks} rank around it, as in a single segment",
+        **common,
+    )(_read)
 
 
 METRICS = (
@@ -119,8 +120,8 @@ METRICS = (
         f"{_BY_SEGMENTS}, and only neighbouring ranks are compared",
         "neighbouring",
         (_WINDOW, _FRAME_SIZE),
-        _MCFEE_2015,
-        NEIGHBOURS,
+        literature=_MCFEE_2015,
+        needs=NEIGHBOURS,
     ),
     *_metrics(
         "t_{}_full",
@@ -128,7 +129,7 @@ METRICS = (
         f"{_BY_SEGMENTS}, and all ranks are compared",
         "different",
         (_WINDOW, _FRAME_SIZE),
-        _MCFEE_2015,
+        literature=_MCFEE_2015,
     ),
     *_metrics(
         "l_{}",
@@ -136,8 +137,8 @@ METRICS = (
         "frames are ranked by the deepest level on which their labels are equal",
         "different",
         (_FRAME_SIZE,),
-        _MCFEE_2017,
-        LABELLED,
+        literature=_MCFEE_2017,
+        needs=LABELLED,
     ),
 )
 
@@ -196,7 +197,7 @@ def score(
     """
     if grid != "union":
         raise MetricError(f"hierarchies are compared on frames of their own, not on grid {grid!r}; set frame_size")
-    rankings = [ranking_of(measure) for measure in measures]
+    rankings = [_ranking_of(measure) for measure in measures]
     for ranking in rankings:
         check_frame_size(ranking.frame_size, ranking.window)
     values = np.zeros((2, len(reference_row), len(measures)))
@@ -225,7 +226,7 @@ def score(
     return Scores(values[0], values[1], refused=refused)
 
 
-def ranking_of(measure: Measure) -> Ranking:
+def _ranking_of(measure: Measure) -> Ranking:
     """How a measure ranks frames; what its record does not name it does not depend on."""
     given = measure.parameters
     needs = measure.metric.needs

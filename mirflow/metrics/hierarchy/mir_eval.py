@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, refuse_unknown
-from ..pair import PairFunctions
+from ...errors import refuse_unknown, warn_caller
+from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, adjust_intervals, are_times, f_measure, intervals_to_boundaries, validate_intervals
 from .kernel import HierarchySide, Ranking, agreements, check_frame_size, to_rows
 from .metrics import METRICS, MIR_EVAL
@@ -20,35 +19,50 @@ _scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 Levels = Sequence[Array]
 Labels = Sequence[Sequence[Any]]
 
-
-def validate_hier_intervals(intervals_hier: Levels) -> None:
-    """Check a hierarchy of segments.
-
+_documented = documented(
+    """
     Parameters
     ----------
     intervals_hier : sequence of (n, 2) arrays, seconds
         From the top, with few segments, to the bottom.
+    reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom; all of one span, from 0 on.
+    ref_intervals_hier, est_intervals_hier : sequence of (n, 2) arrays, seconds
+        From the top, with few segments, to the bottom. All levels are padded to begin at 0, and those of the estimate
+        are cut and padded to end where the reference ends.
+    ref_labels_hier, est_labels_hier : sequence of sequences of str
+        For each level one label for each segment; letter case does not matter.
+    reference_labels_hier, estimated_labels_hier : sequence of sequences of str
+        For each level one label for each segment; letter case does not matter.
+    transitive : bool
+        Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
+    window : float or None, seconds
+        How far around a frame others are compared; None for the whole track.
 
     Raises
     ------
     ValueError
-        If a level has negative times or segments without length, does not start at 0, or does not end with the first
-        one. A hierarchy of a single level only must not have negative times or times that are not finite.
+        For levels with negative times or segments without length, that do not start at 0 or do not end with the first
+        one (a single level must not have negative times or times that are not finite), different spans, labels and
+        intervals that differ in number, and frames without length or longer than the window.
 
     Warns
     -----
     MirflowWarning
         For each level that lacks a boundary of one above it.
+    """,
+    METRICS,
+)
+
+
+@_documented
+def validate_hier_intervals(intervals_hier: Levels) -> None:
+    """Check a hierarchy of segments.
 
     Examples
     --------
     >>> validate_hier_intervals([np.array([[0, 30]]), np.array([[0, 15], [15, 30]])])
     """
-    _validate(intervals_hier, 3)
-
-
-def _validate(intervals_hier: Levels, stacklevel: int) -> None:
-    """The same, with warnings at the caller's line."""
     top, *others = (np.asarray(intervals) for intervals in intervals_hier)
     if not are_times(top):
         raise ValueError(f"Interval times {BOUNDED}")
@@ -56,29 +70,24 @@ def _validate(intervals_hier: Levels, stacklevel: int) -> None:
         raise ValueError("Negative interval times found")
     boundaries = set(intervals_to_boundaries(top).tolist())
     for level, intervals in enumerate(others, 1):
-        _check_level(top)
-        _check_level(intervals)
+        for one in (top, intervals):
+            validate_intervals(one)
+            if not are_times(one):
+                raise ValueError(f"Interval times {BOUNDED}")
+            if one.size and not np.allclose(one.min(), 0.0):
+                raise ValueError("Segment intervals do not start at 0")
         for side, one in (("Reference", top), ("Estimated", intervals)):
             if one.size == 0:
-                warnings.warn(f"{side} intervals are empty.", MirflowWarning, stacklevel=stacklevel)
+                warn_caller(f"{side} intervals are empty.")
         if top.size and intervals.size and not np.allclose(top.max(), intervals.max()):
             raise ValueError("End times do not match")
         own = set(intervals_to_boundaries(intervals).tolist())
         if boundaries - own:
-            warnings.warn(
-                f"Segment hierarchy is inconsistent at level {level:d}", MirflowWarning, stacklevel=stacklevel
-            )
+            warn_caller(f"Segment hierarchy is inconsistent at level {level:d}")
         boundaries |= own
 
 
-def _check_level(intervals: Array) -> None:
-    validate_intervals(intervals)
-    if not are_times(intervals):
-        raise ValueError(f"Interval times {BOUNDED}")
-    if intervals.size and not np.allclose(intervals.min(), 0.0):
-        raise ValueError("Segment intervals do not start at 0")
-
-
+@_documented
 def tmeasure(
     reference_intervals_hier: Levels,
     estimated_intervals_hier: Levels,
@@ -89,32 +98,9 @@ def tmeasure(
 ) -> tuple[float, float, float]:
     """Whether frames that share deep segments in one hierarchy do so in the other.
 
-    Parameters
-    ----------
-    reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
-        From the top, with few segments, to the bottom; all of one span, from 0 on.
-    transitive : bool
-        Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
-    window : float or None, seconds
-        How far around a frame others are compared; None for the whole track.
-    frame_size : float, seconds
-        At most the window.
-    beta : float
-        How many times as much recall counts as precision.
-
     Returns
     -------
     t_precision, t_recall, t_measure : float
-
-    Raises
-    ------
-    ValueError
-        For inconsistent hierarchies, different spans, and frames without length or longer than the window.
-
-    Warns
-    -----
-    MirflowWarning
-        For each level that lacks a boundary of one above it.
 
     References
     ----------
@@ -126,11 +112,11 @@ def tmeasure(
     >>> tmeasure(levels, levels), tmeasure(levels, levels[:1])
     ((1.0, 1.0, 1.0), (0.0, 0.0, 0.0))
     """
-    span = np.inf if window is None else float(window)
-    ranking = Ranking(False, transitive, span, frame_size)
+    ranking = Ranking(False, transitive, np.inf if window is None else float(window), frame_size)
     return _measure(ranking, (reference_intervals_hier, None), (estimated_intervals_hier, None), beta)
 
 
+@_documented
 def lmeasure(
     reference_intervals_hier: Levels,
     reference_labels_hier: Labels,
@@ -141,30 +127,9 @@ def lmeasure(
 ) -> tuple[float, float, float]:
     """Whether frames that share labels on deep levels in one hierarchy do so in the other.
 
-    Parameters
-    ----------
-    reference_intervals_hier, estimated_intervals_hier : sequence of (n, 2) arrays, seconds
-        From the top, with few segments, to the bottom; all of one span, from 0 on.
-    reference_labels_hier, estimated_labels_hier : sequence of sequences of str
-        For each level one label for each segment; letter case does not matter.
-    frame_size : float, seconds
-    beta : float
-        How many times as much recall counts as precision.
-
     Returns
     -------
     l_precision, l_recall, l_measure : float
-
-    Raises
-    ------
-    ValueError
-        For inconsistent hierarchies, different spans, frames without length, and labels and intervals that differ in
-        number.
-
-    Warns
-    -----
-    MirflowWarning
-        For each level that lacks a boundary of one above it.
 
     References
     ----------
@@ -177,9 +142,9 @@ def lmeasure(
     >>> lmeasure(levels, labels, levels, [["A"], ["b", "a"]])
     (1.0, 1.0, 1.0)
     """
-    ranking = Ranking(True, True, np.inf, frame_size)
     reference = reference_intervals_hier, reference_labels_hier
-    return _measure(ranking, reference, (estimated_intervals_hier, estimated_labels_hier), beta)
+    estimate = estimated_intervals_hier, estimated_labels_hier
+    return _measure(Ranking(True, True, np.inf, frame_size), reference, estimate, beta)
 
 
 def _measure(
@@ -188,7 +153,7 @@ def _measure(
     check_frame_size(ranking.frame_size, ranking.window)
     hierarchies = []
     for intervals, labels in (reference, estimate):
-        _validate(intervals, 4)
+        validate_hier_intervals(intervals)
         if labels is not None:
             _check_labels(intervals, labels)
         hierarchies.append(HierarchySide(to_rows(intervals, labels))[0])
@@ -204,6 +169,7 @@ def _check_labels(intervals: Levels, labels: Labels) -> None:
             raise ValueError(f"level {level}: {len(one)} intervals need as many labels, got {len(names)}")
 
 
+@_documented
 def evaluate(
     ref_intervals_hier: Levels,
     ref_labels_hier: Labels,
@@ -212,33 +178,6 @@ def evaluate(
     **kwargs: Any,
 ) -> OrderedDict[str, float]:
     """All hierarchy scores of one estimate.
-
-    Parameters
-    ----------
-    ref_intervals_hier, est_intervals_hier : sequence of (n, 2) arrays, seconds
-        From the top, with few segments, to the bottom. All levels are padded to begin at 0, and those of the estimate
-        are cut and padded to end where the reference ends.
-    ref_labels_hier, est_labels_hier : sequence of sequences of str
-        For each level one label for each segment; letter case does not matter.
-    **kwargs
-        ``window`` (seconds or None), ``frame_size`` (seconds) and ``beta``, as for `tmeasure` and `lmeasure`.
-
-    Returns
-    -------
-    OrderedDict of str to float
-        T-precision, T-recall and T-measure, reduced and full, then L-precision, L-recall and L-measure.
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `tmeasure` and `lmeasure`; for a reference without segments or with an empty level.
-
-    Warns
-    -----
-    MirflowWarning
-        For each level that lacks a boundary of one above it.
 
     Examples
     --------
@@ -249,21 +188,13 @@ def evaluate(
     (0.931, 0.686)
     """
     refuse_unknown("evaluate", kwargs, _scores.parameters)
-    sides = []
-    end: float | None = None
-    for intervals_hier, labels_hier in (
-        (ref_intervals_hier, ref_labels_hier),
-        (est_intervals_hier, est_labels_hier),
-    ):
-        intervals, labels = _align(intervals_hier, labels_hier, end)
-        sides.append((intervals, labels))
-        end = max(float(one.max()) for one in intervals)
+    reference = _align(ref_intervals_hier, ref_labels_hier, None)
+    estimate = _align(est_intervals_hier, est_labels_hier, max(float(one.max()) for one in reference[0]))
     values = {name: np.inf if value is None else value for name, value in kwargs.items()}
-    window, frame_size = values.get("window", 15.0), values.get("frame_size", 0.1)
-    check_frame_size(frame_size, window)
-    for intervals, _ in sides:
-        _validate(intervals, 3)
-    return _scores.evaluate(to_rows(*sides[0]), to_rows(*sides[1]), values)
+    check_frame_size(values.get("frame_size", 0.1), values.get("window", 15.0))
+    for intervals, _ in (reference, estimate):
+        validate_hier_intervals(intervals)
+    return _scores.evaluate(to_rows(*reference), to_rows(*estimate), values)
 
 
 def _align(intervals_hier: Levels, labels_hier: Labels, end: float | None) -> tuple[list[Array], list[Labels]]:
