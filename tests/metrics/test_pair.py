@@ -14,15 +14,10 @@ from mirflow.errors import MirflowWarning, warn_caller
 from mirflow.metrics.base import get_task, tasks
 from mirflow.metrics.pair import documented
 
-NOT_YET = ("multipitch",)
-"""Tasks whose docstrings are still written out, with gaps."""
-
 
 def functions() -> Iterator[Callable[..., Any]]:
     """The public functions of all tasks."""
     for task in (*tasks(), "transcription_velocity"):
-        if task in NOT_YET:
-            continue
         module = import_module(f"mirflow.metrics.{task}")
         made = [one.name for one in get_task(task).convention().metrics] if task in tasks() else []
         for name in dict.fromkeys((*module.__all__, *made)):

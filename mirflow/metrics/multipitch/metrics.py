@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, to_ragged
+from ...annotations.annotation import Annotation
 from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
@@ -29,7 +29,7 @@ from ..base import (
     metric,
     metrics_in,
 )
-from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside, usable
+from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0
@@ -292,6 +292,7 @@ def score(
         raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
     found = np.zeros((2, len(reference_row), len(measures)))
     refused: dict[int, str] = {}
+    ways = [(float(one["window"]), one.metric.needs == CHROMA) for one in measures]
     sides = pitches_of(references), pitches_of(estimates)
     sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
     for batch in batches(sizes, _BATCH):
@@ -308,20 +309,12 @@ def score(
         if len(large):
             kept = ~np.isin(pair, pair[large])
             ours, theirs, pair = ours.take(np.flatnonzero(kept)), theirs.take(np.flatnonzero(kept)), pair[kept]
-        found[:, batch] = _score(ours, theirs, pair, len(counts), measures)
+        hits = count_true_positives(ours, theirs, list(dict.fromkeys(ways)))
+        summed = {way: Counts.of(number, ours.counts, theirs.counts, pair, len(counts)) for way, number in hits.items()}
+        for column, (measure, way) in enumerate(zip(measures, ways, strict=True)):
+            found[:, batch, column] = measure.read(summed[way])
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused)
-
-
-def _score(ours: Pitches, theirs: Pitches, pair: Int, pairs: int, measures: Sequence[Measure]) -> Float:
-    """Scores and weights, float64 (2, pairs, measures)."""
-    found = np.zeros((2, pairs, len(measures)))
-    of_measure = [(float(one["window"]), one.metric.needs == CHROMA) for one in measures]
-    hits = count_true_positives(ours, theirs, list(dict.fromkeys(of_measure)))
-    counts = {way: Counts.of(number, ours.counts, theirs.counts, pair, pairs) for way, number in hits.items()}
-    for column, (measure, way) in enumerate(zip(measures, of_measure, strict=True)):
-        found[:, :, column] = measure.read(counts[way])
-    return found
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
@@ -356,10 +349,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(frames(220.0, 330.0), frames(221.0, 880.0), measure)["verdict"].tolist()
     ['hit', 'missed', 'extra']
     """
-    sides = [
-        usable(annotation, clean(to_ragged([annotation])), side)
-        for annotation, side in ((reference, "reference"), (estimate, "estimate"))
-    ]
+    sides = usable_pair(reference, estimate, clean)
     if not sides[0].counts[0][0]:
         raise AnnotationError("the reference is empty, so there is nothing to explain")
     only = np.zeros(1, dtype=np.int64)

@@ -2,33 +2,47 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import MirflowWarning, refuse_unknown
+from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Int, Ragged
-from ..pair import PairFunctions
+from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
 from .metrics import MAX_FREQ, MAX_TIME, METRICS, MIN_FREQ, MIR_EVAL, Counts
 
 _NO_REFERENCE, _NO_ESTIMATE = "Reference frequencies are all empty.", "Estimate frequencies are all empty."
+_SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
 Frequencies = Sequence[Array]
 """The frequencies of each frame."""
 
+_scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
 
-def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies) -> None:
-    """Check both sides of a pair.
-
+_ARRAYS = """
     Parameters
     ----------
     ref_time, est_time : (n,) and (m,), seconds
+        Ascending.
     ref_freqs, est_freqs : sequences of n and m arrays, Hz
-
+    times : (n,), seconds
+        Ascending.
+    target_times : (m,), seconds
+    frequencies : sequence of arrays, Hz
+    frequencies_midi : sequence of arrays, MIDI numbers
+    ref_frequency : float, Hz
+        That of MIDI number 69.
+    chroma : bool
+        Whether octaves are left aside.
+    true_positives, n_ref, n_est : (frames,)
+        Numbers of pitches.
+"""
+_documented = documented(_ARRAYS, METRICS)
+_checked = documented(
+    f"""{_ARRAYS}
     Raises
     ------
     ValueError
@@ -39,16 +53,23 @@ def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs
     -----
     MirflowWarning
         For an empty side.
-    """
+    """,
+    METRICS,
+)
+
+
+@_checked
+def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies) -> None:
+    """Check both sides of a pair."""
     for time in (ref_time, est_time):
         validate_events(time, MAX_TIME)
         if not are_times(time):
             raise ValueError(f"Event times {BOUNDED}")
     for time, frequencies, name in ((ref_time, ref_freqs, "Reference"), (est_time, est_freqs, "Estimated")):
         if time.size == 0:
-            _warn(f"{name} times are empty.")
+            warn_caller(f"{name} times are empty.")
         if len(frequencies) == 0:
-            _warn(f"{name} frequencies are empty.")
+            warn_caller(f"{name} frequencies are empty.")
     for time, frequencies, name in ((ref_time, ref_freqs, "Reference"), (est_time, est_freqs, "Estimate")):
         if time.size != len(frequencies):
             raise ValueError(f"{name} times and frequencies have unequal lengths.")
@@ -59,20 +80,9 @@ def validate(ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs
                 raise ValueError("Frequencies must be finite and above 0 Hz")
 
 
-def _warn(message: str) -> None:
-    """Warn the caller of the function that called this module."""
-    warnings.warn(message, MirflowWarning, stacklevel=4)
-
-
+@_documented
 def resample_multipitch(times: Array, frequencies: Frequencies, target_times: Array) -> list[Array]:
     """The frames that are nearest to other times.
-
-    Parameters
-    ----------
-    times : (n,), seconds
-        Ascending.
-    frequencies : sequence of n arrays
-    target_times : (m,), seconds
 
     Returns
     -------
@@ -85,27 +95,18 @@ def resample_multipitch(times: Array, frequencies: Frequencies, target_times: Ar
     >>> [frame.tolist() for frame in resample_multipitch(np.array([0.0, 1.0]), frames, np.array([0.4, 0.6, 2.0]))]
     [[200.0], [300.0, 400.0], []]
     """
-    place, one = _nearest(times, target_times), [*frequencies, np.array([])]
+    if not times.size or not target_times.size:
+        return [np.array([])] * target_times.size
+    only = np.zeros(1, dtype=np.int64)
+    wanted = np.asarray(target_times, dtype=np.float64)
+    place = nearest_frame(_row(times, []), only, wanted, np.array([wanted.size], dtype=np.int64))
+    one = [*frequencies, np.array([])]
     return [one[index] for index in place.tolist()]
 
 
-def _nearest(times: Array, target_times: Array) -> Int:
-    """The nearest frame of each time, -1 for none."""
-    if not times.size or not target_times.size:
-        return np.full(target_times.size, -1, dtype=np.int64)
-    only = np.zeros(1, dtype=np.int64)
-    wanted = np.asarray(target_times, dtype=np.float64)
-    return nearest_frame(_row(times, []), only, wanted, np.array([wanted.size], dtype=np.int64))
-
-
+@_documented
 def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) -> list[Float]:
     """Frequencies as MIDI numbers with fractions.
-
-    Parameters
-    ----------
-    frequencies : sequence of arrays, Hz
-    ref_frequency : float, Hz
-        That of MIDI number 69.
 
     Returns
     -------
@@ -119,8 +120,14 @@ def frequencies_to_midi(frequencies: Frequencies, ref_frequency: float = 440.0) 
     return [to_midi(frame, ref_frequency) for frame in frequencies]
 
 
+@_documented
 def midi_to_chroma(frequencies_midi: Frequencies) -> list[Float]:
-    """MIDI numbers within one octave, from 0 to 12.
+    """MIDI numbers within one octave.
+
+    Returns
+    -------
+    list of float64 arrays
+        From 0 to 12.
 
     Examples
     --------
@@ -130,8 +137,13 @@ def midi_to_chroma(frequencies_midi: Frequencies) -> list[Float]:
     return [np.mod(frame, 12) for frame in frequencies_midi]
 
 
+@_documented
 def compute_num_freqs(frequencies: Frequencies) -> Int:
     """The number of frequencies of each frame.
+
+    Returns
+    -------
+    int64 (frames,)
 
     Examples
     --------
@@ -141,6 +153,7 @@ def compute_num_freqs(frequencies: Frequencies) -> Int:
     return np.array([frame.size for frame in frequencies], dtype=np.int64)
 
 
+@_documented
 def compute_num_true_positives(
     ref_freqs: Frequencies, est_freqs: Frequencies, window: float = 0.5, chroma: bool = False
 ) -> Float:
@@ -149,10 +162,6 @@ def compute_num_true_positives(
     Parameters
     ----------
     ref_freqs, est_freqs : sequences of arrays, MIDI numbers
-    window : float, semitones
-        Largest distance of matched pitches.
-    chroma : bool
-        Whether octaves are left aside.
 
     Returns
     -------
@@ -165,22 +174,17 @@ def compute_num_true_positives(
     """
     shared = min(len(ref_freqs), len(est_freqs))
     found = np.zeros(len(ref_freqs))
-    sides = _pitches(ref_freqs[:shared]), _pitches(est_freqs[:shared])
-    found[:shared] = count_true_positives(*sides, [(window, chroma)])[window, chroma]
+    ours, theirs = (
+        Pitches.of(np.concatenate([np.zeros(0), *side]).astype(np.float64), compute_num_freqs(side))
+        for side in (ref_freqs[:shared], est_freqs[:shared])
+    )
+    found[:shared] = count_true_positives(ours, theirs, [(window, chroma)])[window, chroma]
     return found
 
 
-def _pitches(frequencies: Frequencies) -> Pitches:
-    midi = np.concatenate([np.zeros(0), *frequencies]).astype(np.float64)
-    return Pitches.of(midi, compute_num_freqs(frequencies))
-
-
+@_documented
 def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float]:
     """Precision, recall and accuracy of numbers of pitches.
-
-    Parameters
-    ----------
-    true_positives, n_ref, n_est : (frames,)
 
     Returns
     -------
@@ -198,19 +202,16 @@ def compute_accuracy(true_positives: Array, n_ref: Array, n_est: Array) -> tuple
     (0.5, 0.5, 0.3333333333333333)
     """
     if not n_est.sum() > 0:
-        _warn(_NO_ESTIMATE)
+        warn_caller(_NO_ESTIMATE)
     if not n_ref.sum() > 0:
-        _warn(_NO_REFERENCE)
+        warn_caller(_NO_REFERENCE)
     precision, recall, accuracy = _read(true_positives, n_ref, n_est, "precision", "recall", "accuracy")
     return precision, recall, accuracy
 
 
+@_documented
 def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tuple[float, float, float, float]:
     """Substitution, miss, false alarm and total error of numbers of pitches.
-
-    Parameters
-    ----------
-    true_positives, n_ref, n_est : (frames,)
 
     Returns
     -------
@@ -228,7 +229,7 @@ def compute_err_score(true_positives: Array, n_ref: Array, n_est: Array) -> tupl
     (0.0, 0.5, 0.5, 1.0)
     """
     if n_ref.sum() == 0:
-        _warn(_NO_REFERENCE)
+        warn_caller(_NO_REFERENCE)
     names = "substitution_error", "miss_error", "false_alarm_error", "total_error"
     substitution, miss, false_alarm, total = _read(true_positives, n_ref, n_est, *names)
     return substitution, miss, false_alarm, total
@@ -239,30 +240,16 @@ def _read(true_positives: Array, n_ref: Array, n_est: Array, *names: str) -> lis
     return [float(measure.read(counts)[0][0]) for measure in MIR_EVAL.select(names)]
 
 
+@_checked
 def metrics(
     ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
 ) -> tuple[float, ...]:
     """All fourteen scores of one estimate.
 
-    Parameters
-    ----------
-    ref_time, est_time : (n,) and (m,), seconds
-        Ascending.
-    ref_freqs, est_freqs : sequences of n and m arrays, Hz
-    **kwargs
-        ``window`` of `compute_num_true_positives`.
-
     Returns
     -------
     tuple of 14 floats
         Precision, recall, accuracy, substitution, miss, false alarm and total error; then the same for chroma.
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `validate`, which also warns.
 
     Warns
     -----
@@ -275,28 +262,29 @@ def metrics(
     >>> metrics(times, reference, times, [np.array([221.0]), np.array([660.0])])[:3]
     (0.5, 0.5, 0.3333333333333333)
     """
-    refuse_unknown("metrics", kwargs, (*_SIDES, *_scores.parameters))
-    validate(ref_time, ref_freqs, est_time, est_freqs)
-    return tuple(_evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs).values())
+    return tuple(_evaluate("metrics", ref_time, ref_freqs, est_time, est_freqs, kwargs).values())
 
 
 def _evaluate(
-    ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, given: Mapping[str, Any]
+    function: str,
+    ref_time: Array,
+    ref_freqs: Frequencies,
+    est_time: Array,
+    est_freqs: Frequencies,
+    given: Mapping[str, Any],
 ) -> OrderedDict[str, float]:
+    refuse_unknown(function, given, (*_SIDES, *_scores.parameters))
+    validate(ref_time, ref_freqs, est_time, est_freqs)
     if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
-        _warn("Estimate times not equal to reference times. Resampling to common time base.")
+        warn_caller("Estimate times not equal to reference times. Resampling to common time base.")
     reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
     only = np.zeros(1, dtype=np.int64)
     used = frame_of_estimate(reference, estimate, only, only)
     if not np.append(estimate.counts[1], 0)[used].any():
-        _warn(_NO_ESTIMATE)
+        warn_caller(_NO_ESTIMATE)
     if not reference.counts[1].any():
-        _warn(_NO_REFERENCE)
+        warn_caller(_NO_REFERENCE)
     return _scores.evaluate(reference, estimate, given)
-
-
-_scores = PairFunctions(METRICS, MIR_EVAL.score_pair)
-_SIDES = ("ref_time", "ref_freqs", "est_time", "est_freqs")
 
 
 def _row(time: Array, frequencies: Frequencies) -> Ragged:
@@ -309,26 +297,11 @@ def _row(time: Array, frequencies: Frequencies) -> Ragged:
     return Ragged(columns, (np.array([len(time)], dtype=np.int64), counts), depths={"time": 1})
 
 
+@_checked
 def evaluate(
     ref_time: Array, ref_freqs: Frequencies, est_time: Array, est_freqs: Frequencies, **kwargs: Any
 ) -> OrderedDict[str, float]:
-    """All scores of one estimate, by name.
-
-    Parameters
-    ----------
-    ref_time, ref_freqs, est_time, est_freqs, **kwargs
-        As for `metrics`.
-
-    Returns
-    -------
-    OrderedDict of str to float
-
-    Raises
-    ------
-    TypeError
-        For any other keyword argument.
-    ValueError
-        As `validate`, which also warns.
+    """All scores of one estimate, by name: those of `metrics`, with its warnings.
 
     Examples
     --------
@@ -337,6 +310,4 @@ def evaluate(
     >>> scores["Accuracy"], scores["Chroma Accuracy"]
     (0.3333333333333333, 1.0)
     """
-    refuse_unknown("evaluate", kwargs, (*_SIDES, *_scores.parameters))
-    validate(ref_time, ref_freqs, est_time, est_freqs)
-    return _evaluate(ref_time, ref_freqs, est_time, est_freqs, kwargs)
+    return _evaluate("evaluate", ref_time, ref_freqs, est_time, est_freqs, kwargs)
