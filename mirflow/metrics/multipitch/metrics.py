@@ -29,7 +29,7 @@ from ..base import (
     metric,
     metrics_in,
 )
-from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside
+from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside, usable_pair
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0
