@@ -31,21 +31,18 @@ class Commands(click.Group):
 
     def list_commands(self, context: click.Context) -> list[str]:
         """Name the commands in the order of their places."""
-        self._load([module.name for module in pkgutil.iter_modules(__path__)])
+        self.get_command(context, "")  # none has this name, so that all files are imported
         return sorted(self.commands, key=lambda name: (getattr(self.commands[name], "place", 0), name))
 
     def get_command(self, context: click.Context, name: str) -> click.Command | None:
         """Find a command, first in the file of its name, so that one command does not import the others."""
         if name not in self.commands:
             files = [module.name for module in pkgutil.iter_modules(__path__)]
-            self._load([name] if name in files else files)
+            for file in [name] if name in files else files:
+                for command in vars(import_module(f"{__name__}.{file}")).values():
+                    if isinstance(command, click.Command):
+                        self.add_command(command)
         return super().get_command(context, name)
-
-    def _load(self, files: list[str]) -> None:
-        for file in files:
-            for command in vars(import_module(f"{__name__}.{file}")).values():
-                if isinstance(command, click.Command):
-                    self.add_command(command)
 
     def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command; standalone, leave the process with its exit code, whatever it raises."""
@@ -78,6 +75,7 @@ class Commands(click.Group):
 
     def invoke(self, context: click.Context) -> Any:
         """Run the command that was named; click would end with exit code 1 where the output is closed."""
+        self.debug |= context.params.pop("debug", False)
         try:
             return super().invoke(context)
         except BrokenPipeError as error:
@@ -127,24 +125,13 @@ def _show_warning(usual: Any, message: Warning | str, category: type[Warning], *
         usual(message, category, *place, **more)
 
 
-def _set_debug(context: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value and isinstance(context.command, Commands):
-        context.command.debug = True
-
-
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog=f"\b\nExit codes:\n{_EXITS}",
 )
 @click.version_option(package_name="mirflow")
-@click.option(
-    "--debug",
-    is_flag=True,
-    expose_value=False,
-    callback=_set_debug,
-    help="Show tracebacks (as does MIRFLOW_DEBUG=1).",
-)
+@click.option("--debug", is_flag=True, help="Show tracebacks (as does MIRFLOW_DEBUG=1).")
 def cli() -> None:
     """Score music information retrieval systems over whole datasets."""
 
