@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from pathlib import Path
@@ -144,24 +143,6 @@ def test_durations_that_are_no_number_are_refused() -> None:
         alignment.percentage_correct_segments(np.array([1.0]), np.array([1.0]), float("nan"))
 
 
-def test_an_unknown_keyword_is_an_error() -> None:
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'windwo'; did you mean 'window'\?"):
-        alignment.evaluate(np.array([1.0, 2.0]), np.array([1.0, 2.0]), windwo=0.1)
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("validate", "absolute_error", "percentage_correct", "percentage_correct_segments"),
-        *("karaoke_perceptual_metric", "evaluate"),
-    ],
-)
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(alignment, name)).parameters.values()
-    theirs = inspect.signature(getattr(mir_eval.alignment, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
-
-
 def test_fixtures(shared_data: Path) -> None:
     folder = shared_data / "mir_eval-fixtures" / "alignment"
     references = sorted(folder.glob("ref*.txt"))
@@ -260,14 +241,6 @@ def test_events_all_at_one_time_have_no_segments() -> None:
     assert found.score[:, :3].tolist() == [[0.5, 0.5, 0.5], [1.0, 0.0, 0.0]]
 
 
-@given(
-    st.lists(st.one_of(time_pairs(0), st.tuples(sorted_times(0), sorted_times(0))), min_size=1, max_size=8),
-    st.randoms(),
-)
-def test_each_pair_alone_equals_the_same_pair_in_any_batch(pairs: list[tuple[Times, Times]], random: Random) -> None:
-    assert_batches_do_not_matter(CONVENTION, annotations(*pairs), ALL, random)
-
-
 def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     rng = np.random.default_rng(6)
     sizes = rng.integers(1, 4000, 40).tolist()
@@ -275,25 +248,10 @@ def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     assert_batches_do_not_matter(CONVENTION, pairs, ALL, Random(1))
 
 
-def test_rows_may_serve_several_pairs_and_there_may_be_none() -> None:
-    rows = to_ragged([annotation([1.0, 2.0]), annotation([1.0, 3.0])])
-    measures = CONVENTION.select(["mean_absolute_error"])
-    found = CONVENTION.score(rows, rows, np.array([0, 1, 1]), np.array([1, 1, 0]), measures, "union")
-    assert found.score.tolist() == [[0.5], [0.0], [0.5]]
-    none = np.zeros(0, dtype=np.int64)
-    assert CONVENTION.score(rows, rows, none, none, ALL, "union").score.shape == (0, len(ALL))
-
-
 @pytest.mark.parametrize("name", ["percentage_correct_segments@-1", "percentage_correct@-0.1"])
 def test_a_parameter_below_0_is_an_error(name: str) -> None:
     with pytest.raises(MetricError, match="must be at least 0 s"):
         CONVENTION.select([name])
-
-
-def test_other_grids_are_refused() -> None:
-    rows, row = to_ragged([annotation([1.0])]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match=r"aligned events are not scored on grid 0\.1"):
-        CONVENTION.score(rows, rows, row, row, ALL, 0.1)
 
 
 @pytest.mark.parametrize(

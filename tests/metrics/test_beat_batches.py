@@ -50,24 +50,6 @@ def test_scores_are_those_of_mir_evals_evaluate(batch: list[Pair]) -> None:
         assert number not in found.refused
 
 
-@settings(deadline=None, max_examples=60)
-@given(batch=st.lists(pairs, min_size=2, max_size=6), seed=st.integers(0, 99))
-@pytest.mark.parametrize("convention", list(TASK.conventions))
-def test_a_pair_scores_the_same_alone_and_in_any_batch_to_the_bit(
-    convention: str, batch: list[Pair], seed: int
-) -> None:
-    wanted = (*ALL, "f_measure_best", "f_measure(trim=0)", "cmlt(trim=-9)")
-    together = score(batch, *wanted, convention=convention)
-    order = np.random.default_rng(seed).permutation(len(batch))
-    shuffled = score([batch[place] for place in order], *wanted, convention=convention)
-    for number, pair in enumerate(batch):
-        alone = score([pair], *wanted, convention=convention)
-        for found, place in ((together, number), (shuffled, int(np.flatnonzero(order == number)[0]))):
-            np.testing.assert_array_equal(found.score[place], alone.score[0])
-            np.testing.assert_array_equal(found.weight[place], alone.weight[0])
-            assert (place in found.refused) == bool(alone.refused)
-
-
 @settings(deadline=None, max_examples=40)
 @given(batch=st.lists(pairs, min_size=1, max_size=4))
 @pytest.mark.parametrize("convention", list(TASK.conventions))

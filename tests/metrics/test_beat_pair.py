@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from collections import OrderedDict
@@ -109,13 +108,6 @@ def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
     assert list(found) == list(mir_eval.beat.evaluate(beats, beats))
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(beat, name)).parameters.values()
-    theirs = inspect.signature(getattr(mir_eval.beat, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
-
-
 def test_downbeat_offers_the_same_functions() -> None:
     assert all(getattr(downbeat, name) is getattr(beat, name) for name in FUNCTIONS)
     assert beat.MAX_TIME == downbeat.MAX_TIME == mir_eval.beat.MAX_TIME
@@ -169,11 +161,6 @@ def test_the_p_score_of_references_in_one_frame_is_refused() -> None:
 def test_gotos_threshold_has_to_be_below_1() -> None:
     with pytest.raises(ValueError, match=r"the threshold must be below 1, not 1\.0"):
         beat.goto(np.arange(9.0), np.arange(9.0), goto_threshold=1.0)
-
-
-def test_a_misspelt_argument_is_named_with_the_nearest_known_one() -> None:
-    with pytest.raises(TypeError, match=r"'f_measure_treshold'; did you mean 'f_measure_threshold'\?"):
-        beat.evaluate(np.arange(9.0), np.arange(9.0), f_measure_treshold=0.1)
 
 
 def test_integers_are_taken_for_seconds() -> None:

@@ -7,6 +7,7 @@ import pickle
 import re
 from importlib import import_module
 from pathlib import Path
+from random import Random
 
 import numpy as np
 import pytest
@@ -17,11 +18,13 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.source import HeldSource
 from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
+from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
 from mirflow.metrics.base import Convention, Measure, Parameter, Scores, describe, get_task, parse, tasks
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
 from tests.annotation_strategies import annotations
+from tests.metrics.batches import Pair
 from tests.samples import empty, sample_rows
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -103,6 +106,32 @@ def test_a_pair_alone_gives_what_it_gives_in_any_batch_to_the_bit(task: str, nam
         alone = score(rules, ref, est, [pairs[number]])
         np.testing.assert_array_equal(alone.score[0], together.score[number])
         np.testing.assert_array_equal(alone.weight[0], together.weight[number])
+
+
+UNTIMED = {
+    "tempo": "tempi",
+    "key": "keys",
+    "alignment": "aligned events",
+    "classification": "classes",
+    "tagging": "tags",
+    "retrieval": "rankings",
+    "similarity": "candidates",
+    "score_following": "notes of a score",
+    "separation": "separated sources",
+    "pattern": "patterns",
+}
+"""What is compared one by one, so that there is nothing to choose."""
+
+
+@pytest.mark.parametrize("task", UNTIMED)
+def test_what_has_no_time_is_scored_on_no_grid(task: str) -> None:
+    rules = get_task(task).convention()
+    rows, row = rules.clean(sample_rows(task, 1, 1)).rows, np.zeros(1, dtype=np.int64)
+    for grid in (0.1, "reference"):
+        with pytest.raises(MetricError, match=rf"{UNTIMED[task]} are (not scored|compared note by note, not) on grid"):
+            rules.score(rows, rows, row, row, rules.select(), grid)
+        with pytest.raises(MetricError, match="is not scored on the grid"):
+            rules.grid(grid)
 
 
 @each_convention
@@ -252,6 +281,28 @@ def test_whatever_is_scored_lies_in_the_range_of_its_record_or_is_undefined(task
                     assert own == 0 or cells.message[0].removeprefix(WARNING) == cells.message[0] != "", measure
                 elif own > 0:
                     assert low - 1e-12 <= value <= high + 1e-12, (measure, value)
+
+    check()
+
+
+# Hierarchies and signals take long: their own tests have smaller ones.
+@pytest.mark.parametrize(("task", "name"), [one for one in CONVENTIONS if one[0] not in ("hierarchy", "separation")])
+def test_odd_pairs_alone_give_what_they_give_in_any_batch_to_the_bit(task: str, name: str) -> None:
+    rules = convention(task, name)
+    wanted = all_measures(rules)
+
+    @settings(MANY, max_examples=60)
+    @given(st.lists(st.tuples(annotations(task), annotations(task)), min_size=2, max_size=5), st.randoms())
+    def check(pairs: list[Pair], random: Random) -> None:
+        random.shuffle(pairs)
+        reference, estimate = (rules.clean(to_ragged(side)).rows for side in zip(*pairs, strict=True))
+        rows = np.arange(len(pairs))
+        together = rules.score(reference, estimate, rows, rows, wanted, rules.grids[0])
+        for row in rows:
+            alone = rules.score(reference, estimate, rows[[row]], rows[[row]], wanted, rules.grids[0])
+            assert alone.score[0].tobytes() == together.score[row].tobytes()
+            assert alone.weight[0].tobytes() == together.weight[row].tobytes()
+            assert alone.refused.get(0) == together.refused.get(row)
 
     check()
 

@@ -7,7 +7,6 @@ import itertools
 import json
 from collections import Counter
 from pathlib import Path
-from random import Random
 from types import ModuleType
 
 import mir_eval
@@ -18,12 +17,12 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.errors import AnnotationError, MetricError
+from mirflow.errors import AnnotationError
 from mirflow.metrics import io, key
 from mirflow.metrics.base import get_task
 from mirflow.metrics.key import clean
 
-from .batches import assert_batches_do_not_matter, score_pairs
+from .batches import score_pairs
 
 TASK = get_task("key")
 CLASSES = ["same", "fifth", "relative", "parallel", "other"]
@@ -106,13 +105,6 @@ def test_descending_fifths_are_ascending_ones_with_the_keys_exchanged() -> None:
         there, back = mir_eval.key.weighted_score(one, other), mir_eval.key.weighted_score(other, one)
         assert score == (0.5 if back == 0.5 else there)
         assert score == key.weighted_score(one, other, allow_descending_fifths=True)
-
-
-def test_an_unknown_keyword_is_an_error() -> None:
-    with pytest.raises(
-        TypeError, match="unexpected keyword argument 'allow_fifths'; did you mean 'allow_descending_fifths'"
-    ):
-        key.evaluate("C major", "C major", allow_fifths=True)
 
 
 def test_fixtures(shared_data: Path) -> None:
@@ -205,29 +197,6 @@ def test_empty_sides() -> None:
     found = score_pairs(rules, pairs)
     assert found.score.tolist() == [[0.0] * 5 + [1.0], [0.0] * 6, [0.0] * 6]
     assert found.weight.tolist() == [[1.0] * 6, [0.0] * 6, [0.0] * 6]
-
-
-_rows = st.lists(st.sampled_from([*KEYS, "D:dorian", "E", "n"]), max_size=1)
-
-
-@given(st.lists(st.tuples(_rows, _rows), min_size=1, max_size=8), st.randoms())
-def test_each_pair_alone_equals_the_same_pair_in_any_batch(
-    rows: list[tuple[list[str], list[str]]], random: Random
-) -> None:
-    rules = TASK.convention("mirex2017")
-    pairs = [(annotation(*one), annotation(*other)) for one, other in rows]
-    assert_batches_do_not_matter(rules, pairs, rules.select(), random)
-
-
-def test_no_pairs_at_all() -> None:
-    rows, none = to_ragged([annotation("C")]), np.zeros(0, dtype=np.int64)
-    assert TASK.convention().score(rows, rows, none, none, TASK.convention().select(), "union").score.shape == (0, 1)
-
-
-def test_other_grids_are_refused() -> None:
-    rows, row = to_ragged([annotation("C")]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match=r"keys are not scored on grid 0\.1"):
-        TASK.convention().score(rows, rows, row, row, TASK.convention().select(), 0.1)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import warnings
 from collections import OrderedDict
@@ -102,13 +101,6 @@ def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
     assert list(found) == ["F-measure", "Precision", "Recall"]
 
 
-@pytest.mark.parametrize("name", ["evaluate", "f_measure", "validate"])
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(onset, name)).parameters.values()
-    other = inspect.signature(getattr(mir_eval.onset, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in other]
-
-
 def test_the_latest_time_is_mir_evals() -> None:
     assert onset.MAX_TIME == mir_eval.onset.MAX_TIME
 
@@ -133,11 +125,6 @@ def test_what_is_no_sequence_of_onsets_is_refused(onsets: np.ndarray, message: s
     for function in (onset.validate, onset.f_measure, onset.evaluate):
         with pytest.raises(ValueError, match=message):
             function(onsets, onsets)
-
-
-def test_a_misspelt_argument_is_named_with_the_nearest_known_one() -> None:
-    with pytest.raises(TypeError, match=r"'windwo'; did you mean 'window'\?"):
-        onset.evaluate(np.arange(3.0), np.arange(3.0), windwo=0.1)
 
 
 def test_greedy_matching_is_a_parameter_and_the_convention_of_mirex() -> None:

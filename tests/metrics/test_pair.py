@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+import mir_eval
+import numpy as np
 import pytest
 
 from mirflow.errors import MirflowWarning, warn_caller
@@ -42,6 +44,40 @@ def test_the_docstring_describes_every_argument_and_the_result(function: Callabl
     if signature.return_annotation not in ("None", None):
         assert found["Returns"].strip()
         assert "Examples" in found or "parameters" in signature.parameters  # the latter follow from records
+
+
+SHARED = [name for name in (*tasks(), "transcription_velocity", "io", "util") if hasattr(mir_eval, name)]
+"""Modules that mir_eval has, too."""
+
+
+def shared_functions() -> Iterator[Any]:
+    for name in SHARED:
+        ours, theirs = import_module(f"mirflow.metrics.{name}"), import_module(f"mir_eval.{name}")
+        for function in sorted({*ours.__all__} & {*vars(theirs)}):
+            if inspect.isfunction(getattr(ours, function)):
+                yield pytest.param(getattr(ours, function), getattr(theirs, function), id=f"{name}.{function}")
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [*shared_functions()])
+def test_arguments_have_mir_evals_names_order_and_defaults(
+    ours: Callable[..., Any], theirs: Callable[..., Any]
+) -> None:
+    sides = (inspect.signature(function).parameters.values() for function in (ours, theirs))
+    found, expected = ([(one.name, one.default, one.kind) for one in side] for side in sides)
+    if ours.__module__ == "mirflow.metrics.key":  # has a parameter of mir_eval's development head
+        found = [one for one in found if one in expected]
+    assert found == expected
+
+
+@pytest.mark.parametrize("name", [name for name in SHARED if hasattr(import_module(f"mir_eval.{name}"), "evaluate")])
+def test_evaluate_refuses_misspelt_arguments_and_names_the_nearest(name: str) -> None:
+    function = import_module(f"mirflow.metrics.{name}").evaluate
+    parameters = inspect.signature(function).parameters.values()
+    sides = [np.zeros(0) for one in parameters if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    known = [*re.findall(r"``(\w+)``", sections(function)["Parameters"]), *(one.name for one in parameters)][0]
+    for wrong, hint in ((f"{known}_", f"did you mean {known!r}"), ("zzzzzz", "known: ")):
+        with pytest.raises(TypeError, match=f"unexpected keyword argument {wrong!r}; {hint}"):
+            function(*sides, **{wrong: 0.5})
 
 
 def test_own_entries_come_after_the_common_ones_and_records_describe_the_rest() -> None:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
 
-from mirflow.errors import MetricError
 from mirflow.metrics.base import Scores, get_task
 
 from .patterns import Patterns, mir_eval_scores, pairs, to_rows
@@ -49,19 +46,6 @@ def test_defaults_are_mir_evals_scores_in_its_order() -> None:
 def test_equals_mir_eval(pair) -> None:
     expected = list(mir_eval_scores(*pair).values())
     np.testing.assert_allclose(score_pairs([pair]).score[0], expected, rtol=0, atol=1e-12)
-
-
-@given(st.lists(pairs(), min_size=1, max_size=6), st.randoms())
-@settings(max_examples=60, deadline=None)
-def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(some, random) -> None:
-    order = list(range(len(some)))
-    random.shuffle(order)
-    together = score_pairs([some[place] for place in order], MORE)
-    assert np.isfinite(together.score).all()
-    for place, index in enumerate(order):
-        alone = score_pairs([some[index]], MORE)
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
 
 
 @given(pairs())
@@ -124,20 +108,3 @@ def test_occurrences_without_notes_are_like_nothing() -> None:
     names = list(map(str, DEFAULT))
     assert found.score[0, names.index("establishment_recall")] == 0.5
     assert not found.score[2].any()
-
-
-def test_no_pairs_at_all() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert CONVENTION.score(to_rows([]), to_rows([]), none, none, MORE, "union").score.shape == (0, len(MORE))
-
-
-def test_rows_may_serve_several_pairs() -> None:
-    rows, measures = to_rows([[[RISING]], [[RISING], [FALLING]]]), CONVENTION.select(["precision"])
-    found = CONVENTION.score(rows, rows, np.array([0, 1, 0]), np.array([1, 0, 0]), measures, "union")
-    assert found.score[:, 0].tolist() == [0.5, 1.0, 1.0]
-
-
-def test_other_grids_are_refused() -> None:
-    rows, row = to_rows([[[RISING]]]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match="not on grid"):
-        CONVENTION.score(rows, rows, row, row, DEFAULT, 0.1)

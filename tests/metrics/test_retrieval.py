@@ -284,11 +284,6 @@ class TestBadInput:
         assert found.weight.tolist() == [[0.0, 1.0], [1.0, 1.0]]
         assert list(found.partly) == [0]
 
-    def test_ranks_have_no_grid(self):
-        rows = MIREX.clean(to_ragged([ranking("x")])).rows
-        with pytest.raises(MetricError, match="rankings are not scored on grid"):
-            MIREX.score(rows, rows, np.array([0]), np.array([0]), MIREX.select(), 0.1)
-
 
 class TestBatches:
     def test_large_ones_are_cut_and_give_the_same(self, monkeypatch):

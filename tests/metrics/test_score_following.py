@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from random import Random
 
 import numpy as np
 import pytest
@@ -250,19 +249,6 @@ class TestEmptyAndBadInput:
             score_following.evaluate([[0.0, 0.0, 60]], [[-1.0, 0.0, 0.0, 60]])
         with pytest.raises(MetricError, match="must be at least 0 s"):
             score_following.evaluate([[0.0, 0.0, 60]], [], threshold=-1)
-
-
-@given(st.lists(st.tuples(notes_of_a_score, reports), min_size=1, max_size=5), st.randoms())
-def test_batches_do_not_matter(performances: list[tuple[list[Note], list[Report]]], random: Random) -> None:
-    pairs = [(reference_of(notes), estimate_of(found)) for notes, found in performances]
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = scored([pairs[index] for index in order])
-    for place, index in enumerate(order):
-        alone = scored([pairs[index]])
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
-        assert alone.repairs[0] == together.repairs[place]
 
 
 def test_labelled_door() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.audio import HeldSignal
-from mirflow.errors import AnnotationError, MetricError
+from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Cleaned, Scores, get_task
 from mirflow.metrics.separation.metrics import median_over_frames
 from tests.metrics.recordings import SyntheticSignal, mixed, museval, of_signals, row, rows, sources
@@ -301,11 +301,6 @@ class TestMeeting:
         assert np.isnan(found.score).all()
         assert found.weight.tolist() == [[3.0], [0.0], [0.0]]
         assert not found.refused
-
-    def test_there_are_no_grids(self) -> None:
-        rules, place = TASK.convention(), np.arange(1)
-        with pytest.raises(MetricError, match=r"separated sources are not scored on grid 0\.01"):
-            rules.score(rows(row(self.reference)), rows(row(self.estimate)), place, place, rules.select(), 0.01)
 
 
 class TestCleaning:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from random import Random
 
 import numpy as np
 import pytest
@@ -284,23 +283,6 @@ class TestBadInput:
             similarity.evaluate(["a"], ["x"], fine=[1.0])
         with pytest.raises(ValueError, match="unknown value of 'unjudged'"):
             similarity.evaluate(["a"], ["a"], fine=[1.0], unjudged="drop")
-
-
-@given(st.lists(st.tuples(judged_queries, lists), min_size=1, max_size=6), st.randoms())
-def test_batches_do_not_matter(queries: list[tuple[list[Judgement], list[str]]], random: Random) -> None:
-    pairs = [(judgements(rows), listed(*names)) for rows, names in queries]
-    measures = AMS.select(
-        ["fine", "psum@2(unjudged=zero)", "sdsum@0(unjudged=skip)", "average_dynamic_recall@0(by=fine)"]
-    )
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = scored([pairs[index] for index in order], measures)
-    for place, index in enumerate(order):
-        alone = scored([pairs[index]], measures)
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
-        assert alone.refused.get(0) == together.refused.get(place)
-        assert alone.repairs[0] == together.repairs[place]
 
 
 class TestLabelledDoor:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import math
 import warnings
 from pathlib import Path
-from random import Random
 
 import mir_eval
 import numpy as np
@@ -22,7 +20,7 @@ from mirflow.metrics import io, tempo
 from mirflow.metrics.base import get_task
 from mirflow.metrics.tempo import clean
 
-from .batches import assert_batches_do_not_matter, score_pairs
+from .batches import score_pairs
 
 CONVENTION = get_task("tempo").convention("mir_eval")
 SINGLE = CONVENTION.select(["accuracy1", "accuracy2", "oe1", "oe2", "aoe1", "aoe2"])
@@ -67,13 +65,6 @@ def test_pair_and_batch_equal_mir_eval(reference: list[float], share: float, est
     assert batch.weight[0].tolist() == [1.0, 1.0, float(all(reference))]
 
 
-@pytest.mark.parametrize("name", ["validate_tempi", "validate", "detection", "evaluate"])
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(tempo, name)).parameters.values()
-    theirs = inspect.signature(getattr(mir_eval.tempo, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
-
-
 @pytest.mark.parametrize(
     ("reference", "share", "estimate", "tol"),
     [
@@ -106,13 +97,6 @@ def test_what_is_no_number_is_refused(share: float, tol: float) -> None:
 def test_a_tolerance_of_0_is_a_warning() -> None:
     with pytest.warns(MirflowWarning, match=r"^A tolerance of 0\.0 may not lead to the results you expect\.$"):
         assert tempo.detection(np.array([60, 120]), 0.5, np.array([60, 121]), tol=0) == (0.5, True, False)
-
-
-def test_an_unknown_keyword_is_an_error() -> None:
-    with pytest.raises(
-        TypeError, match=r"^evaluate\(\) got an unexpected keyword argument 'tole'; did you mean 'tol'\?$"
-    ):
-        tempo.evaluate(np.array([60, 120]), 0.5, np.array([60, 121]), tole=0.1)
 
 
 def test_types_are_mir_evals() -> None:
@@ -231,28 +215,6 @@ def test_a_reference_of_zeros_is_refused_and_spoils_nothing_else() -> None:
     )
 
 
-_rows = st.lists(st.one_of(_some, st.floats(0, 500, allow_subnormal=False)), max_size=2)
-_saliences = st.one_of(st.just(NAN), st.floats(0, 3, allow_subnormal=False))
-
-
-@given(st.lists(st.tuples(_rows, _rows, st.tuples(_saliences, _saliences)), min_size=1, max_size=8), st.randoms())
-def test_each_pair_alone_equals_the_same_pair_in_any_batch(rows, random: Random) -> None:
-    pairs = [
-        (annotation(*one, salience=salience[: len(one)]), annotation(*other, salience=salience[: len(other)]))
-        for one, other, salience in rows
-    ]
-    assert_batches_do_not_matter(CONVENTION, pairs, ALL, random)
-
-
-def test_rows_may_serve_several_pairs_and_there_may_be_none() -> None:
-    rows = to_ragged([annotation(60), annotation(120)])
-    measures = CONVENTION.select(["accuracy1", "accuracy2"])
-    found = CONVENTION.score(rows, rows, np.array([0, 1, 1]), np.array([1, 1, 0]), measures, "union")
-    assert found.score.tolist() == [[0.0, 1.0], [1.0, 1.0], [0.0, 1.0]]
-    none = np.zeros(0, dtype=np.int64)
-    assert CONVENTION.score(rows, rows, none, none, measures, "union").score.shape == (0, 2)
-
-
 @pytest.mark.parametrize("name", ["p_score@1.5", "one_correct@2", "accuracy1@-0.1", "accuracy2@nan"])
 def test_a_tolerance_out_of_range_is_an_error(name: str) -> None:
     with pytest.raises(MetricError, match=r"must lie in the range \[0, 1\]|must be at least 0|needs a finite number"):
@@ -268,12 +230,6 @@ def test_absurd_tempi_do_no_harm() -> None:
     near, error = map(str, CONVENTION.select(["accuracy2", "aoe1"]))
     assert [scores(*pair, near)[0] for pair in pairs] == [0.0, 0.0, 1.0]
     assert scores(*pairs[0], error) == [np.inf]
-
-
-def test_other_grids_are_refused() -> None:
-    rows, row = to_ragged([annotation(60)]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match=r"tempi are not scored on grid 0\.1"):
-        CONVENTION.score(rows, rows, row, row, ALL, 0.1)
 
 
 @pytest.mark.parametrize(

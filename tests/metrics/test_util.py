@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-
 import mir_eval
 import numpy as np
 import pytest
@@ -22,13 +20,6 @@ def labelled_intervals(draw: st.DrawFn, min_size: int = 0) -> tuple[np.ndarray, 
     edges = sorted(draw(st.lists(times, min_size=2 * min_size, max_size=16)))
     rows = np.array(edges[: len(edges) // 2 * 2]).reshape(-1, 2)
     return rows, [f"label {number}" for number in range(len(rows))]
-
-
-@pytest.mark.parametrize("name", util.__all__)
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(util, name)).parameters.values()
-    theirs = inspect.signature(getattr(mir_eval.util, name)).parameters.values()
-    assert [(p.name, p.default) for p in ours] == [(p.name, p.default) for p in theirs]
 
 
 @given(annotation=labelled_intervals(), t_min=bounds, t_max=bounds, labelled=st.booleans())
