@@ -171,12 +171,22 @@ class GroupContent:
 
 
 def cell_places(cells: Cells, systems: Sequence[str], tracks: Sequence[str]) -> Int:
-    """The flat (system, track) place of each cell; -1 for cells of other systems and tracks."""
+    """The flat (system, track) place of each cell; -1 for other systems and tracks, and for what a later cell replaces.
+
+    Examples
+    --------
+    >>> cells = replace(no_cells(()), system=("B", "C", "B", "A"), track=("x", "x", "x", "y"))
+    >>> cell_places(cells, ("A", "B"), ("x", "y")).tolist()
+    [-1, -1, 2, 1]
+    """
     system = {name: place for place, name in enumerate(systems)}
     track = {name: place for place, name in enumerate(tracks)}
     rows = np.fromiter((system.get(name, -1) for name in cells.system), dtype=np.int64, count=len(cells))
     columns = np.fromiter((track.get(name, -1) for name in cells.track), dtype=np.int64, count=len(cells))
-    return np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)
+    place = np.where((rows < 0) | (columns < 0), -1, rows * len(tracks) + columns)
+    last, every = np.full(len(systems) * len(tracks) + 1, -1, dtype=np.int64), np.arange(len(cells))
+    last[place] = every
+    return np.where(last[place] == every, place, -1)
 
 
 def no_cells(measures: tuple[str, ...]) -> Cells:

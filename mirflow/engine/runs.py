@@ -99,13 +99,11 @@ def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
 
 
 def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cells:
-    """The plan's cells, each once, in the plan's order; of a cell that is given twice the later one counts."""
+    """The plan's cells, each once, in the plan's order; those of a mask over (systems, tracks)."""
     place = cell_places(cells, plan.systems, plan.tracks)
-    last = np.full(plan.shape[0] * plan.shape[1], -1, dtype=np.int64)
-    last[place[place >= 0]] = np.flatnonzero(place >= 0)
     if mask is not None:
-        last[~mask.ravel()] = -1
-    return cells.take(last[last >= 0])
+        place = np.where(np.append(mask.ravel(), False)[place], place, -1)
+    return cells.take(np.argsort(place)[np.count_nonzero(place < 0) :])
 
 
 def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:

@@ -12,10 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..annotations.classes import Classes
-from ..cells import CELL_ATTRS, Coords, Entry, GroupContent, cell_places
+from ..cells import CELL_ATTRS, Entry, GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
-from ..ragged import Int
 
 if TYPE_CHECKING:
     from ..pipeline.plan import Caution
@@ -95,18 +94,13 @@ def column(values: Sequence[Entry]) -> Array:
         return np.array(values, dtype=np.int64)
     if kinds and kinds <= {int, float}:
         return np.array([np.nan if value is None else float(value) for value in values])
-    return strings(_text(value) for value in values)
+    texts = (str(value).lower() if isinstance(value, bool) else value for value in values)
+    return strings("" if text is None else str(text) for text in texts)
 
 
 def usable_text(array: Array) -> Array:
     """Text of a store as objects, which have a common type with NaN and with other text; other arrays as they are."""
     return array.astype(object) if array.dtype.kind == "T" else array
-
-
-def _text(value: Entry) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return "" if value is None else str(value)
 
 
 _UNSAFE = re.compile(r"[\s/\\\x00-\x1f]+")
@@ -135,14 +129,13 @@ def plain_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
     >>> plain_attrs({"task": "chord", "versions": {"numpy": "2.4"}})
     {'task': 'chord', 'versions': '{"numpy": "2.4"}', 'json': 'versions'}
     """
-    nested = [name for name, value in attrs.items() if _is_nested(value)]
+    nested = []
+    for name, value in attrs.items():
+        deep = isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
+        if value is None or deep or isinstance(value, Mapping | bool):
+            nested.append(name)
     plain = {name: json.dumps(value) if name in nested else value for name, value in attrs.items()}
     return {**plain, NESTED: " ".join(nested)} if nested else plain
-
-
-def _is_nested(value: object) -> bool:
-    deep = isinstance(value, list | tuple) and any(isinstance(one, Mapping | list | tuple) for one in value)
-    return value is None or isinstance(value, Mapping | bool) or deep
 
 
 def nested_attrs(attrs: Mapping[str, Any]) -> dict[str, Any]:
@@ -186,10 +179,7 @@ def variables(content: GroupContent) -> tuple[list[StoredVariable], list[StoredV
     """
     names = zip(DIMS, (content.systems, content.tracks, content.measures), strict=True)
     coords = [StoredVariable(dim, (dim,), strings(values), {"long_name": dim}) for dim, values in names]
-    coords += [
-        StoredVariable(name, (dim,), values, {"long_name": original})
-        for name, values, dim, original in coordinates(content)
-    ]
+    coords += _named_coordinates(content)
     data = [
         StoredVariable(name, ("track",) if name == "duration" else DIMS[: values.ndim], values, CELL_ATTRS[name])
         for name, values in dense_cells(content).items()
@@ -229,21 +219,17 @@ def check(content: GroupContent) -> None:
         raise StoreError(f"group {name!r}: the arrays of its cells differ in length")
     if np.isnan(cells.weight).any():
         raise StoreError(f"group {name!r}: a weight is NaN; a cell without a score has weight 0 or an empty estimate's")
-    sizes = (len(content.systems), len(content.tracks), len(content.measures))
+    sizes = (*content.shape, len(content.measures))
     for coords, size in zip((content.system_coords, content.track_coords, content.metric_coords), sizes, strict=True):
         for key, given in coords.items():
             if len(given) != size:
                 raise StoreError(f"group {name!r}: coordinate {key!r} has {len(given)} values, not {size}")
 
 
-def coordinates(content: GroupContent) -> Iterator[tuple[str, Array, str, str]]:
-    """Name, values, dim and original name of every further coordinate; a name that is taken gets its dim in front."""
+def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
+    """The coordinates beside the labels of dims; one whose name is taken gets its dim in front."""
     taken = {*DIMS, *CELL_ATTRS, *content.cells.extras}
-    sides: tuple[tuple[str, Coords], ...] = (
-        ("metric", content.metric_coords),
-        ("track", content.track_coords),
-        ("system", content.system_coords),
-    )
+    sides = ("metric", content.metric_coords), ("track", content.track_coords), ("system", content.system_coords)
     for dim, coords in sides:
         for original, values in coords.items():
             name = safe_name(original)
@@ -252,13 +238,7 @@ def coordinates(content: GroupContent) -> Iterator[tuple[str, Array, str, str]]:
             if name in taken:
                 raise StoreError(f"group {content.name!r}: coordinate {original!r} of {dim} is given twice as {name!r}")
             taken.add(name)
-            yield name, column(values), dim, original
-
-
-def last_cells(place: Int) -> Int:
-    """The cells that count, in the order of their places: of a place that is given twice the later one."""
-    places, first_from_end = np.unique(place[::-1], return_index=True)
-    return len(place) - 1 - first_from_end[places >= 0]
+            yield StoredVariable(name, (dim,), column(values), {"long_name": original})
 
 
 def dense_cells(content: GroupContent) -> dict[str, Array]:
@@ -272,28 +252,22 @@ def dense_cells(content: GroupContent) -> dict[str, Array]:
     """
     cells, shape = content.cells, content.shape
     place = cell_places(cells, content.systems, content.tracks)
-    last = last_cells(place)
-    at = place[last]
+    at, known = place[place >= 0], place >= 0
 
-    def grid(values: Array, fill: float) -> Array:
+    def dense(values: Array, fill: Any) -> Array:
         full = np.full((shape[0] * shape[1], *values.shape[1:]), fill, dtype=values.dtype)
-        full[at] = values[last]
+        full[at] = values[known]
         return full.reshape(*shape, *values.shape[1:])
 
-    def text(values: tuple[str, ...]) -> Array:
-        full = np.full(shape[0] * shape[1], "", dtype=np.dtypes.StringDType())
-        full[at] = strings(values[i] for i in last.tolist())
-        return full.reshape(shape)
-
     duration = np.full(shape[1], np.nan)
-    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[last])
+    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
     return {
-        "score": grid(np.asarray(cells.score, np.float64), np.nan),
-        "weight": grid(np.asarray(cells.weight, np.float64), 0.0),
-        "status": grid(np.asarray(cells.status, np.int8), 0),
-        "repairs": grid(np.asarray(cells.repairs, np.int32), 0),
-        "message": text(cells.message),
-        "digest": text(cells.digest),
-        "stamp": grid(np.asarray(cells.stamp, np.int64), 0),
+        "score": dense(np.asarray(cells.score, np.float64), np.nan),
+        "weight": dense(np.asarray(cells.weight, np.float64), 0.0),
+        "status": dense(np.asarray(cells.status, np.int8), 0),
+        "repairs": dense(np.asarray(cells.repairs, np.int32), 0),
+        "message": dense(strings(cells.message), ""),
+        "digest": dense(strings(cells.digest), ""),
+        "stamp": dense(np.asarray(cells.stamp, np.int64), 0),
         "duration": duration,
     }

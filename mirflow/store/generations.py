@@ -119,11 +119,6 @@ def _holder(note: Path) -> str:
 _GENERATION = re.compile(r"generation-(\d{6,})")
 
 
-def hidden_folder(path: Path) -> Path:
-    """The folder beside a store that holds its generations, journal and lock."""
-    return path.with_name(f".{path.name}.d")
-
-
 def generation_number(folder: Path) -> int | None:
     """The number in the name of a generation's folder; None for other folders."""
     match = _GENERATION.fullmatch(folder.name)
@@ -147,7 +142,7 @@ class Generations:
     def __init__(self, path: str | Path) -> None:
         # Not resolved: the last part of the path is the link itself.
         self.path = Path(path).parent.resolve() / Path(path).name
-        self.folder = hidden_folder(self.path)
+        self.folder = self.path.with_name(f".{self.path.name}.d")
         self.refuse_foreign()
 
     def refuse_foreign(self) -> None:
@@ -166,17 +161,9 @@ class Generations:
             )
 
     @property
-    def current(self) -> Path | None:
-        """The generation that the path leads to; None before the first."""
-        if not self.path.is_symlink():
-            return None
-        return self.path.parent / self.path.readlink()
-
-    @property
-    def current_number(self) -> int:
-        """Its number; 0 before the first."""
-        current = self.current
-        return 0 if current is None else generation_number(current) or 0
+    def current(self) -> int:
+        """The number of the generation that the path leads to; 0 before the first."""
+        return generation_number(self.path.readlink()) or 0 if self.path.is_symlink() else 0
 
     def start(self) -> Path:
         """An empty folder to build the next generation in."""
@@ -193,7 +180,7 @@ class Generations:
             The folder of the new generation.
         """
         numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
-        target = self.folder / f"generation-{max([self.current_number, *numbers]) + 1:06d}"
+        target = self.folder / f"generation-{max([self.current, *numbers]) + 1:06d}"
         sync_tree(building)
         building.rename(target)
         sync_folder(self.folder)
@@ -211,12 +198,12 @@ class Generations:
         temporary.replace(self.path)
         sync_folder(self.path.parent)
 
-    def clean(self, keep: Path | None = None) -> None:
+    def clean(self, keep: int = 0) -> None:
         """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
-        current = self.current_number
+        current = self.current
         numbers = {entry: generation_number(entry) for entry in self.folder.iterdir()}
         older = [number for number in numbers.values() if number is not None and number < current]
-        kept = {current, max(older, default=0) if keep is None else generation_number(keep)}
+        kept = {current, keep or max(older, default=0)}
         for entry, number in numbers.items():
             unfinished = entry.name in ("building", "link") or entry.name.startswith("discarded-")
             if unfinished or (number is not None and number not in kept):
@@ -262,7 +249,7 @@ def resolve(path: str | Path) -> Path:
     if not folder.exists():
         raise StoreError(
             f"{named}: leads to {folder}, which is gone; a store is copied with `cp -rL` and moved together with "
-            f"its folder {hidden_folder(named).name}"
+            f"its folder .{named.name}.d"
         )
     if not (folder / "zarr.json").is_file():
         raise StoreError(f"{named}: is not a store of mirflow (it has no zarr.json)")

@@ -15,7 +15,7 @@ from ..cells import GroupContent, cell_places
 from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
-from .format import StoredVariable, check, last_cells, variables
+from .format import StoredVariable, check, variables
 from .generations import Generations, locked, remove, storing
 from .journal import Journal
 from .read import CREATED, FORMAT, FORMAT_KEY, group_names, read_attrs, read_group
@@ -85,7 +85,7 @@ class StoreWriter:
 
     def _open_journal(self) -> Journal:
         """The journal on top of the current generation; those of others are published or have lost their ground."""
-        mine = self._generations.folder / f"journal-{self._generations.current_number:06d}"
+        mine = self._generations.folder / f"journal-{self._generations.current:06d}"
         for other in self._generations.folder.glob("journal-*"):
             if other != mine:
                 remove(other)
@@ -154,12 +154,10 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
     along = " ".join(one.name for one in coords if one.dims != (one.name,))
     group = root.create_group(content.name, attributes={**content.attrs, **attrs, "coordinates": along})
     place, shape = cell_places(content.cells, content.systems, content.tracks), content.shape
-    rows = np.full(len(place), -1, dtype=np.int64)
-    rows[last_cells(place)] = place[last_cells(place)]
     for one in (*coords, *data):
         values = one.values
         if isinstance(values, Sparse):
-            _write_sparse(group, one, values, rows, shape)
+            _write_sparse(group, one, values, place, shape)
             continue
         # One system and many tracks a chunk.
         per_chunk = {"system": 1 if len(one.dims) > 1 else len(values), "track": _TRACKS_PER_CHUNK}
@@ -168,11 +166,11 @@ def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, An
 
 
 def _write_sparse(
-    group: zarr.Group, variable: StoredVariable, sparse: Sparse, rows: Int, shape: tuple[int, int]
+    group: zarr.Group, variable: StoredVariable, sparse: Sparse, places: Int, shape: tuple[int, int]
 ) -> None:
     """Write a result with extra dims, a chunk at a time; chunks without entries are not written.
 
-    `rows` has the flat (system, track) place of each cell; -1 for cells that are left out.
+    `places` are those of the cells, counted over (system, track); -1 for cells that are left out.
     """
     from .zarr_io import WRITTEN, create_array
 
@@ -189,7 +187,7 @@ def _write_sparse(
         variable.attrs,
         sparse=True,
     )
-    place = rows[sparse.index[:, 0]]
+    place = places[sparse.index[:, 0]]
     order = np.argsort(place, kind="stable")[np.count_nonzero(place < 0) :]
     place, inside, values = place[order], sparse.index[order, 1:], sparse.value[order]
     for system in range(shape[0]):
