@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from random import Random
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MetricError
-from mirflow.metrics import alignment, io
+from mirflow.metrics import alignment
 from mirflow.metrics.alignment import clean
 from mirflow.metrics.base import get_task
 
@@ -143,21 +142,6 @@ def test_durations_that_are_no_number_are_refused() -> None:
         alignment.percentage_correct_segments(np.array([1.0]), np.array([1.0]), float("nan"))
 
 
-def test_fixtures(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "alignment"
-    references = sorted(folder.glob("ref*.txt"))
-    assert len(references) == 5
-    pairs, expected = [], []
-    for path in references:
-        sides = io.load_events(path), io.load_events(folder / path.name.replace("ref", "est"))
-        expected.append(json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text()))
-        assert dict(alignment.evaluate(*sides)) == pytest.approx(expected[-1], abs=1e-12)
-        pairs.append((sides[0].tolist(), sides[1].tolist()))
-    found = score_pairs(CONVENTION, annotations(*pairs))
-    for row, scores in zip(found.score, expected, strict=True):
-        assert row.tolist() == pytest.approx([scores[measure.metric.key] for measure in DEFAULT], abs=1e-12)
-
-
 def beat_pairs(folder: Path) -> list[tuple[Times, Times]]:
     """Real beats of two sources, cut to the same number: what an alignment of many events looks like."""
     pairs = []
@@ -176,11 +160,6 @@ def test_real_beats_as_if_they_were_aligned(shared_data: Path) -> None:
         expected = outcome(mir_eval.alignment, *pair)
         assert isinstance(expected, dict)
         assert row.tolist() == pytest.approx(list(expected.values()), abs=1e-12)
-
-
-def test_defaults_are_mir_evals_scores_in_its_order() -> None:
-    expected = outcome(mir_eval.alignment, [1.0, 2.0], [1.0, 2.0])
-    assert [measure.metric.key for measure in DEFAULT] == list(expected)
 
 
 # -- rows --------------------------------------------------------------------------------------------------------------

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections import OrderedDict
-from pathlib import Path
 from typing import Any
 
 import mir_eval
@@ -15,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from mirflow.errors import MirflowWarning
-from mirflow.metrics import beat, downbeat, io
+from mirflow.metrics import beat, downbeat
 from tests.event_strategies import pairs, sequences
 
 METRICS = ("f_measure", "cemgil", "goto", "p_score", "continuity", "information_gain")
@@ -87,25 +84,6 @@ def test_evaluate_is_the_other_functions_after_trimming(beats: np.ndarray) -> No
         np.testing.assert_array_equal(np.hstack(one_by_one), together)
     else:
         assert not all(isinstance(found, np.ndarray) for found in one_by_one)
-
-
-def test_scores_of_real_pairs_are_mir_evals_own(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "beat"
-    references = sorted(folder.glob("ref*.txt"))
-    assert references
-    for path in references:
-        estimate, output = (folder / path.name.replace("ref", kind) for kind in ("est", "output"))
-        expected = json.loads(output.with_suffix(".json").read_text(encoding="utf-8"))
-        found = beat.evaluate(io.load_events(path), io.load_events(estimate))
-        assert dict(found) == pytest.approx(expected, abs=1e-9)
-
-
-def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
-    beats = np.arange(20.0)
-    found = beat.evaluate(beats, beats)
-    assert isinstance(found, OrderedDict)
-    assert {type(score) for score in found.values()} == {float}
-    assert list(found) == list(mir_eval.beat.evaluate(beats, beats))
 
 
 def test_downbeat_offers_the_same_functions() -> None:

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError
-from mirflow.metrics import io, key
+from mirflow.metrics import key
 from mirflow.metrics.base import get_task
 from mirflow.metrics.key import clean
 
@@ -105,17 +105,6 @@ def test_descending_fifths_are_ascending_ones_with_the_keys_exchanged() -> None:
         there, back = mir_eval.key.weighted_score(one, other), mir_eval.key.weighted_score(other, one)
         assert score == (0.5 if back == 0.5 else there)
         assert score == key.weighted_score(one, other, allow_descending_fifths=True)
-
-
-def test_fixtures(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "key"
-    references = sorted(folder.glob("ref*.txt"))
-    assert references
-    for path in references:
-        expected = json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text())
-        pair = io.load_key(path), io.load_key(folder / path.name.replace("ref", "est"))
-        assert dict(key.evaluate(*pair)) == expected
-        assert scores(*pair, "weighted_score") == list(expected.values())
 
 
 def test_giantsteps_keys_in_both_notations_are_the_same(shared_data: Path) -> None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import warnings
-from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,7 @@ import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning, QueryError
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics import io, onset
+from mirflow.metrics import onset
 from mirflow.metrics.base import Scores, get_task
 from tests.event_strategies import pairs, sequences, to_rows
 
@@ -70,17 +68,6 @@ def test_weights_are_the_scores_own_denominators() -> None:
     assert found.score[1:].tolist() == [[0.0] * 3] * 2
 
 
-def test_scores_of_real_pairs_are_mir_evals_own(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "onset"
-    references = sorted(folder.glob("ref*.txt"))
-    assert references
-    for path in references:
-        estimate, output = (folder / path.name.replace("ref", kind) for kind in ("est", "output"))
-        expected = json.loads(output.with_suffix(".json").read_text(encoding="utf-8"))
-        found = onset.evaluate(io.load_events(path), io.load_events(estimate))
-        assert dict(found) == pytest.approx(expected, abs=1e-9)
-
-
 def test_onsets_of_real_tracks_are_mir_evals(shared_data: Path) -> None:
     """Beats of two systems against each other, as onsets: 250 tracks, of which a few have hundreds."""
     folder = shared_data / "harmonix" / "estimates" / "beats"
@@ -92,13 +79,6 @@ def test_onsets_of_real_tracks_are_mir_evals(shared_data: Path) -> None:
     for window in (0.05, 0.5):
         found = score(batch, *(f"{name}@{window}" for name in ("f_measure", "precision", "recall")))
         np.testing.assert_allclose(found.score, [theirs(pair, window) for pair in batch], rtol=0, atol=1e-9)
-
-
-def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
-    found = onset.evaluate(np.arange(3.0), np.arange(3.0))
-    assert isinstance(found, OrderedDict)
-    assert {type(value) for value in found.values()} == {float}
-    assert list(found) == ["F-measure", "Precision", "Recall"]
 
 
 def test_the_latest_time_is_mir_evals() -> None:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import mir_eval
@@ -13,6 +16,7 @@ import numpy as np
 import pytest
 
 from mirflow.errors import MirflowWarning, warn_caller
+from mirflow.metrics import io
 from mirflow.metrics.base import get_task, tasks
 from mirflow.metrics.pair import documented
 
@@ -78,6 +82,37 @@ def test_evaluate_refuses_misspelt_arguments_and_names_the_nearest(name: str) ->
     for wrong, hint in ((f"{known}_", f"did you mean {known!r}"), ("zzzzzz", "known: ")):
         with pytest.raises(TypeError, match=f"unexpected keyword argument {wrong!r}; {hint}"):
             function(*sides, **{wrong: 0.5})
+
+
+def read_tempo(path: Path) -> tuple[Any, ...]:
+    tempi, weight = io.load_tempo(path)
+    return (tempi, weight) if path.name.startswith("ref") else (tempi,)
+
+
+READERS: dict[str, Callable[[Path], tuple[Any, ...]]] = {
+    "alignment": lambda path: (io.load_events(path),),
+    "beat": lambda path: (io.load_events(path),),
+    "onset": lambda path: (io.load_events(path),),
+    "key": lambda path: (io.load_key(path),),
+    "tempo": read_tempo,
+}
+
+
+@pytest.mark.parametrize("task", READERS)
+def test_scores_of_mir_evals_own_files_are_its_own_in_its_order(task: str, shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures" / task
+    references = sorted((*folder.glob("ref*.txt"), *folder.glob("ref*.lab")))
+    assert references
+    for path in references:
+        sides = *READERS[task](path), *READERS[task](folder / path.name.replace("ref", "est"))
+        found = import_module(f"mirflow.metrics.{task}").evaluate(*sides)
+        output = (folder / path.name.replace("ref", "output")).with_suffix(".json")
+        assert found == pytest.approx(json.loads(output.read_text("utf-8")), abs=1e-12)
+        expected = import_module(f"mir_eval.{task}").evaluate(*sides)
+        assert isinstance(found, OrderedDict)
+        assert {type(value) for value in found.values()} <= {float, bool}
+        measures = [one for one in get_task(task).convention("mir_eval").select() if one.metric.key]
+        assert [one.metric.key for one in measures] == list(found) == list(expected)
 
 
 def test_own_entries_come_after_the_common_ones_and_records_describe_the_rest() -> None:

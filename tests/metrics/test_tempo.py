@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
-from pathlib import Path
 
 import mir_eval
 import numpy as np
@@ -16,7 +14,7 @@ from hypothesis import strategies as st
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning
-from mirflow.metrics import io, tempo
+from mirflow.metrics import tempo
 from mirflow.metrics.base import get_task
 from mirflow.metrics.tempo import clean
 
@@ -105,22 +103,6 @@ def test_types_are_mir_evals() -> None:
         bool,
         bool,
     ]
-
-
-def test_fixtures(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "tempo"
-    references = sorted(folder.glob("ref*.lab"))
-    assert references
-    for path in references:
-        expected = json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text())
-        reference, share = io.load_tempo(path)
-        estimate, _ = io.load_tempo(folder / path.name.replace("ref", "est"))
-        assert dict(tempo.evaluate(reference, share, estimate)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_defaults_are_mir_evals_scores_in_its_order() -> None:
-    keys = mir_eval.tempo.evaluate(np.array([60, 120]), 0.5, np.array([60, 120])).keys()
-    assert [measure.metric.key for measure in CONVENTION.select()] == list(keys)
 
 
 # -- single tempi ------------------------------------------------------------------------------------------------------
