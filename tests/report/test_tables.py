@@ -4,14 +4,27 @@ import csv
 import io
 import json
 import math
+import sys
 
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirflow.errors import QueryError
 from mirflow.report.comparisons_tables import show_p
 from mirflow.report.layout import show_value
-from mirflow.report.tables import Table, merge, show_entry, text_width, to_csv, to_json, to_markdown, to_text
+from mirflow.report.tables import (
+    Table,
+    merge,
+    show_entry,
+    text_width,
+    to_csv,
+    to_json,
+    to_markdown,
+    to_text,
+    write_parquet,
+)
 
 ROWS = (("KO2", 0.79263874, 217), ("a long name", math.nan, 3))
 TABLE = Table(("system", "majmin", "n"), ROWS, "title", ("note",))
@@ -110,3 +123,42 @@ def test_p_values():
     assert [show_p(p) for p in (0.04567, 0.00012, 0.00001234, 0.0, math.nan)] == [
         "0.0457", "0.0001", "1e-05", "0.0000", "-",
     ]  # fmt: skip
+
+
+class TestParquet:
+    """Parquet gives back what csv and json hold, with types."""
+
+    @pytest.fixture(autouse=True)
+    def pyarrow(self):
+        pytest.importorskip("pyarrow")
+
+    @staticmethod
+    def back(tmp_path, *rows, columns=("name", "value", "n")) -> pd.DataFrame:
+        write_parquet(Table(columns, rows), tmp_path / "x.parquet")
+        return pd.read_parquet(tmp_path / "x.parquet")
+
+    def test_texts_numbers_and_whole_numbers(self, tmp_path):
+        frame = self.back(tmp_path, ("ä|b", 0.1, 217), ("c", 2, 3))
+        assert frame["name"].tolist() == ["ä|b", "c"]
+        assert frame["value"].tolist() == [0.1, 2.0]
+        assert frame["n"].dtype == "int64"
+
+    def test_what_is_not_there_is_null_and_infinity_is_not(self, tmp_path):
+        frame = self.back(tmp_path, (None, math.nan, 1), ("x", math.inf, None))
+        assert frame["name"].isna().tolist() == [True, False]
+        assert frame["value"].isna().tolist() == [True, False]
+        assert frame["value"][1] == math.inf
+        assert frame["n"].isna().tolist() == [False, True]
+
+    def test_mixed_columns_are_text(self, tmp_path):
+        assert self.back(tmp_path, (1, 1.0, 1), ("x", 1.0, 1))["name"].tolist() == ["1", "x"]
+
+    def test_no_rows(self, tmp_path):
+        assert self.back(tmp_path).columns.tolist() == ["name", "value", "n"]
+
+    def test_without_pyarrow_it_says_how_to_install_it(self, tmp_path, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pyarrow", None)
+        with pytest.raises(
+            QueryError, match=r"pip install '\.\[parquet\]' in mirflow's checkout, or choose csv"
+        ):
+            write_parquet(Table(("a",), ()), tmp_path / "x.parquet")
