@@ -227,12 +227,21 @@ def _concatenate_sparse(parts: Sequence[Cells], name: str) -> Sparse:
         else tuple(sorted({label for _, piece in pieces for label in piece.coords[axis]}))
         for axis, labels in enumerate(first.coords)
     )
-    index = []
+    shifted = []
     for start, piece in pieces:
-        columns = [piece.index[:, 0] + start]
-        for axis, (labels, whole) in enumerate(zip(piece.coords, coords, strict=True)):
-            place = {label: number for number, label in enumerate(whole)}
-            columns.append(np.array([place[label] for label in labels], dtype=np.int64)[piece.index[:, 1 + axis]])
-        index.append(np.column_stack(columns))
+        index = relabel(piece, coords).index.copy()
+        index[:, 0] += start
+        shifted.append(index)
     values = np.concatenate([piece.value for _, piece in pieces])
-    return replace(first, coords=coords, index=np.concatenate(index), value=values)
+    return replace(first, coords=coords, index=np.concatenate(shifted), value=values)
+
+
+def relabel(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
+    """The entries of a result over other labels; those of labels that are gone are left out."""
+    index = [sparse.index[:, 0]]
+    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
+        place = {label: number for number, label in enumerate(whole)}
+        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
+    table = np.column_stack(index)
+    kept = (table >= 0).all(axis=1)
+    return replace(sparse, coords=coords, index=table[kept], value=sparse.value[kept])

@@ -219,7 +219,7 @@ class Pairs:
 
 
 def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Pairs:
-    """All pairs of a block that can be scored; a cell without a usable estimate meets the empty one."""
+    """All pairs of a block that can be scored; a cell without a usable estimate is paired with the empty one."""
     table: list[tuple[int, int, int]] = []
     annotators: list[str] = []
     status: list[Status] = []
@@ -343,8 +343,8 @@ def _mean(score: Float, weight: Float) -> tuple[Float, Float]:
     """Means over the annotators that have something to measure; over all where none has."""
     counted = (weight > 0) | ~(weight > 0).any(axis=0)
     # A reference without velocities gives no score where they are compared; the others do, and count.
-    told = counted & ~np.isnan(score)
-    counted = np.where(told.any(axis=0), told, counted)
+    present = counted & ~np.isnan(score)
+    counted = np.where(present.any(axis=0), present, counted)
     return np.mean(score, axis=0, where=counted), np.mean(weight, axis=0, where=counted)
 
 
@@ -515,7 +515,7 @@ def _to_cells(
 def _without_value(scores: Scores, scored: Bool) -> Scores:
     """Scores of which those without a value weigh nothing: they are undefined, and the same in all tasks.
 
-    What could not be compared, and is told so, keeps its weight, and so does what was not scored: both are missing.
+    What could not be compared, which its message says, keeps its weight, as does what was not scored: both are missing.
     """
     undefined = np.isnan(scores.score) & scored[:, np.newaxis]
     undefined[list(scores.partly)] = False
@@ -564,17 +564,21 @@ def _note_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, esti
         np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]
         for side, rows in ((references, pairs.reference), (estimates, pairs.estimate))
     ]
-    told = implausible(kind_of(work.task).name, *sides)
+    odd_pairs = implausible(kind_of(work.task).name, *sides)
     if any(measure.metric.needs == LABELS for measure in work.measures):
         for pair, (row, other) in enumerate(zip(pairs.reference.tolist(), pairs.estimate.tolist(), strict=True)):
-            if pair not in told and 0 <= row < len(references.annotations) and 0 <= other < len(estimates.annotations):
+            if (
+                pair not in odd_pairs
+                and 0 <= row < len(references.annotations)
+                and 0 <= other < len(estimates.annotations)
+            ):
                 odd_labels = unmatched_labels(references.annotations[row], estimates.annotations[other])
-                told |= {pair: odd_labels} if odd_labels else {}
-    if not told:
+                odd_pairs |= {pair: odd_labels} if odd_labels else {}
+    if not odd_pairs:
         return
-    odd = np.bincount(pairs.cell[list(told)], minlength=len(pairs.status))
+    odd = np.bincount(pairs.cell[list(odd_pairs)], minlength=len(pairs.status))
     every = np.bincount(pairs.cell, minlength=len(pairs.status))
-    for pair, message in told.items():
+    for pair, message in odd_pairs.items():
         cell = int(pairs.cell[pair])
         if pairs.status[cell] == Status.ok and not pairs.message[cell] and odd[cell] == every[cell]:
             pairs.message[cell] = f"{WARNING}{estimates.label(int(pairs.estimate[pair]))}: {message}"

@@ -19,10 +19,10 @@ import numpy as np
 from dask.base import tokenize
 from dask.highlevelgraph import HighLevelGraph, Layer, MaterializedLayer
 
-from ..cells import CELL_ATTRS
+from ..cells import CELL_ATTRS, no_cells
 from ..metrics.base import Sparse
 from .block import BLOCK, BlockWork, block_size, score_block
-from .lazy import CELL_TYPES, to_arrays
+from .lazy import to_arrays
 
 _CELL = ("system", "track")
 Arrays = Mapping[str, Any]
@@ -49,11 +49,9 @@ def lazy_scores(
         What the group of a store has, and the extras.
     """
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
-    for name, dtype in CELL_TYPES.items():
-        layout[name] = (_CELL, (), dtype, CELL_ATTRS[name])
-    for name in ("score", "weight"):
-        layout[name] = ((*_CELL, "metric"), (width,), np.float64, CELL_ATTRS[name])
-    layout["duration"] = (("track",), (), np.float64, CELL_ATTRS["duration"])
+    for name, values in to_arrays(no_cells(("",) * width), (), {}).items():
+        dims = ("track",) if name == "duration" else (*_CELL, "metric")[: values.ndim]
+        layout[name] = dims, values.shape[2:], values.dtype, CELL_ATTRS[name]
     for name, sparse in extras.items():
         layout[name] = ((*_CELL, *sparse.dims), tuple(map(len, sparse.coords)), np.float64, sparse.attrs)
     chunks = ScoredChunks(works, systems, extras)

@@ -15,27 +15,17 @@ from ..annotations.collection import Collection, collect, with_columns
 from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
-from ..cells import Cells, concatenate_cells
+from ..cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
 from ..errors import AnnotationError, UnknownNameError
 from ..kernels.intervals import grid_frames
 from ..metrics.base import Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Column, Float, Int, concatenate
+from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
 
 if TYPE_CHECKING:
     import xarray as xr
-
-CELL_TYPES: Mapping[str, Any] = {
-    "score": np.float64,
-    "weight": np.float64,
-    "status": np.int8,
-    "repairs": np.int32,
-    "message": object,
-    "digest": object,
-    "duration": np.float64,
-}
-_NOTHING: Mapping[str, Any] = {"score": np.nan, "message": "", "digest": ""}
 
 
 def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
@@ -56,36 +46,20 @@ def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
 
 
 def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]) -> dict[str, Any]:
-    """The cells of one block as dense arrays over (system, track of the block, ...)."""
-    tracks = {name: place for place, name in enumerate(dict.fromkeys(cells.track))}
-    rows = {name: place for place, name in enumerate(systems)}
-    row = np.array([rows[name] for name in cells.system], dtype=np.int64)
-    column = np.array([tracks[name] for name in cells.track], dtype=np.int64)
-    shape = (len(systems), len(tracks))
-    arrays: dict[str, Any] = {"duration": np.zeros(len(tracks))}
-    arrays["duration"][column] = cells.duration
-    for name, dtype in CELL_TYPES.items():
-        if name != "duration":
-            values = np.asarray(getattr(cells, name), dtype=dtype)
-            dense = np.full((*shape, *values.shape[1:]), _NOTHING.get(name, 0), dtype)
-            dense[row, column] = values
-            arrays[name] = dense
+    """The cells of one block as dense arrays over (system, track of the block, ...), with text as objects.
+
+    `extras` have the labels of the whole, of which those of a block, such as annotators, may be fewer.
+    """
+    block = GroupContent("block", tuple(systems), tuple(dict.fromkeys(cells.track)), cells)
+    arrays = {name: usable_text(values) for name, values in dense_cells(block).items() if name != FINGERPRINTS}
+    place = cell_places(cells, block.systems, block.tracks)
     for name, like in extras.items():
-        dense = np.full((*shape, *map(len, like.coords)), like.fill)
+        dense = np.full((block.shape[0] * block.shape[1], *map(len, like.coords)), like.fill)
         if name in cells.extras:
-            _put(dense, cells.extras[name], like, row, column)
-        arrays[name] = dense
+            sparse = relabel(cells.extras[name], like.coords)
+            dense[(place[sparse.index[:, 0]], *sparse.index[:, 1:].T)] = sparse.value
+        arrays[name] = dense.reshape(*block.shape, *dense.shape[1:])
     return arrays
-
-
-def _put(dense: Column, sparse: Sparse, like: Sparse, row: Int, column: Int) -> None:
-    """Write the entries of a block; its labels, such as annotators, may be fewer than those of the whole."""
-    where = []
-    for axis, (own, whole) in enumerate(zip(sparse.coords, like.coords, strict=True)):
-        place = {label: number for number, label in enumerate(whole)}
-        where.append(np.array([place[label] for label in own], dtype=np.int64)[sparse.index[:, 1 + axis]])
-    cell = sparse.index[:, 0]
-    dense[(row[cell], column[cell], *where)] = sparse.value
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:

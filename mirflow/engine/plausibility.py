@@ -1,6 +1,6 @@
 """Warnings of implausible estimates: times in another unit, of another recording, cut short; labels of another list.
 
-What is told here is scored as everything else is. The limits are far from what a poor system does: wrong units are off
+Warnings change no score. The limits are far from what a poor system does: wrong units are off
 by 10 (frames of 0.1 s) to 48,000 (samples), while a tracker that finds little, or goes on after the end, stays within
 them.
 """
@@ -15,22 +15,22 @@ from ..annotations.annotation import Annotation
 from ..ragged import Bool, Float
 
 RATIO = 10.0
-"""How many times as late as the other side ends one must end, to be told."""
+"""Ratio of the sides' ends above which they are reported."""
 SECONDS = 30.0
-"""How much later it must end besides: short excerpts have large ratios."""
-GAP = 1.0
-"""How far apart, in seconds, sides are told that have no time in common."""
+"""Seconds that it must end later besides: short excerpts have large ratios."""
+APART = 1.0
+"""Seconds above which sides without a common time are reported."""
 SHARE = 0.25
-"""How many items an estimate of single events has at least, as a share of the reference's, if it is told to end too
-early or before the reference begins: with fewer it has only missed what came later."""
+"""Share of the reference's items that an estimate of single events must have to be reported as ending too early or
+before the reference begins: with fewer it has only missed what came later."""
 
 LABELLED = 5
-"""How many labelled items each side has at least, if labels that never meet are told."""
-MET = 0.1
-"""The share of labelled items of an estimate whose labels the reference must have, if nothing is told."""
+"""Labelled items that each side must have for labels without a match to be reported."""
+MATCHED = 0.1
+"""Share of an estimate's labelled items from which nothing is reported, if the reference has their labels."""
 
 _SINGLE = ("events", "notes", "following")
-"""Kinds whose items stand for themselves; others say something of every moment up to their end."""
+"""Kinds of single events; items of others cover the time up to their end."""
 
 
 def extents(annotations: Sequence[Annotation]) -> Float:
@@ -85,11 +85,11 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
     with np.errstate(over="ignore"):  # what ends beyond all numbers ends too late
         long = (est_ends > RATIO * ends) & (est_ends - ends > SECONDS)
         short = (ends > RATIO * est_ends) & (ends - est_ends > SECONDS) & many
-        after, before = est_begins > ends + GAP, (est_ends < begins - GAP) & many
-    told: dict[int, str] = {}
+        after, before = est_begins > ends + APART, (est_ends < begins - APART) & many
+    found: dict[int, str] = {}
     for pair in np.flatnonzero(long | short | after | before).tolist():
         if long[pair] or short[pair]:
-            told[pair] = (
+            found[pair] = (
                 f"the estimate ends at {est_ends[pair]:.10g} s, the reference at {ends[pair]:.10g} s: "
                 "are both in seconds, and of the same recording?"
             )
@@ -97,11 +97,11 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
             where = f"after the reference ends ({ends[pair]:.10g} s)"
             if before[pair]:
                 where = f"before the reference begins ({begins[pair]:.10g} s)"
-            told[pair] = (
+            found[pair] = (
                 f"all of the estimate, from {est_begins[pair]:.10g} to {est_ends[pair]:.10g} s, is {where}: "
                 "are both of the same recording?"
             )
-    return told
+    return found
 
 
 def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
@@ -114,7 +114,7 @@ def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
     Returns
     -------
     str or None
-        None where labels meet, and where a side has fewer than `LABELLED`.
+        None where labels match, and where a side has fewer than `LABELLED`.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
         return None
     known = set(wanted)
     lost = sum(label not in known for label in given)
-    if len(given) - lost >= MET * len(given):
+    if len(given) - lost >= MATCHED * len(given):
         return None
     shown = [", ".join(repr(one) for one in sorted(set(side))[:3]) for side in (given, wanted)]
     return (

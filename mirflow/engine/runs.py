@@ -25,6 +25,7 @@ from ..cells import (
     cell_places,
     concatenate_cells,
     no_cells,
+    relabel,
 )
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
 from ..metrics.base import Sparse, describe, get_task
@@ -113,22 +114,12 @@ def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
     named = {measure.variable for measure in plan.measures if measure.metric.dims}
     extras = {name: sparse for name, sparse in cells.extras.items() if name in named}
     if plan.combine == "each":
-        whole = (plan.annotators, scalars)
-        extras |= {name: _with_labels(cells.extras[name], whole) for name in EACH if name in cells.extras}
+        each = {name: relabel(cells.extras[name], (plan.annotators, scalars)) for name in EACH if name in cells.extras}
+        # A store may have had to rename the dims.
+        extras |= {name: replace(sparse, dims=("annotator", "metric")) for name, sparse in each.items()}
     return replace(
         cells, measures=scalars, score=cells.score[:, columns], weight=cells.weight[:, columns], extras=extras
     )
-
-
-def _with_labels(sparse: Sparse, coords: tuple[tuple[str, ...], ...]) -> Sparse:
-    """The entries of a result over other labels; those of labels that are gone are left out."""
-    index = [sparse.index[:, 0]]
-    for axis, (labels, whole) in enumerate(zip(sparse.coords, coords, strict=True)):
-        place = {label: number for number, label in enumerate(whole)}
-        index.append(np.array([place.get(label, -1) for label in labels], dtype=np.int64)[sparse.index[:, 1 + axis]])
-    table = np.column_stack(index)
-    kept = (table >= 0).all(axis=1)
-    return replace(sparse, dims=("annotator", "metric"), coords=coords, index=table[kept], value=sparse.value[kept])
 
 
 def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
@@ -310,7 +301,7 @@ class RunReport:
 def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
     """What a pipeline compares: files are listed, and few are read.
 
-    Those are read whose annotators count, and of rankings and labels as many as show that the two sides meet by name.
+    Those are read whose annotators count, and of rankings and labels as many as show that the two sides share names.
 
     Parameters
     ----------
@@ -361,7 +352,7 @@ def run(
         Instead of that of the evaluations.
     prune : bool or callable
         Whether cells of the store that the pipeline no longer names may go, also where they are more than a tenth of
-        the store; or who answers that when told how many and which they are.
+        the store; or a function that decides, given a message with how many and which they are.
     progress : Progress or None
     guarded : bool
         Whether ``auto`` may start worker processes; a script that says True needs an ``if __name__ == "__main__"``.

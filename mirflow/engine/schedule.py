@@ -28,7 +28,7 @@ CELL_SECONDS = 1.3e-4
 """About what one cell takes on one core; it only decides whether starting workers pays."""
 
 AUDIO_BYTE_SECONDS = 1e-7
-"""The same for a byte of an estimate's sound; a cell of four stereo sources of ten minutes has 423 MB."""
+"""The same for a byte of an estimate's audio; a cell of four stereo sources of ten minutes has 423 MB."""
 
 SMALL_SECONDS = 3.0
 LOCAL = ("serial", "threads", "processes")
@@ -39,7 +39,7 @@ _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
 def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) -> str:
-    """What ``auto`` stands for.
+    """Resolve ``auto``.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def estimate_seconds(work: BlockWork) -> float:
 def _size(source: Source) -> int:
     try:
         return max(source.stat()[0], 0)
-    except UnreadableError:  # it will be told where it is read
+    except UnreadableError:  # it is reported where it is read
         return 0
 
 

@@ -26,7 +26,7 @@ from .model import Estimates, Evaluation, Resolved, Trouble
 from .plan import Caution, Reference
 
 _MEANT = MappingProxyType({"reference": ("track", "annotator"), "estimates": ("track", "system", "annotator")})
-"""What placeholders of each side stand for, whatever the kind of annotation."""
+"""Placeholders with a meaning on each side, whatever the kind of annotation."""
 _ALIKE = 0.86
 """How alike a slip is: `sytem`, `systems` and `trak` are, `system_run` and `subsystem` are names of their own."""
 
@@ -100,7 +100,7 @@ def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles
         return []
     if not matches:
         troubles.append(((key, "path"), f"matches nothing: {side.path!r}; {pattern.hint(root)}"))
-    # What could not be decoded stands in a name as surrogates.
+    # What could not be decoded is in a name as surrogates.
     names = (match.name for match in matches if not match.name.isascii())
     odd = next((name for name in names if any("\ud800" <= character <= "\udfff" for character in name)), None)
     if odd is not None:
@@ -142,7 +142,7 @@ class Discovery:
     track_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     system_meta: dict[str, dict[str, str]] = field(default_factory=dict)
     cautions: list[Caution] = field(default_factory=list)
-    # Names of the reference's files, by path; of these a name for each system that one of them stands in the place of.
+    # Names of the reference's files, by path; and one of them for each system whose files they seem to be.
     reference_files: dict[str, str] = field(default_factory=dict)
     reference_systems: dict[str, str] = field(default_factory=dict)
     # Systems that the pattern of the estimates finds files of, also those that are not listed.
@@ -174,7 +174,7 @@ def discover(
         ]
     shared = [name for name in _free_names(references) if name in _free_names(estimates)]
     if not all(_follows(side, name, "track") for name in shared for side in (references, estimates)):
-        # The same name stands for several tracks, which are then named by the placeholders that both sides have.
+        # Several tracks have the same name; they are then named by the placeholders that both sides have.
         references, estimates = _qualified(references, shared), _qualified(estimates, shared)
     _place_references(found, references)
     _place_estimates(found, estimates, shared)
@@ -235,7 +235,7 @@ def _choose_files(found: Discovery, key: str, pattern: Pattern, matches: Sequenc
     """The matches of one side that count: of the reference all, of the estimates those of systems that take part.
 
     What is a file of the reference is no estimate, unless the evaluation means the same files on both sides: because
-    annotators are told apart, in the path or in the file.
+    annotators are distinguished, in the path or in the file.
     """
     if key == "reference":
         found.reference_files = {_plain(match.path): match.name for match in matches}
@@ -474,7 +474,7 @@ def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:
 
 
 def _places(found: Discovery, system: str) -> Iterator[Path]:
-    """What stands in the place of a system in the pattern of the estimates; ``*``: of any."""
+    """Paths in the place of a system in the pattern of the estimates; ``*``: of any."""
     steps, last = _steps_to_system(found)
     if last is None:
         return iter(())
@@ -512,7 +512,7 @@ def _demand_common_tracks(found: Discovery) -> None:
 
 
 def _remedy(evaluation: Evaluation, apart: Apart) -> str:
-    """What to write in the pipeline, so that names meet."""
+    """What to write in the pipeline, so that names match."""
     written = []
     for key, side, around in (
         ("reference", evaluation.reference, apart.around_reference),
@@ -543,8 +543,8 @@ def _match_names(found: Discovery) -> None:
     for (system, track), source in found.estimates.items():
         by_system.setdefault(system, {})[track] = source
     for system, estimates in by_system.items():
-        met, warning = known.meet(estimates, system)
-        found.estimates.update({(system, track): source for track, source in met.items()})
+        matched, warning = known.meet(estimates, system)
+        found.estimates.update({(system, track): source for track, source in matched.items()})
         if warning:
             found.warn(warning, system)
 

@@ -40,7 +40,7 @@ class Document:
     problems : list of Problem
         What is wrong with it as YAML.
     text : str
-        As it stands in the file.
+        The file's text.
     """
 
     data: Any = None
@@ -87,7 +87,7 @@ def parse_document(text: str, environment: Mapping[str, str] | None = None) -> D
     ----------
     text : str
     environment : mapping or None
-        What ``${NAME}`` stands for; None: the environment of this process.
+        Values of ``${NAME}``; None: the environment of this process.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def _not_yaml(error: yaml.MarkedYAMLError, text: str) -> Problem:
 
 
 class _ExplodedError(Exception):
-    """The document is small, what it stands for is not."""
+    """A small document has too many values."""
 
 
 class _Builder:
@@ -230,7 +230,7 @@ def form_problems(error: ValidationError, document: Document, model: type[BaseMo
 
 
 def _model_at(place: Place, model: type[BaseModel]) -> type[BaseModel]:
-    """The model of what stands at a place: keys lead on to it, positions and names that people chose do not."""
+    """The model at a place: keys lead on to it, positions and names that people chose do not."""
     for step in place:
         field = model.model_fields.get(step) if isinstance(step, str) else None
         model = (field and _model_in(field.annotation)) or model

@@ -58,10 +58,10 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
     ((1, 2, None), (0.5, 1.0), ('007', '8'))
     """
     texts = [text.strip() for text in texts]
-    told = [text for text in texts if text]
-    if told and all(_WHOLE.fullmatch(text) for text in told):
+    given = [text for text in texts if text]
+    if given and all(_WHOLE.fullmatch(text) for text in given):
         return tuple(int(text) if text else None for text in texts)
-    if told and all(_NUMBER.fullmatch(text) for text in told):
+    if given and all(_NUMBER.fullmatch(text) for text in given):
         return tuple(float(text) if text else None for text in texts)
     return tuple(text or None for text in texts)
 
@@ -131,7 +131,7 @@ def with_points(texts: Sequence[str]) -> Sequence[str]:
 
 
 def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[Entry, ...]:
-    """A column whose values stand in one small text file for each track; None where a track has no file.
+    """Read a column of values from one small text file for each track; None where a track has no file.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def read_values(pattern: str, root: str | Path, tracks: Sequence[str]) -> tuple[
 
 
 def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -> Metadata:
-    """Metadata that stands by name as columns; a column of several types becomes text.
+    """Turn metadata by name into columns; a column of several types becomes text.
 
     Examples
     --------
@@ -277,7 +277,7 @@ def _plan_document(
             continue
         for step, why in outcome:
             place = "evaluations", position, *step
-            # As it stands in the file, where a side may be just its path.
+            # As written in the file, where a side may be just its path.
             short = place[-1] == "path" and place not in document.lines
             problems.append(document.problem(place[:-1] if short else place, why))
     if pipeline is None or problems:
@@ -292,7 +292,7 @@ def plan_evaluation(
     open_pack: OpenPack | None = None,
     block: int = 64,
 ) -> EvaluationPlan:
-    """The plan of one evaluation that stands in no file.
+    """Plan one evaluation without a file.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ class ClassesKey(Shorthand):
         return self
 
     def read(self, root: str | Path) -> Classes:
-        """The classes, from the file if they stand in one.
+        """Read the classes, from the file if one is named.
 
         Raises
         ------
@@ -358,7 +358,7 @@ Trouble = tuple[Place, str]
 
 @dataclass(frozen=True)
 class Resolved:
-    """An evaluation with the records that its names stand for."""
+    """An evaluation with the records that it names."""
 
     convention: Convention
     grid: Grid
@@ -397,7 +397,7 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
     except MetricError as error:
         troubles.append((("grid",), str(error)))
     measures = list(_measures(evaluation, convention, troubles))
-    # Classes whose file is broken are told already, and are not what is missing.
+    # Classes whose file is broken are reported already, and are not what is missing.
     if classes is not None or evaluation.classes is None:
         try:
             convention.demand_classes(measures)

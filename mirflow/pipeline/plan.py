@@ -132,7 +132,7 @@ class EvaluationPlan:
 
     @property
     def by_annotator(self) -> bool:
-        """Whether annotators are told apart, so that none may be scored against itself."""
+        """Whether annotators are distinguished, so that none may be scored against itself."""
         chosen = (getattr(one.source, "annotator", None) for references in self.references for one in references)
         return bool(self.annotators) or any(annotator is not None for annotator in chosen)
 

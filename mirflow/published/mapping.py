@@ -19,7 +19,7 @@ ColumnName = str | int
 
 _OTHERS = {";": "semicolon", "\t": "tab", ",": "comma"}
 NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
-"""What stands where there is no number, in any case."""
+"""What is written where there is no number, in any case."""
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ScoreTable:
         return self.columns.index(column)
 
     def text(self, row: Row, place: int) -> str:
-        """What stands in a column of a row.
+        """The text in a column of a row.
 
         Raises
         ------
@@ -120,7 +120,7 @@ class ScoreTable:
 
 
 def parse_table(text: str, layout: TableLayout, name: str | Path) -> ScoreTable:
-    """A table from its text; a header that stands again among the rows is no row.
+    """A table from its text; a header that is repeated among the rows is no row.
 
     Examples
     --------
@@ -325,11 +325,11 @@ class ScoreFile(Strict):
         if bool(self.metrics) == (self.wide is not None):
             raise ValueError("needs metrics (columns of metrics) or wide (columns of systems), and one of them only")
         for key, side in (("track", self.track), ("system", self.system)):
-            said = [side.column is not None, side.name is not None, key in self.placeholders]
+            sources = [side.column is not None, side.name is not None, key in self.placeholders]
             if key == "system" and self.wide is not None:
-                said.append(True)
-            if sum(said) != 1:
-                how = "nowhere" if not any(said) else "in two ways"
+                sources.append(True)
+            if sum(sources) != 1:
+                how = "nowhere" if not any(sources) else "in two ways"
                 raise ValueError(
                     f"names its {key}s {how}: write {{{key}}} in path or headings, or a column under {key!r}"
                 )

@@ -49,7 +49,7 @@ class Gathered:
     Parameters
     ----------
     cells : dict
-        (system, track) to, for each measure, the score, its weight, and where it stands.
+        (system, track) to, for each measure, the score, its weight, and its place in the table.
     digests : dict
         (system, track) to the fingerprints of the tables.
     steps : dict
@@ -92,7 +92,7 @@ class _RowReader:
                 self._put(owner, name, measure, row, column, scale, weight)
 
     def _columns(self) -> Iterator[Column]:
-        """Every score that stands in a row."""
+        """Columns of the scores in a row."""
         asked, place = self.asked, self.table.place
         shared = None if asked.weight is None else place(asked.weight)
         for text, one in asked.metrics.items():
@@ -107,7 +107,7 @@ class _RowReader:
                 yield renamed, str(self.measures[asked.wide.metric]), place(column), asked.scale, shared
 
     def _finder(self, name: str) -> Find:
-        """What stands in a row under a placeholder or column."""
+        """The text of a row under a placeholder or column."""
         if name in self.asked.placeholders:
             return lambda row: {**self.values, **row.values}.get(name, "")
         place = self.table.place(name)
@@ -302,7 +302,7 @@ def _measures(group: ScoreGroup, document: Document, place: Place, problems: lis
 
 def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | None) -> Measure:
     """A metric of the convention, or one that the mapping declares."""
-    told = [name for name in _KNOWN_ONLY if getattr(declared, name) is not None]
+    own = [name for name in _KNOWN_ONLY if getattr(declared, name) is not None]
     try:
         if convention is None:
             raise UnknownNameError("metric", text, ())
@@ -316,8 +316,8 @@ def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | N
         weight = "as the table says"
         foreign = Metric(text, declared.title or text, "", weight, "", pooling="micro", perfect=None)
         return Measure(replace(foreign, orientation=declared.orientation, unit=declared.unit or ""))
-    if told:
-        raise MetricError(f"{text!r} is known to mirflow; leave out {', '.join(told)}")
+    if own:
+        raise MetricError(f"{text!r} is known to mirflow; leave out {', '.join(own)}")
     if measure.metric.dims:
         raise MetricError(f"{text!r} is not one number for each track")
     return measure

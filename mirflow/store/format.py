@@ -77,8 +77,8 @@ def strings(values: Iterable[str]) -> Array:
 def column(values: Sequence[Entry]) -> Array:
     """Entries of a coordinate as one array.
 
-    All bool: bool. All int: int64. Numbers with floats or gaps: float64, gaps NaN. Everything else: text, gaps
-    empty.
+    All bool: bool. All int: int64. Numbers with floats or missing values: float64 with NaN. Everything else: text,
+    empty where it is missing.
 
     Examples
     --------

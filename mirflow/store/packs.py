@@ -112,7 +112,7 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
     names = [
         hashlib.blake2b(label.encode("utf-8", "backslashreplace"), digest_size=8).digest() for label in rows.labels
     ]
-    # The last one, which the code -1 finds, stands for no label.
+    # The last one, which the code -1 finds, is that of no label.
     table = np.frombuffer(b"".join([*names, bytes(8)]), dtype="<u8")
     bounds = row_bounds(rows)
     parts: list[tuple[Array, Int]] = []

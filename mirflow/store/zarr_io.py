@@ -126,7 +126,7 @@ def create_array(
 ) -> zarr.Array[Any]:
     """An array whose chunks carry checksums: a damaged one raises instead of reading as other numbers.
 
-    Unless it is sparse, chunks of nothing but fill values are written too, so that a lost chunk can be told from them.
+    Unless it is sparse, chunks of nothing but fill values are written too, so that a lost chunk differs from them.
     """
     return group.create_array(
         name,
