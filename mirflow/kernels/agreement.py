@@ -127,17 +127,7 @@ def _mean(values: npt.NDArray[np.float64] | npt.NDArray[np.bool_]) -> float:
 
 
 def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> Float:
-    """Counts of graders with some categories taken together.
-
-    Parameters
-    ----------
-    counts : (items, categories)
-    groups : sequence of sequences of int
-        The categories of each new one.
-
-    Returns
-    -------
-    float64 (items, groups)
+    """Counts of graders (items, categories) with the categories of each group taken together: float64 (items, groups).
 
     Examples
     --------
@@ -160,12 +150,7 @@ NONE = "(none)"
 
 @dataclass(frozen=True, slots=True)
 class Outcomes:
-    """Counts of decisions, arrays of one shape.
-
-    Parameters
-    ----------
-    hit, false_alarm, miss, rejection : float64
-        True positives, false positives, false negatives and true negatives.
+    """Numbers of true positives, false positives, false negatives and true negatives, float64 arrays of one shape.
 
     Examples
     --------

@@ -18,14 +18,12 @@ class FrameLabels:
 
     Parameters
     ----------
-    pair : int64 (classes,)
-        Ascending.
-    code : int64 (classes,)
-        The label, ascending within a pair.
+    pair, code : int64 (classes,)
+        Ascending by both.
     frames : float64 (classes,)
         Whole numbers, at least 1.
     counts : int64 (pairs,)
-        How many classes each pair has.
+        Numbers of classes.
     """
 
     pair: Int
@@ -63,16 +61,7 @@ class ContingencyTables:
 
 
 def tabulate(left: Runs, right: Runs) -> ContingencyTables:
-    """Count the frames of all pairs by their labels on both sides.
-
-    Parameters
-    ----------
-    left, right : Runs
-        One row a pair. Both sides of a pair have the same number of frames.
-
-    Returns
-    -------
-    ContingencyTables
+    """Count the frames of all pairs by their labels on both sides; both sides of a pair have the same number of frames.
 
     Examples
     --------
@@ -120,12 +109,7 @@ def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[Fram
 
 
 def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
-    """All cells of the tables of some neighbouring pairs, empty ones too.
-
-    Returns
-    -------
-    pair, row, column : int64 (cells,)
-    """
+    """Pair, row and column of all cells of the tables of some neighbouring pairs, empty ones too: int64 (cells,) each."""
     first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
     pair = table.left.pair[first:last]
     columns = table.right.counts[pair]
@@ -137,13 +121,7 @@ def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
 
 
 def restrict(table: ContingencyTables, kept: Bool) -> ContingencyTables:
-    """The tables with only some of their cells; classes that are left without a frame vanish.
-
-    Parameters
-    ----------
-    table : ContingencyTables
-    kept : bool (cells,)
-    """
+    """The tables with only some of their cells; classes that are left without a frame vanish."""
     pairs = len(table.frames)
     pair, count = table.pair[kept], table.count[kept]
     rows, row = _classes(pair, table.left.code[table.row[kept]], count, pairs)

@@ -36,7 +36,7 @@ def edges_of(frames: int, *bounds: Int) -> Int:
 
 
 def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
-    """One level of a hierarchy on blocks.
+    """One level of a hierarchy on blocks: int64 (layers, blocks).
 
     Parameters
     ----------
@@ -45,10 +45,6 @@ def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
     name : int64 (segments,)
         What two frames share that lie in segments of one name; 0 or more.
     edges : int64 (blocks + 1,), frames
-
-    Returns
-    -------
-    int64 (layers, blocks)
 
     Examples
     --------
@@ -68,18 +64,9 @@ def level_of(begin: Int, end: Int, name: Int, edges: Int) -> Level:
 
 
 def meet(levels: Sequence[Level], rows: slice) -> Int:
-    """The number of the deepest level on which each two blocks share a name, counted from 1; 0 if there is none.
+    """The number of the deepest level on which blocks share a name, from 1; 0 if there is none: int64 (rows, blocks).
 
-    Parameters
-    ----------
-    levels : sequence of int64 (layers, blocks)
-        From the top to the bottom.
-    rows : slice
-        The blocks to compare with all blocks.
-
-    Returns
-    -------
-    int64 (rows, blocks)
+    Levels are given from the top to the bottom, and the blocks in `rows` are compared with all blocks.
 
     Examples
     --------
@@ -105,7 +92,7 @@ class Tables:
     counts : float64 (ranks on the left, ranks on the right, tables)
         Whole numbers.
     times : float64 (tables,)
-        How many frames have that table around them.
+        Numbers of frames with that table around them.
     """
 
     counts: Float
@@ -118,19 +105,9 @@ class Tables:
 
 
 def compare(left: Sequence[Level], right: Sequence[Level], edges: Int, window: int) -> Iterator[Tables]:
-    """Tables of the ranks around every frame, in pieces of bounded size.
+    """Tables of the ranks around every frame of two hierarchies on the same blocks, in pieces of bounded size.
 
-    Parameters
-    ----------
-    left, right : sequence of int64 (layers, blocks)
-        Two hierarchies on the same blocks.
-    edges : int64 (blocks + 1,), frames
-    window : int, frames
-        Around frame q lie the frames from ``q - window`` to before ``q + window``, without q itself.
-
-    Yields
-    ------
-    Tables
+    Around frame q lie the frames from ``q - window`` to before ``q + window``, without q itself.
     """
     frames = int(edges[-1])
     window = min(window, frames)
@@ -204,21 +181,11 @@ def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
 
 
 def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
-    """How many frames have something to order around them on the left, and how well the right orders it.
+    """How well the right orders what is ordered around frames on the left, and how many such frames there are.
 
-    Parameters
-    ----------
-    tables : Tables
-    transitive : bool
-        Whether any two frames of different rank on the left are compared, or only those whose ranks differ by one.
-
-    Returns
-    -------
-    agreed : float
-        Summed over frames, the share of pairs with different ranks on the left that have different ranks, in the same
-        order, on the right.
-    frames : float
-        The frames that have such pairs.
+    With `transitive` any two frames of different rank on the left are compared, otherwise only those whose ranks differ
+    by one. Agreed is, summed over frames, the share of these pairs that have different ranks, in the same order, on the
+    right.
 
     Examples
     --------

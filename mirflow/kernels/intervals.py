@@ -1,4 +1,8 @@
-"""Intervals of many pairs: common timelines, frames, runs of frames, and the directional Hamming distance."""
+"""Intervals of many pairs: common timelines, frames, runs of frames, and the directional Hamming distance.
+
+Columns are flat over rows or pairs, with int64 counts of items a row; times are finite float64 seconds, ascending
+within a row.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,14 @@ from .ragged_ops import sum_by
 
 
 def rank(*columns: Float) -> tuple[Float, tuple[Int, ...]]:
-    """Times as integers in the same order.
-
-    Parameters
-    ----------
-    *columns : float64 (n,)
-        Finite times of any number of sequences, in any order.
+    """Finite times of any number of columns as integers in the same order.
 
     Returns
     -------
     times : float64 (k,)
         The distinct times, ascending.
     ranks : tuple of int64 (n,)
-        For each column, where its values stand in `times`.
+        For each column, the places of its values in `times`.
 
     Examples
     --------
@@ -55,9 +54,8 @@ class Timeline:
     rank : int64 (points,)
         The time of each point, as its rank.
     counts : int64 (pairs,)
-        How many points each pair has: those of both its sequences.
     is_right : bool (points,)
-        Which sequence a point is from. Taken in order, the points from one side are that side's points as given.
+        The sequence that a point is from. Taken in order, the points from one side are that side's points as given.
     left, right : int64 (points,)
         For each side the last of its points up to here, as an index into the flat points as given. At the last of
         several points at one time, and at any earlier one where the stretch is empty anyway, this is what is in force.
@@ -73,16 +71,6 @@ class Timeline:
     def pair(self) -> Int:
         """The pair of each point: int64 (points,)."""
         return rows_of(self.counts)
-
-    def durations(self, times: Float) -> Float:
-        """Seconds from each point to the next one of its pair; 0 at each pair's last: float64 (points,).
-
-        Parameters
-        ----------
-        times : float64 (k,)
-            The distinct times that `rank` returned.
-        """
-        return steps_between(times[self.rank], self.counts)
 
 
 def steps_between(times: Float, counts: Int) -> Float:
@@ -104,15 +92,9 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
 
     Parameters
     ----------
-    left, right : int64
-        Ranks of the points of each side, flat, the pairs one after the other, not descending within a pair.
-    left_counts, right_counts : int64 (pairs,)
-        How many points each pair has on each side: at least one, and both sides of a pair start at the same rank
-        (pad the one that starts later), so that something is in force on both from the start.
-
-    Returns
-    -------
-    Timeline
+    left, right, left_counts, right_counts
+        Ranks of the points of each side, not descending within a pair. Each side of a pair has at least one point, and
+        both start at the same rank, so that something is in force on both from the start.
 
     Raises
     ------
@@ -130,7 +112,10 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
     >>> left[line.left].tolist(), right[line.right].tolist()
     ([0, 0, 2, 2, 4, 1, 1, 2], [1, 0, 0, 3, 3, 3, 1, 1])
     """
-    _check_starts(left, left_counts, right, right_counts)
+    if not (left_counts.all() and right_counts.all()):
+        raise ValueError("every pair needs at least one point on each side")
+    if not np.array_equal(left[offsets_of(left_counts)[:-1]], right[offsets_of(right_counts)[:-1]]):
+        raise ValueError("both sides of a pair must start at the same time; pad the one that starts later")
     counts = left_counts + right_counts
     bits = int(max(left.max(initial=0), right.max(initial=0))).bit_length() + 1
     # pair | rank | side: one integer, so that one sort of plain integers orders everything
@@ -144,13 +129,6 @@ def merge(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Timelin
     last_left = np.arange(len(keys), dtype=np.int64) - last_right - 1
     ranks = keys >> 1 & ((1 << (bits - 1)) - 1)
     return Timeline(ranks, counts, side.astype(np.bool_), last_left, last_right)
-
-
-def _check_starts(left: Int, left_counts: Int, right: Int, right_counts: Int) -> None:
-    if not (left_counts.all() and right_counts.all()):
-        raise ValueError("every pair needs at least one point on each side")
-    if not np.array_equal(left[offsets_of(left_counts)[:-1]], right[offsets_of(right_counts)[:-1]]):
-        raise ValueError("both sides of a pair must start at the same time; pad the one that starts later")
 
 
 def batches(sizes: Int, limit: int) -> Iterator[slice]:
@@ -194,20 +172,14 @@ def grid_frames(end: float, hop: float) -> int:
 
 
 def frames_before(start: Float, hop: float, time: Float) -> Int:
-    """How many frames of a grid lie before a time.
+    """How many frames of a grid lie before a time: int64 (n,), also the first frame at or after it.
 
     Parameters
     ----------
     start : float64 (n,), seconds
         Time of the grid's first frame; frame k is at ``start + k * hop``, computed like that.
     hop : float, seconds
-        Distance of the frames, above 0.
     time : float64 (n,), seconds
-
-    Returns
-    -------
-    int64 (n,)
-        The number of frames k >= 0 with ``start + k * hop < time``, which is also the first frame at or after `time`.
 
     Examples
     --------
@@ -222,17 +194,7 @@ def frames_before(start: Float, hop: float, time: Float) -> Int:
 
 
 def frame_times(start: Float, hop: float, counts: Int) -> Float:
-    """The times of the frames of grids that lie one after the other.
-
-    Parameters
-    ----------
-    start : float64 (grids,), seconds
-    hop : float, seconds
-    counts : int64 (grids,)
-
-    Returns
-    -------
-    float64 (sum of counts,), seconds
+    """The times of the frames of grids that lie one after the other: float64 (sum of counts,), seconds.
 
     Examples
     --------
@@ -248,18 +210,14 @@ def sample(start: Float, end: Float, counts: Int, times: Float, time_counts: Int
 
     Parameters
     ----------
-    start, end : float64, seconds
-        Flat intervals, sorted by start within a row.
-    counts : int64 (rows,)
-        How many intervals each row has.
-    times : float64, seconds
-        Flat times at which the rows are sampled, in any order.
-    time_counts : int64 (rows,)
-        How many times each row is sampled at.
+    start, end, counts
+        Intervals, sorted by start within a row.
+    times, time_counts
+        Times at which the rows are sampled, in any order.
 
     Returns
     -------
-    int64 (sum of time_counts,)
+    int64 (times,)
         Index into the flat intervals: the last of the row with ``start <= time`` if also ``time < end``; otherwise -1.
 
     Examples
@@ -290,10 +248,8 @@ class Runs:
     first : int64 (runs,)
         The first frame of each run, not descending within a row, from 0; runs may be empty.
     code : int64 (runs,)
-    counts : int64 (rows,)
-        How many runs each row has: at least one.
-    frames : int64 (rows,)
-        How many frames each row has; the last run lasts until there.
+    counts, frames : int64 (rows,)
+        Numbers of runs, at least one, and of frames: the last run lasts until there.
     """
 
     first: Int
@@ -303,20 +259,15 @@ class Runs:
 
 
 def single_frames_before(time: Float, hop: float, including: bool) -> Int:
-    """How many frames lie before a time, where frame k is at ``k * hop`` in single precision.
+    """How many frames lie before a time, where frame k is at ``k * hop`` in single precision: int64 (n,).
 
     Parameters
     ----------
     time : float64 (n,), seconds
         Finite, from 0 to about 2**24 hops, which is how far single precision counts.
     hop : float, seconds
-        Distance of the frames, above 0.
     including : bool
         Whether a frame just at the time is counted as well.
-
-    Returns
-    -------
-    int64 (n,)
 
     Examples
     --------
@@ -341,22 +292,15 @@ def single_frames_before(time: Float, hop: float, including: bool) -> Int:
 
 
 def paint(first: Int, stop: Int, code: Int, counts: Int, frames: Int) -> Runs:
-    """What is seen of each row when its intervals are painted one over the other, in the order given.
+    """The visible runs of each row when its intervals are painted one over the other, in the order given.
 
     Parameters
     ----------
-    first, stop : int64 (intervals,)
-        The frames that each interval covers, `stop` excluded.
-    code : int64 (intervals,)
-    counts : int64 (rows,)
-        How many intervals each row has.
-    frames : int64 (rows,)
-        How many frames each row has; what lies beyond is cut off.
-
-    Returns
-    -------
-    Runs
-        Frames that no interval covers have the code `NOTHING`.
+    first, stop, code : int64 (intervals,)
+        The frames that each interval covers, `stop` excluded, and its code.
+    counts, frames : int64 (rows,)
+        Numbers of intervals and of frames; what lies beyond is cut off, and frames that no interval covers have the
+        code `NOTHING`.
 
     Examples
     --------
@@ -421,33 +365,18 @@ def _flatten(first: Int, stop: Int, code: Int, counts: Int, rows: Int) -> tuple[
     return starts, stops, codes, sizes
 
 
-def lengths(runs: Runs) -> Int:
-    """Frames of each run: int64 (runs,)."""
-    steps = np.zeros(len(runs.first), dtype=np.int64)
-    np.subtract(runs.first[1:], runs.first[:-1], out=steps[:-1])
-    last = np.cumsum(runs.counts) - 1
-    steps[last] = runs.frames - runs.first[last]
-    return steps
-
-
 def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Float:
-    """Seconds of the stretches of each row that lie outside the largest piece of their stretch.
+    """Seconds of the counted stretches of each row outside the largest piece of their stretch: float64 (rows,).
 
     Parameters
     ----------
-    times : float64 (points,), seconds
-        All points at which a row is cut, ascending within it; equal ones may repeat.
-    counts : int64 (rows,)
+    times, counts
+        All points at which a row is cut; equal ones may repeat.
     opens : bool (points,)
         Where a stretch begins; it lasts until the next one of its row begins, or to the row's last point. A row's
         stretches begin at its first time.
     counted : bool (stretches,)
         Whether a stretch is one to count (an interval) or not (a gap).
-
-    Returns
-    -------
-    float64 (rows,)
-        Each row's sum over its counted stretches, of their length minus that of their largest piece.
 
     Examples
     --------
@@ -473,24 +402,17 @@ def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Floa
 
 def directional_hamming(
     start: Float, end: Float, counts: Int, cut_start: Float, cut_end: Float, cut_counts: Int
-) -> tuple[Float, Float]:
-    """How finely the intervals of some rows are cut up by the boundaries of others, row by row.
+) -> Float:
+    """How finely the intervals of some rows are cut up by the boundaries of others: float64 (rows,).
+
+    The summed length of all intervals outside their largest pieces, over the span of the row; 0 is no cut at all.
 
     Parameters
     ----------
-    start, end : float64, seconds
-        Flat intervals that are cut, ascending and without overlap within a row.
-    counts : int64 (rows,)
-        How many of them each row has; at least one.
+    start, end, counts
+        Intervals that are cut, ascending and without overlap within a row; at least one a row.
     cut_start, cut_end, cut_counts
         The intervals whose starts and ends cut them; they need not be in order.
-
-    Returns
-    -------
-    distance : float64 (rows,)
-        The summed length of all intervals outside their largest pieces, divided by `span`; 0 is no cut at all.
-    span : float64 (rows,), seconds
-        From the start of the row's first interval to the end of its last.
 
     References
     ----------
@@ -499,25 +421,18 @@ def directional_hamming(
     Examples
     --------
     >>> one = np.array([1])
-    >>> distance, span = directional_hamming(
-    ...     np.array([0.0]), np.array([4.0]), one, np.array([0.0, 1.0]), np.array([1.0, 4.0]), 2 * one)
-    >>> distance.tolist(), span.tolist()
-    ([0.25], [4.0])
+    >>> directional_hamming(
+    ...     np.array([0.0]), np.array([4.0]), one, np.array([0.0, 1.0]), np.array([1.0, 4.0]), 2 * one).tolist()
+    [0.25]
     """
     times, (start_rank, end_rank, cut_start_rank, cut_end_rank) = rank(start, end, cut_start, cut_end)
     offsets = offsets_of(counts)
     low = start_rank[offsets[:-1]]
-    points, points_of = _interleave(start_rank, end_rank), 2 * counts
+    points, cuts = (np.column_stack(one).ravel() for one in ((start_rank, end_rank), (cut_start_rank, cut_end_rank)))
     # The cuts, preceded by one at the row's own start, where all sequences of a timeline have to begin.
-    cuts = _interleave(cut_start_rank, cut_end_rank)
     clipped = np.maximum(cuts, np.repeat(low, 2 * cut_counts))
     cuts = np.insert(clipped, 2 * offsets_of(cut_counts)[:-1], low)
-    line = merge(points, points_of, cuts, 2 * cut_counts + 1)
+    line = merge(points, 2 * counts, cuts, 2 * cut_counts + 1)
     is_end = np.tile([False, True], len(start))
     distance = fragmentation(times[line.rank], line.counts, ~line.is_right, ~is_end)
-    span = end[offsets[1:] - 1] - start[offsets[:-1]]
-    return distance / span, span
-
-
-def _interleave(start: Int, end: Int) -> Int:
-    return np.column_stack([start, end]).ravel()
+    return distance / (end[offsets[1:] - 1] - start[offsets[:-1]])

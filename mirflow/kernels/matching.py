@@ -1,4 +1,8 @@
-"""Matchings: the largest, the heaviest and the nearest-first ones, for many pairs of sequences at once."""
+"""Matchings: the largest, the heaviest and the nearest-first ones, for many pairs of sequences at once.
+
+Sequences are flat over the pairs, with int64 counts of events a pair; times are finite float64 seconds, ascending
+within a pair. Vertices of graphs are numbered from 0; many separate graphs may be given at once.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +18,7 @@ from .ragged_ops import advance, search_rows
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Matched events of many pairs.
-
-    Parameters
-    ----------
-    reference, estimate : int64 (matches,)
-        Indices into the flat sequences, ascending.
-    counts : int64 (pairs,)
-        How many matches each pair has.
-    """
+    """Matched events of many pairs: indices into the flat sequences, ascending, and the matches of each pair."""
 
     reference: Int
     estimate: Int
@@ -35,15 +31,7 @@ def within_reach(
     """The references that each estimate may take: those with ``estimate - window <= reference <= estimate + window``.
 
     The sums are formed like that and compared, so whether an event exactly at the window's edge is a hit depends on
-    rounding in the same way as in mir_eval.
-
-    Parameters
-    ----------
-    references, estimates : float64, seconds
-        Flat, ascending within each pair; finite.
-    reference_counts, estimate_counts : int64 (pairs,)
-    window : float, seconds
-        Half of the width; with a negative one nothing is within reach.
+    rounding in the same way as in mir_eval. With a negative window nothing is within reach.
 
     Returns
     -------
@@ -64,19 +52,7 @@ def within_reach(
 
 
 def match(references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float) -> Matching:
-    """A maximum matching of the events of each pair.
-
-    Parameters
-    ----------
-    references, estimates : float64, seconds
-        Flat, ascending within each pair; finite. Equal times may repeat.
-    reference_counts, estimate_counts : int64 (pairs,)
-    window : float, seconds
-        Largest distance of matched events; see :func:`within_reach`.
-
-    Returns
-    -------
-    Matching
+    """A maximum matching of the events of each pair that are within reach; equal times may repeat.
 
     References
     ----------
@@ -99,37 +75,13 @@ def match(references: Float, reference_counts: Int, estimates: Float, estimate_c
     return Matching(reference[matched], estimate, counts.astype(np.int64, copy=False))
 
 
-def count_matches(
-    references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
-) -> Int:
-    """The sizes of the maximum matchings of each pair; parameters as for :func:`match`.
-
-    Returns
-    -------
-    int64 (pairs,)
-
-    Examples
-    --------
-    >>> count_matches(np.array([0.0, 1.0]), np.array([2]), np.array([0.04, 0.05]), np.array([2]), 0.07).tolist()
-    [1]
-    """
-    return match(references, reference_counts, estimates, estimate_counts, window).counts
-
-
 def match_greedily(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> Matching:
     """The matching of the Beat Evaluation Toolbox, which MIREX used; it may be smaller than a maximum one.
 
-    The references are gone through in order of time. Each claims all estimates within ``reference - window`` to
-    ``reference + window`` that no reference before it has claimed. If there are any, the first of them is its match;
-    the others are lost to later references.
-
-    Parameters are those of :func:`match`.
-
-    Returns
-    -------
-    Matching
+    The references are gone through in order of time. Each claims all estimates within reach that no reference before
+    it has claimed. If there are any, the first of them is its match; the others are lost to later references.
 
     References
     ----------
@@ -154,7 +106,7 @@ def match_greedily(
 
 
 def match_ranges(first: Int, last: Int) -> Bool:
-    """Which ranges get an element of theirs in a largest matching of ranges and elements; each element is taken once.
+    """Ranges that get an element of theirs in a largest matching of ranges and elements; each element is taken once.
 
     Parameters
     ----------
@@ -164,11 +116,7 @@ def match_ranges(first: Int, last: Int) -> Bool:
     Returns
     -------
     bool (ranges,)
-        How many there are among ranges that hang together does not depend on the others.
-
-    References
-    ----------
-    F. Glover, "Maximum matching in a convex bipartite graph", Naval Research Logistics Quarterly 14, 1967.
+        Their number among ranges that hang together does not depend on the others.
 
     Examples
     --------
@@ -248,21 +196,10 @@ def _chain(first: Int, last: Int, chained: Int) -> Int:
 def match_nearest_first(
     references: Float, reference_counts: Int, estimates: Float, estimate_counts: Int, window: float
 ) -> Matching:
-    """Match the two nearest free events of a pair again and again.
+    """Match the two nearest free events of a pair that are less than a window apart again and again.
 
-    Events match if they are less than `window` apart. Of equally near ones those with the earlier estimate, then the
-    earlier reference, go first. Such a matching may be smaller than a maximum one.
-
-    Parameters
-    ----------
-    references, estimates : float64, seconds
-        Flat, ascending within each pair; finite.
-    reference_counts, estimate_counts : int64 (pairs,)
-    window : float, seconds
-
-    Returns
-    -------
-    Matching
+    Of equally near ones those with the earlier estimate, then the earlier reference, go first. Such a matching may be
+    smaller than a maximum one.
 
     Examples
     --------
@@ -302,24 +239,20 @@ def match_nearest_first(
 def nearest(times: Float, counts: Int, queries: Float, query_counts: Int, place: Int | None = None) -> Int:
     """The nearest time of its own row for each query; of several that are equally near the first.
 
-    Equally near means that the distances are equal as floating point numbers, as :func:`numpy.argmin` of them sees it.
+    Distances are compared as floating point numbers, as :func:`numpy.argmin` of them does.
 
     Parameters
     ----------
-    times : float64
-        Flat rows, ascending within a row; finite.
-    counts : int64 (rows,)
-        At least one for every row that has queries.
-    queries : float64
-        Flat values; finite.
-    query_counts : int64 (rows,)
-    place : int64 (sum of query_counts,) or None
-        Where the queries belong in `times`, as :func:`mirflow.kernels.ragged_ops.search_rows` finds it on the left;
-        None: it is looked up.
+    times, counts
+        Rows, with at least one time where there are queries.
+    queries, query_counts
+        Finite values in any order.
+    place : int64 (queries,) or None
+        Where the queries belong in `times`, as :func:`mirflow.kernels.ragged_ops.search_rows` finds it on the left.
 
     Returns
     -------
-    int64 (sum of query_counts,)
+    int64 (queries,)
         Index into the flat `times`.
 
     Examples
@@ -352,20 +285,15 @@ _START = -1
 
 
 def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:
-    """The edges of the largest matching that is found by visiting vertices in the order of the edges.
+    """The edges of the largest matching that is found by visiting vertices in the order of the edges, ascending.
 
     Parameters
     ----------
     left, right : int64 (edges,)
-        The vertices that each edge joins, from 0, every edge once. Left vertices are visited in the order in which they
-        first occur, and their right vertices in the order of the edges.
+        The vertices that each edge joins, every edge once. Left vertices are visited in the order in which they first
+        occur, and their right vertices in the order of the edges.
     left_size, right_size : int
         Numbers of vertices.
-
-    Returns
-    -------
-    int64 (matches,)
-        Indices of edges, ascending.
 
     References
     ----------
@@ -490,22 +418,11 @@ _LARGE = 32
 
 
 def match_edges(left: Int, right: Int, left_size: int, right_size: int) -> Int:
-    """The edges of a largest matching.
+    """The edges of a largest matching, ascending; their number is that of the separate parts of the graph.
 
     A vertex with a single edge can always be matched along it. Such edges are taken, and what they touch is removed,
-    until no such vertex is left; only the rest, if there is any, is matched by augmenting paths.
-
-    Parameters
-    ----------
-    left, right : int64 (edges,)
-        The vertices that each edge joins, from 0; many separate graphs may be given at once.
-    left_size, right_size : int
-        Numbers of vertices.
-
-    Returns
-    -------
-    int64 (matches,)
-        Indices of edges, ascending. Their number depends only on the graph, and is that of its separate parts.
+    until no such vertex is left; only the rest, if there is any, is matched by augmenting paths. Parameters are those
+    of `match_in_order`.
 
     References
     ----------
@@ -561,8 +478,7 @@ def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
 
     edges = edges[np.unique(left[edges] * right_size + right[edges], return_index=True)[1]]
-    _, rows = np.unique(left[edges], return_inverse=True)
-    _, columns = np.unique(right[edges], return_inverse=True)
+    rows, columns = (np.unique(side[edges], return_inverse=True)[1] for side in (left, right))
     size, width = int(rows.max()) + 1, int(columns.max()) + 1
     ones = np.ones(len(edges), dtype=np.int8)
     part = connected_components(coo_array((ones, (rows, columns + size)), shape=(size + width, size + width)))[1]
@@ -574,21 +490,17 @@ def _augment(left: Int, right: Int, edges: Int, right_size: int) -> Int:
 
 
 def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
-    """The edges of a largest matching whose weights have the largest sum among all largest matchings.
+    """The edges of a largest matching whose weights have the largest sum among all largest matchings, ascending.
 
     Each connected part of the graph is solved by itself, so that what it gives does not depend on the other parts.
+    Sums that differ by rounding only count as equal.
 
     Parameters
     ----------
     left, right : int64 (edges,)
-        The vertices that each edge joins, from 0, every edge once; many separate graphs may be given at once.
+        The vertices that each edge joins, every edge once.
     weight : float64 (edges,)
         From -1 to 1.
-
-    Returns
-    -------
-    int64 (matches,)
-        Indices of edges, ascending. Sums that differ by rounding only count as equal.
 
     References
     ----------
@@ -608,7 +520,7 @@ def match_heaviest(left: Int, right: Int, weight: Float) -> Int:
     chosen = [np.flatnonzero(lone)]
     rest = np.flatnonzero(~lone)
     if len(rest):
-        part = _parts(left[rest], right[rest])
+        part = _parts(*(np.unique(side[rest], return_inverse=True)[1] for side in (left, right)))
         order = np.argsort(part, kind="stable")
         ends = offsets_of(np.bincount(part))
         for low, high in pairwise(ends.tolist()):
@@ -622,13 +534,11 @@ def _parts(left: Int, right: Int) -> Int:
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    _, rows = np.unique(left, return_inverse=True)
-    _, columns = np.unique(right, return_inverse=True)
-    size = int(rows.max()) + 1
-    total = size + int(columns.max()) + 1
-    graph = coo_array((np.ones(len(rows), dtype=np.int8), (rows, columns + size)), shape=(total, total))
+    size = int(left.max()) + 1
+    total = size + int(right.max()) + 1
+    graph = coo_array((np.ones(len(left), dtype=np.int8), (left, right + size)), shape=(total, total))
     part = connected_components(graph.tocsr(), directed=False)[1]
-    return np.asarray(part[rows], dtype=np.int64)
+    return np.asarray(part[left], dtype=np.int64)
 
 
 def _solve(left: Int, right: Int, weight: Float) -> Int:

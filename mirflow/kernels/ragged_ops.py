@@ -1,4 +1,7 @@
-"""Operations on ragged rows: sorted search, sampling, order, sums, medians, common members."""
+"""Operations on ragged rows: sorted search, sampling, order, sums, medians, common members.
+
+Columns are flat over rows, with int64 counts of items a row; times are float64, ascending within a row.
+"""
 
 from __future__ import annotations
 
@@ -20,36 +23,17 @@ def keep_freed_memory() -> None:
 
     A kernel drops its arrays at every batch. glibc returns such memory to the system, and every page of the next batch
     costs a fault: half of the time of a small one. It adapts to the largest mapping that a process has freed, so one
-    that is made and dropped without being touched is enough, unless the environment sets the thresholds. Other
-    allocators take no notice.
-
-    References
-    ----------
-    mallopt(3), M_MMAP_THRESHOLD.
-
-    Examples
-    --------
-    >>> keep_freed_memory()
+    that is made and dropped without being touched is enough (mallopt(3), M_MMAP_THRESHOLD), unless the environment sets
+    the thresholds. Other allocators take no notice.
     """
     np.empty(_LARGEST, dtype=np.uint8)
 
 
 def sum_by(index: Int, values: Float, size: int) -> Float:
-    """The sum of the values that share an index, added one after the other.
+    """The sum of the values that share an index, from 0 to ``size - 1``, added one after the other: float64 (size,).
 
     The order of the additions is that of the values, so that a row's sum is the same to the bit in any batch; the
     pairwise sums of ``np.sum`` or ``np.add.reduceat`` depend on how long the rows are and where they lie.
-
-    Parameters
-    ----------
-    index : int64 (n,)
-        From 0 to ``size - 1``.
-    values : float64 (n,)
-    size : int
-
-    Returns
-    -------
-    float64 (size,)
 
     Examples
     --------
@@ -60,18 +44,9 @@ def sum_by(index: Int, values: Float, size: int) -> Float:
 
 
 def ascending(values: Float) -> Int:
-    """The places of numbers from the smallest to the largest; equal ones keep their order.
+    """The places of finite numbers from the smallest to the largest; equal ones keep their order: int64 (n,).
 
     Several times as fast as numpy's stable sort, whose result it gives.
-
-    Parameters
-    ----------
-    values : float64 (n,)
-        Finite.
-
-    Returns
-    -------
-    int64 (n,)
 
     Examples
     --------
@@ -94,20 +69,9 @@ def ascending(values: Float) -> Int:
 
 
 def medians(values: Float, counts: Int, upper: bool = False) -> Float:
-    """The median of each row.
+    """The median of each row, in any order: float64 (rows,), NaN for a row without values.
 
-    Parameters
-    ----------
-    values : float64
-        Flat rows, in any order.
-    counts : int64 (rows,)
-    upper : bool
-        Of an even number of values take the upper one of the two in the middle, instead of their mean.
-
-    Returns
-    -------
-    float64 (rows,)
-        NaN for a row without values.
+    With `upper` it is, of an even number of values, the upper one of the two in the middle, instead of their mean.
 
     Examples
     --------
@@ -138,14 +102,12 @@ def common(left: Int, left_counts: Int, right: Int, right_counts: Int) -> Float:
 
     Parameters
     ----------
-    left, right : int64
-        Members of the sets, flat, one set after the other; what is in a set twice counts once.
-    left_counts, right_counts : int64 (sets,)
+    left, left_counts, right, right_counts
+        Members of the sets, one set after the other; what is in a set twice counts once.
 
     Returns
     -------
     float64 (sets on the left, sets on the right)
-        Whole numbers.
 
     Examples
     --------
@@ -175,26 +137,23 @@ Side = Literal["left", "right"]
 
 
 def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, side: Side = "left") -> Int:
-    """Where values belong in sorted rows, each row being searched for its own values.
+    """The places at which values belong in sorted rows, each row being searched for its own values.
 
     Integers that are in nearly the order of the values find a place that is never too far right; from there what
     decides is the values themselves, so that the result is exact and does not depend on the other rows.
 
     Parameters
     ----------
-    times : float64
-        Flat rows of finite values, ascending within a row; equal ones may repeat.
-    counts : int64 (rows,)
-    queries : float64
-        Flat values, in any order within their row; infinite ones are allowed.
-    query_counts : int64 (rows,)
-        How many values each row is searched for.
+    times, counts
+        Rows of finite values; equal ones may repeat.
+    queries, query_counts
+        Values in any order within their row; infinite ones are allowed.
     side : {"left", "right"}
         As in :func:`numpy.searchsorted`: before or after values that are equal.
 
     Returns
     -------
-    int64 (sum of query_counts,)
+    int64 (queries,)
         Index into the flat `times`, from the start of the row to its end, both included.
 
     Examples
@@ -225,22 +184,9 @@ def _keys(values: Float, counts: Int, low: float, scale: float, bits: int) -> In
 
 
 def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> Int:
-    """Move places to the right, past all values that are before a bound.
+    """Move places to the right, at most to their ends, past all ascending values that are before a bound: int64 (n,).
 
-    Parameters
-    ----------
-    times : float64
-        Ascending from each place to its end.
-    place, end : int64 (n,)
-        Where to start, and where to stop at the latest.
-    bounds : float64 (n,)
-    side : {"left", "right"}
-        Whether to stop before values equal to the bound or after them.
-
-    Returns
-    -------
-    int64 (n,)
-        The first places, up to `end`, whose value is not before the bound.
+    The side says whether to stop before values equal to the bound or after them.
 
     Examples
     --------
@@ -263,20 +209,7 @@ def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> In
 
 
 def retreat(times: Float, start: Int, place: Int, bounds: Float) -> Int:
-    """Move places to the left, as long as the value before them is not before a bound.
-
-    Parameters
-    ----------
-    times : float64
-        Ascending from each start to its place.
-    start, place : int64 (n,)
-        Where to stop at the latest, and where to start.
-    bounds : float64 (n,)
-
-    Returns
-    -------
-    int64 (n,)
-        The first places, down to `start`, from which on no value is before the bound.
+    """Move places to the left, at most to their starts, as long as the value before is not before a bound: int64 (n,).
 
     Examples
     --------
@@ -317,9 +250,8 @@ class SortedRows:
     Parameters
     ----------
     keys : float64 (samples + rows,)
-        The last one of each row is infinite.
     first, last : int64 (rows,)
-        Where the first and the last sample of each row stand among the keys; rows have at least one sample.
+        Places of the first and the last sample of each row among the keys; rows have at least one sample.
     origin, rate : float64 (rows,)
         Time of the first sample, and samples a second.
     closed : bool
@@ -340,12 +272,12 @@ class SortedRows:
         ----------
         row : int64 (groups,)
             The row that each group of times is looked up in.
-        times : float64 (sum of counts,)
-        counts : int64 (groups,)
+        times, counts
+            Groups of times.
 
         Returns
         -------
-        int64 (sum of counts,)
+        int64 (times,)
             Index into `keys`.
         """
         first, last = self.first[row], self.last[row]
@@ -385,10 +317,9 @@ def holding(times: Float, counts: Int) -> SortedRows:
 
     Parameters
     ----------
-    times : float64, seconds
-        Ascending within each row, and infinite at its end. Of samples at one time the last one holds.
-    counts : int64 (rows,)
-        How many samples each row has, without the infinite one; at least 1.
+    times, counts
+        Rows with at least one sample, followed by an infinite one that is not counted. Of samples at one time the last
+        one holds.
 
     Examples
     --------

@@ -19,16 +19,13 @@ _ITEMS = 2**18
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """The judged items that lists hold, list after list, in the order of the lists.
+    """The judged items that lists hold, list after list, in the order of the lists: int64 (n,) each.
 
     Parameters
     ----------
-    pair : int64 (n,)
-        Of judgements and a list.
-    place : int64 (n,)
-        In the list, counted from 0.
-    judged : int64 (n,)
-        Which of all judged items it is.
+    pair : of judgements and a list
+    place : in the list, counted from 0
+    judged : which of all judged items it is
     """
 
     pair: Int
@@ -59,7 +56,12 @@ def meet_judged(
     >>> both.place.tolist(), both.judged.tolist()
     ([0, 2], [1, 0])
     """
-    width, number, columns = _compact(judged, listed)
+    # Numbers of the items that are judged at all, from 1, which are columns of a table; 0 for every other.
+    used = np.zeros(max(int(judged.max(initial=-1)), int(listed.max(initial=-1))) + 2, dtype=np.bool_)
+    used[judged] = True
+    used[-1] = False  # where -1 is looked up
+    number = np.where(used, np.cumsum(used), 0)
+    width, columns = int(used.sum()) + 1, number[judged]
     judged_offsets, listed_offsets = offsets_of(judged_counts), offsets_of(listed_counts)
     found: list[tuple[Int, Int, Int]] = []
     table = np.zeros(0, dtype=np.int32)
@@ -83,16 +85,6 @@ def meet_judged(
     return Met(*(np.concatenate(part) for part in zip(*found, strict=True)))
 
 
-def _compact(judged: Int, listed: Int) -> tuple[int, Int, Int]:
-    """Numbers of the items that are judged at all, from 1; 0 for every other. Columns of a table, then, and codes."""
-    most = max(int(judged.max(initial=-1)), int(listed.max(initial=-1)))
-    used = np.zeros(most + 2, dtype=np.bool_)
-    used[judged] = True
-    used[-1] = False  # where -1 is looked up
-    number = np.where(used, np.cumsum(used), 0)
-    return int(used.sum()) + 1, number, number[judged]
-
-
 def _batches(sizes: Int, width: int) -> Iterator[slice]:
     """Consecutive pairs whose table and whose lists are not too large."""
     most = max(_TABLE // width, 1)
@@ -107,18 +99,7 @@ def _consecutive(values: Column, offsets: Int, rows: Int, sizes: Int) -> Column:
 
 
 def repeated(items: Int, counts: Int) -> tuple[Int, Int]:
-    """The items that a row holds a second time, and where they stand first.
-
-    Parameters
-    ----------
-    items : int64 (items,)
-        Codes from 0, row after row.
-    counts : int64 (rows,)
-
-    Returns
-    -------
-    again, first : int64 (n,)
-        Positions among all items: of each that stands further ahead in its row, and of the first of its kind there.
+    """The items that a row holds a second time, and where they occur first: positions among all items, int64 (n,) each.
 
     Examples
     --------
@@ -165,9 +146,8 @@ class Ordered:
         Ascending.
     relevant : bool (items,)
     last : bool (items,)
-        Where the last of several items of equal affinity stands.
+        Where the last of several items of equal affinity is.
     counts : int64 (rows,)
-        Items of each row.
     """
 
     row: Int
@@ -177,16 +157,7 @@ class Ordered:
 
     @classmethod
     def of(cls, row: Int, relevant: Bool, affinity: Float, rows: int) -> Ordered:
-        """From items in any order.
-
-        Parameters
-        ----------
-        row : int64 (items,)
-        relevant : bool (items,)
-        affinity : float64 (items,)
-            Not NaN; minus infinity for what a system did not list.
-        rows : int
-        """
+        """Order items; affinities are not NaN, and minus infinity for what a system did not list."""
         order = np.lexsort((-affinity, row))
         row, affinity = row[order], affinity[order]
         last = np.ones(len(row), dtype=np.bool_)

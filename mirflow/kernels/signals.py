@@ -24,10 +24,8 @@ class SignalBlocks:
     ----------
     frames, lags : int
         Samples of the signal, and lags (or taps of filters).
-    block : int
-        Samples of a block; the last one may be shorter.
-    size : int
-        Length of the transforms: no block wraps around into itself.
+    block, size : int
+        Samples of a block, of which the last one may be shorter, and of the transforms: no block wraps around.
 
     Examples
     --------
@@ -58,13 +56,6 @@ class SignalBlocks:
 
 def correlate(first: Reader, second: Reader, frames: int, lags: int) -> Float:
     """Correlations of all rows of two recordings, as if silence preceded and followed them.
-
-    Parameters
-    ----------
-    first, second : callable
-        Readers of the recordings.
-    frames, lags : int
-        Samples of both, and the number of lags.
 
     Returns
     -------
@@ -179,11 +170,10 @@ class DelaySpan:
     Parameters
     ----------
     correlations : float64 (rows, rows, lags)
-        As :func:`mirflow.kernels.signals.correlate` gives them, of the signals with themselves.
+        As `correlate` gives them, of the signals with themselves.
 
     Examples
     --------
-    >>> from mirflow.kernels.signals import correlate
     >>> x = np.array([[1.0, 0.0, 0.5, 0.0], [1.0, 0.0, 0.5, 0.0]])
     >>> span = DelaySpan(correlate(lambda a, b: x[:, a:b], lambda a, b: x[:, a:b], 4, 2))
     >>> span.rank
@@ -218,12 +208,7 @@ class DelaySpan:
         return part
 
     def filters(self, products: Float) -> Float:
-        """The filters of the projections of some recordings.
-
-        Parameters
-        ----------
-        products : float64 (rows, others, lags)
-            Correlations of the signals with the recordings.
+        """The filters of the projections of recordings, from the signals' correlations with them (rows, others, lags).
 
         Returns
         -------
@@ -245,16 +230,7 @@ class DelaySpan:
 
 
 def to_gram(correlations: Float) -> Float:
-    """Inner products of all delays of all signals.
-
-    Parameters
-    ----------
-    correlations : float64 (rows, rows, lags)
-
-    Returns
-    -------
-    float64 (rows * lags, rows * lags), in Fortran's order
-        A symmetric matrix of Toeplitz blocks.
+    """Inner products of all delays of all signals: a symmetric matrix of Toeplitz blocks, in Fortran's order.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.matching import count_matches, match_nearest_first
+from mirflow.kernels.matching import match, match_nearest_first
 from mirflow.kernels.ragged_ops import medians
 
 events = st.lists(st.integers(0, 40), max_size=8).map(lambda ticks: sorted(tick / 8 for tick in ticks))
@@ -35,7 +35,7 @@ def test_counts_are_those_of_matching_one_by_one(pairs: list[tuple[list[float], 
         sides.append(np.array([len(pair[side]) for pair in pairs], dtype=np.int64))
     found = match_nearest_first(*sides, window).counts
     assert found.tolist() == [one_by_one(*pair, window) for pair in pairs]
-    assert (found <= count_matches(*sides, window)).all()
+    assert (found <= match(*sides, window).counts).all()
 
 
 @given(st.lists(st.lists(st.floats(-100.0, 100.0), max_size=9), max_size=6))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.matching import Matching, count_matches, match, match_greedily, match_ranges
+from mirflow.kernels.matching import Matching, match, match_greedily, match_ranges
 from tests.event_strategies import pairs, to_rows
 
 windows = st.sampled_from([0.0, 0.05, 0.07, 0.25, 0.5, 3.0, np.inf])
@@ -70,20 +70,20 @@ def test_a_greedy_matching_is_never_larger(pair: Pair, window: float) -> None:
 def test_the_edge_of_the_window_is_judged_by_sums_and_not_by_the_distance() -> None:
     # 1.1 - 0.1 is 1.0 exactly, though 1.1 - 1.0 is more than 0.1.
     assert abs(1.0 - 1.1) > 0.1
-    assert count_matches(np.array([1.0]), np.array([1]), np.array([1.1]), np.array([1]), 0.1).tolist() == [1]
+    assert match(np.array([1.0]), np.array([1]), np.array([1.1]), np.array([1]), 0.1).counts.tolist() == [1]
 
 
 def test_long_chains_of_overlapping_windows() -> None:
     references, estimates = np.arange(2000.0), np.arange(2000.0) + 0.9
     counts = np.array([2000])
-    assert count_matches(references, counts, estimates, counts, 1.0).tolist() == [2000]
-    assert count_matches(references, counts, estimates[:1500], np.array([1500]), 500.0).tolist() == [1500]
+    assert match(references, counts, estimates, counts, 1.0).counts.tolist() == [2000]
+    assert match(references, counts, estimates[:1500], np.array([1500]), 500.0).counts.tolist() == [1500]
 
 
 @pytest.mark.parametrize("window", [-1.0, np.nan])
 def test_nothing_is_within_a_window_that_is_none(window: float) -> None:
     one = np.array([1])
-    assert count_matches(np.array([1.0]), one, np.array([1.0]), one, window).tolist() == [0]
+    assert match(np.array([1.0]), one, np.array([1.0]), one, window).counts.tolist() == [0]
 
 
 ranges_ = st.lists(st.tuples(st.integers(0, 9), st.integers(1, 6)), max_size=14)

@@ -47,7 +47,7 @@ def test_a_timeline_has_the_points_of_both_sides_in_order(pairs) -> None:
 @settings(deadline=None)
 def test_both_sides_are_in_force_wherever_a_stretch_has_a_length(pairs) -> None:
     left, right, line, flat = sides(pairs)
-    lasting = line.durations(np.arange(100.0)) > 0
+    lasting = steps_between(np.arange(100.0)[line.rank], line.counts) > 0
     for side, points, index in ((left, flat[0], line.left), (right, flat[1], line.right)):
         owner = np.repeat(np.arange(len(side)), [len(row) for row in side])
         for point in np.flatnonzero(lasting):
@@ -68,7 +68,15 @@ def test_points_of_a_side_keep_their_order(pairs) -> None:
 def test_durations_are_the_exact_differences() -> None:
     distinct, (left, right) = rank(np.array([0.1, 0.7, 0.1, 0.3]), np.array([0.1, 0.2, 0.1]))
     line = merge(left, np.array([2, 2]), right, np.array([2, 1]))
-    assert line.durations(distinct).tolist() == [0.0, 0.2 - 0.1, 0.7 - 0.2, 0.0, 0.0, 0.3 - 0.1, 0.0]
+    assert steps_between(distinct[line.rank], line.counts).tolist() == [
+        0.0,
+        0.2 - 0.1,
+        0.7 - 0.2,
+        0.0,
+        0.0,
+        0.3 - 0.1,
+        0.0,
+    ]
 
 
 def test_no_pairs() -> None:

@@ -220,7 +220,7 @@ def directional_hamming_distance(reference_intervals: Array, estimated_intervals
     reference, estimate = (row_of_intervals(side) for side in (reference_intervals, estimated_intervals))
     columns = ((*(side.columns[name] for name in ("start", "end")), side.counts[0]) for side in (reference, estimate))
     cut, by = columns
-    return float(directional_hamming(*cut, *by)[0][0])
+    return float(directional_hamming(*cut, *by)[0])
 
 
 @_of_intervals
