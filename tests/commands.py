@@ -31,3 +31,9 @@ def rows(*words: object) -> list[dict[str, Any]]:
     """The rows of a table for programs."""
     found: list[dict[str, Any]] = json.loads(printed(*words, "--format", "json"))
     return found
+
+
+def problems(*words: object) -> list[dict[str, Any]]:
+    """The problems that ``mirflow check`` lists, whatever its exit code."""
+    found: list[dict[str, Any]] = json.loads(invoke("check", *words, "--format", "json").stdout)
+    return found

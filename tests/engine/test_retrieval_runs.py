@@ -12,9 +12,8 @@ import pytrec_eval
 import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError
-from mirflow.linter import check_paths
 
-from ..commands import invoke
+from ..commands import invoke, problems
 from ..groups import CODES
 
 ITEMS = [f"t{number:02d}" for number in range(12)]
@@ -214,11 +213,10 @@ def test_packs_hold_rankings(collection):
 
 def test_the_linter_knows_them(collection):
     (collection / "odd.run").write_text("q1 Q0 a 1 high s\nq2 Q0 a 1 0.5 s\nq2 Q0 a 2 0.4 s\nq3 Q0 a 1 1 s\n")
-    for name, options in (("ann.run", {}), ("cliques.tsv", {"format": "groups"})):
-        assert {one.worst for one in check_paths([collection / name], "retrieval", **options)} == {None}
-    found = [problem for one in check_paths([collection / "odd.run"], "retrieval") for problem in one.problems]
-    told = [(problem.severity, problem.line, problem.message) for problem in found]
-    assert told == [
+    for name, options in (("ann.run", ()), ("cliques.tsv", ("--input-format", "groups"))):
+        assert problems(collection / name, "--task", "retrieval", *options) == []
+    found = problems(collection / "odd.run", "--task", "retrieval")
+    assert [(one["severity"], one["line"], one["message"]) for one in found] == [
         ("error", 1, "score is not a number: 'high'"),
         ("error", 3, "item 'a' occurs twice: as number 1 and number 2"),
     ]

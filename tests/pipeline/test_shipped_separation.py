@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import soundfile
 import xarray as xr
+from threadpoolctl import threadpool_limits
 
 import mirflow
-from mirflow.engine.block import one_thread
 
 from ..groups import CODES
 
@@ -61,7 +61,7 @@ def load(folder: Path, side: str, track: str) -> np.ndarray:
 
 @pytest.mark.parametrize("track", ["02", "06"])
 def test_images_as_mir_eval_has_them(group: xr.Dataset, folder: Path, track: str) -> None:
-    with warnings.catch_warnings(), one_thread():
+    with warnings.catch_warnings(), threadpool_limits(1):
         warnings.simplefilter("ignore", FutureWarning)  # mir_eval's separation is deprecated
         expected = mir_eval.separation.bss_eval_images(load(folder, "ref", track), load(folder, "est", track))
     for metric, values in zip(IMAGES, expected[:4], strict=True):

@@ -11,8 +11,8 @@ from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
 from mirflow.report.page.data import describe_inference, main_metrics, order_tracks
-from mirflow.report.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence
-from mirflow.report.page.html import order_modules, read_asset, script
+from mirflow.report.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence, to_json
+from mirflow.report.page.html import assemble, order_modules, read_asset, script
 from tests.groups import make_group, random_group
 
 
@@ -185,3 +185,31 @@ def test_equal_blocks_are_stored_once():
     blocks = CompressedParts()
     ones = np.ones(5)
     assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]
+
+
+def test_json_cannot_end_a_script():
+    text = to_json(
+        {"a": ["</script><script>alert(2)<!--", "<!--", "]]>", "\u2028"], "b": np.float64("nan"), "__proto__": 1}
+    )
+    assert not re.search(r"[<>&\u2028]", text)
+    assert '"b":null' in text
+
+
+def test_our_own_script_puts_no_text_where_it_could_be_markup():
+    own = script()
+    for name in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "DOMParser",
+    ):
+        assert name not in own
+
+
+def test_nothing_of_a_page_is_put_in_twice():
+    page = assemble("$script $contents", '{"a": "$title"}', ["QUJD"])
+    assert "<title>$script $contents</title>" in page
+    assert '{"a": "$title"}' in page

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from importlib.resources import files
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,8 @@ import pytest
 
 import mirflow
 from mirflow.report.page import write_page
-from mirflow.report.page.data import COLOURS
-from mirflow.report.page.html import read_asset
 from tests.datasets import write_dataset, write_lab, write_pipeline
-from tests.report.page.reading import choose
+from tests.report.page.reading import choose, contents_of
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 LONG = "a_system_with_a_name_that_is_far_too_long_for_a_phone_2013_final_v2"
@@ -219,9 +218,14 @@ def contrast(one: str, other: str) -> float:
     return (high + 0.05) / (low + 0.05)
 
 
+def asset(name: str) -> str:
+    """A file that the page is made of."""
+    return files("mirflow.report.page").joinpath("assets", name).read_text(encoding="utf-8")
+
+
 def schemes() -> dict[str, dict[str, str]]:
     """The colours of the style by their names: light, dark, and on paper."""
-    blocks = re.findall(r":root \{([^}]*)\}", read_asset("page.css"))
+    blocks = re.findall(r":root \{([^}]*)\}", asset("page.css"))
     read = [dict(re.findall(r"--([\w-]+): (#[0-9a-f]+)", block)) for block in blocks]
     full = {"light": read[0], "dark": read[0] | read[1], "print": read[0] | read[2]}
     doubled = re.compile(r"#(\w)(\w)(\w)")
@@ -242,10 +246,10 @@ class TestContrast:
         weak = {pair: ratio for pair in pairs if (ratio := contrast(*(colours[name] for name in pair))) < CONTRAST}
         assert weak == {}
 
-    def test_labels_contrast_with_their_background(self, browser):
+    def test_labels_contrast_with_their_background(self, wide, browser):
         page = browser.new_page()
-        contents = json.dumps({"colours": COLOURS})
-        source = read_asset("colours.js").replace("export ", "")
+        contents = json.dumps({"colours": contents_of(wide)["colours"]})
+        source = asset("colours.js").replace("export ", "")
         source = re.sub(r"^import .*$", f"const CONTENTS = {contents};", source, flags=re.M)
         pairs = page.evaluate(
             f"""() => {{ {source}

@@ -10,8 +10,6 @@ import pytest
 
 import mirflow
 from mirflow.report.page import write_page
-from mirflow.report.page.embed import to_json
-from mirflow.report.page.html import assemble, script
 from tests.datasets import write_lab
 
 IMAGE = "<img src=x onerror=alert(1)>"
@@ -124,32 +122,6 @@ def test_odd_characters_and_endless_labels(tmp_path, visit):
         canvas.hover(position={"x": width * (place + 0.5) / len(ODD), "y": 30})
         said.add(page.locator("dialog .lanename .value").first.text_content())
     assert said == {*ODD[:-1], ODD[-1][:299] + "\N{HORIZONTAL ELLIPSIS}"}
-
-
-def test_json_cannot_end_a_script():
-    text = to_json({"a": [CLOSING, "<!--", "]]>", "\u2028"], "b": np.float64("nan"), "__proto__": 1})
-    assert not re.search(r"[<>&\u2028]", text)
-    assert '"b":null' in text
-
-
-def test_our_own_script_puts_no_text_where_it_could_be_markup():
-    own = script()
-    for name in (
-        "innerHTML",
-        "outerHTML",
-        "insertAdjacentHTML",
-        "document.write",
-        "eval(",
-        "new Function",
-        "DOMParser",
-    ):
-        assert name not in own
-
-
-def test_nothing_of_a_page_is_put_in_twice():
-    page = assemble("$script $contents", '{"a": "$title"}', ["QUJD"])
-    assert "<title>$script $contents</title>" in page
-    assert '{"a": "$title"}' in page
 
 
 def test_labels_of_chords_too(tmp_path, visit):
