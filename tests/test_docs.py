@@ -22,7 +22,9 @@ from mirflow.metrics.base import get_task, tasks
 from .documentation import ROOT, Block, blocks, check_yaml, commands, is_shown, run
 
 DOCS = ROOT / "docs"
-PAGES = sorted(page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md") if "_build" not in page.parts)
+PAGES = sorted(
+    page.relative_to(DOCS).as_posix() for page in DOCS.glob("**/*.md") if not {"_build", "tasks"} & {*page.parts}
+)
 EXAMPLES = [page for page in PAGES if any(block.is_example for block in blocks(DOCS / page))]
 _STORE = re.compile(r"stores/([\w-]+)\.zarr")
 _DATA = re.compile(r"^\$ mirflow evaluate \w+/ref\d|shared/data", re.MULTILINE)
@@ -158,10 +160,11 @@ def test_every_page_can_be_reached() -> None:
 
 
 @pytest.mark.parametrize("task", tasks())
-def test_each_task_has_a_page_and_a_reference(task: str) -> None:
-    reference = (DOCS / "reference" / f"{task}.md").read_text()
+def test_each_task_has_a_page_and_a_reference(task: str, generated: Any) -> None:
+    reference = generated.task_page(task, DOCS)
     assert f"<!-- generated: metrics {task} -->" in reference
-    page = re.search(r"\]\(\.\./(\w+)\.md\)", reference)
+    assert f"tasks/{task}\n" in generated.fill("<!-- generated: tasks -->")
+    page = re.search(r"\]\(\.\./\.\./(\w+)\.md\)", reference)
     assert page is not None
     assert (DOCS / f"{page[1]}.md").exists()
 
@@ -267,7 +270,7 @@ def test_the_build_gives_no_warning(tmp_path: Path, browser: Any) -> None:
     os.chdir(ROOT)
     printed, code = run(command)
     assert (code, printed) == (0, "")
-    assert (tmp_path / "html/reference/onset.html").read_text().count("f_measure") > 10
+    assert (tmp_path / "html/reference/tasks/onset.html").read_text().count("f_measure") > 10
     widths = (400, 1366, 1440, 1487)
     too_wide = [(name, width) for width in widths for name in wider_than(width, tmp_path / "html", browser)]
     assert too_wide == []
@@ -286,7 +289,7 @@ def wider_than(width: int, folder: Path, browser: Any) -> list[str]:
 
 
 def test_pages_link_to_what_a_checkout_shows() -> None:
-    """The pages of `reference` are filled when the docs are built, and all but empty before."""
+    """The pages of `reference` are filled or written when the docs are built."""
     linked = {
         page.name: re.findall(r"\]\((reference/[^)#]+)", page.read_text()) for page in (ROOT / "docs").glob("*.md")
     }
@@ -300,7 +303,7 @@ MARKDOWN = sorted(
     path.relative_to(ROOT).as_posix()
     for folder, deep in ((ROOT, "*.md"), (DOCS, "**/*.md"), (ROOT / "stores", "*.md"))
     for path in folder.glob(deep)
-    if "_build" not in path.parts
+    if not {"_build", "tasks"} & {*path.parts}
 )
 
 

@@ -6,14 +6,15 @@ A comment such as ``<!-- generated: metrics onset -->`` in a page is replaced by
 ``metrics TASK``          the records of the task's metrics, a section for each convention
 ``introduction MODULE``   the docstring of a module
 ``functions MODULE``      the functions of a module, from their docstrings
-``tasks``                 the tasks, with the numbers of their metrics
+``tasks``                 the tasks, with the numbers of their metrics, and links to their pages
 ``pipeline``              the keys of pipeline files, from the model that checks them
 ``mapping``               likewise, the keys of mapping files
 ``commands``              the commands and their options
 ``public``                the public names of the package
 ========================  ==========================================================================================
 
-``<!-- made: FILE WHAT -->`` below commands shows what they make: see ``pictures``; ``looks`` has the rest.
+The pages of the tasks in ``reference/tasks`` are written when the build begins. ``<!-- made: FILE CAPTION -->`` below
+commands shows the files that they make: see ``pictures``; ``looks`` has the rest.
 """
 
 from __future__ import annotations
@@ -23,12 +24,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from mirflow.metrics.base import tasks
+
 from .api import functions_text, introduction_text, public_text
 from .commands import commands_text
 from .keys import mapping_text, pipeline_text
 from .looks import tidy
 from .pictures import show_made
-from .records import metrics_text, tasks_text
+from .records import metrics_text, task_page, tasks_text
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -59,9 +62,16 @@ def fill(text: str) -> str:
 def setup(app: Sphinx) -> dict[str, bool]:
     """Called by sphinx."""
 
+    def write(app: Sphinx) -> None:
+        folder = Path(app.srcdir) / "reference" / "tasks"
+        folder.mkdir(exist_ok=True)
+        for name in tasks():
+            (folder / f"{name}.md").write_text(task_page(name, Path(app.srcdir)), encoding="utf-8")
+
     def read(_: Sphinx, page: str, source: list[str]) -> None:
         source[0] = show_made(fill(source[0]), page, Path(app.outdir))
 
+    app.connect("builder-inited", write)
     app.connect("source-read", read)
     app.connect("doctree-read", tidy)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from pathlib import Path
+from pkgutil import iter_modules
 
+import mirflow.metrics
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
 from mirflow.metrics.base import Convention, Metric, Parameter, get_task, tasks
 
@@ -19,14 +22,62 @@ _POOLING = {
 _ORIENTATION = {"higher": "higher is better", "lower": "lower is better", "none": "neither end is better"}
 
 
+_PAGE = """# {title}: `{name}`
+
+<!-- generated: introduction mirflow.metrics.{name} -->
+
+## Metrics
+
+Generated from the records that the code uses; `mirflow metrics {name}` prints the same. Formulas, weights and oracles
+are explained in [{page}](../../{page}.md).
+
+<!-- generated: metrics {name} -->
+
+## Functions for one pair
+
+{functions}
+"""
+
+
+def task_page(name: str, pages: Path) -> str:
+    """The page of a task in the reference; tasks with the metrics of another share its page and functions.
+
+    Parameters
+    ----------
+    name : str
+    pages : Path
+        The folder with the pages that explain the tasks.
+    """
+    task = get_task(name)
+    alike = (one for one in tasks() if get_task(one).conventions is task.conventions)
+    page = next(one for one in alike if (pages / f"{one}.md").exists())
+    if page != name:
+        functions = f"`from mirflow.metrics import {name}`: the functions of [{page}]({page}.md)."
+    elif "mir_eval" in task.conventions:
+        modules = [module.name for module in iter_modules(mirflow.metrics.__path__) if module.name.startswith(name)]
+        functions = "\n\n".join(
+            f"`from mirflow.metrics import {module}`: the public names of `mir_eval.{module}`, with the same "
+            f"arguments, results and errors.\n\n<!-- generated: functions mirflow.metrics.{module} -->"
+            for module in modules
+        )
+    else:
+        functions = (
+            f"`from mirflow.metrics import {name}`: functions of plain lists and arrays. mir_eval has no such task.\n\n"
+            f"<!-- generated: functions mirflow.metrics.{name} -->"
+        )
+    return _PAGE.format(title=task.title, name=name, page=page, functions=functions)
+
+
 def tasks_text() -> str:
-    """A table of the tasks."""
+    """A table of the tasks, and the list of their pages."""
     rows = []
     for name in tasks():
         task = get_task(name)
         counts = [f"{code(rules.name)} ({len(rules.metrics)})" for rules in task.conventions.values()]
-        rows.append((f"[{code(name)}]({name}.md)", plain(task.title), ", ".join(counts)))
-    return table(("task", "what", "conventions (metrics)"), rows)
+        rows.append((f"[{code(name)}](tasks/{name}.md)", plain(task.title), ", ".join(counts)))
+    pages = "\n".join(f"tasks/{name}" for name in tasks())
+    listed = f"```{{toctree}}\n:hidden:\n\n{pages}\n```\n"
+    return f"{table(('task', 'title', 'conventions (metrics)'), rows)}\n{listed}"
 
 
 def metrics_text(name: str) -> str:
