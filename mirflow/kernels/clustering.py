@@ -109,7 +109,7 @@ def _classes(pair: Int, code: Int, count: Int | Float, pairs: int) -> tuple[Fram
 
 
 def cross(table: ContingencyTables, pairs: slice) -> tuple[Int, Int, Int]:
-    """Pair, row and column of all cells of the tables of some neighbouring pairs, empty ones too: int64 (cells,) each."""
+    """Pair, row and column of all cells of the tables of neighbouring pairs, empty ones too: int64 (cells,) each."""
     first, last = np.searchsorted(table.left.pair, [pairs.start, pairs.stop])
     pair = table.left.pair[first:last]
     columns = table.right.counts[pair]

@@ -11,9 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..ragged import Bool, Int
-from .harte import NO_CHORD, X_CHORD, ChordParts, InvalidChordException, parse_chord
-from .harte import pitch_class_to_semitone as _root_semitone
-from .harte import scale_degree_to_semitone as _degree_semitone
+from .harte import (
+    NO_CHORD,
+    X_CHORD,
+    ChordParts,
+    InvalidChordException,
+    parse_chord,
+    pitch_class_to_semitone,
+    scale_degree_to_semitone,
+)
 
 OCTAVE = 12
 EVERY_SEMITONE = (1 << OCTAVE) - 1
@@ -139,14 +145,14 @@ def encode_chord(label: str, reduce_extended: bool = False, strict_bass: bool = 
     votes = quality_semitones(parts.quality)
     votes[0] = 1
     for degree in parts.degrees:
-        semitone = _degree_semitone(degree.removeprefix("*"))
+        semitone = scale_degree_to_semitone(degree.removeprefix("*"))
         if semitone < OCTAVE or reduce_extended:
             votes[semitone % OCTAVE] += -1 if degree.startswith("*") else 1
-    bass = _degree_semitone(parts.bass) % OCTAVE
+    bass = scale_degree_to_semitone(parts.bass) % OCTAVE
     if strict_bass and votes[bass] <= 0:
         raise InvalidChordException(f"Given bass scale degree is absent from this chord: {label}", label)
     pitches = sum(1 << semitone for semitone, vote in enumerate(votes) if vote > 0)
-    return ChordCode(_root_semitone(parts.root), pitches | 1 << bass, bass)
+    return ChordCode(pitch_class_to_semitone(parts.root), pitches | 1 << bass, bass)
 
 
 @lru_cache(maxsize=1 << 16)
@@ -160,16 +166,14 @@ def _code_or_reason(label: str, reduce_extended: bool) -> ChordCode | str:
 
 @dataclass(frozen=True, slots=True)
 class ChordTable:
-    """Chords as columns.
+    """Chords as columns, one row each.
 
     Parameters
     ----------
-    root : int8 (n,)
-        Semitones above C; -1 for N and X.
+    root, bass : int8 (n,)
+        Semitones above C, and above the root; -1 for N and X.
     pitches : uint16 (n,)
         Bit i is set where the semitone i above the root sounds, the bass included; none for N, all twelve for X.
-    bass : int8 (n,)
-        Semitones above the root, 0 to 11; -1 for N and X.
     undefined : bool (n,)
         Where the label is X.
     invalid : mapping of int to str
@@ -196,18 +200,9 @@ class ChordTable:
 
 
 def encode_vocabulary(labels: Sequence[str], reduce_extended: bool = False) -> ChordTable:
-    """Chord labels as columns of numbers; every distinct label is parsed once in a process.
+    """Chord labels as columns of numbers, for `reduce_extended` as `encode_chord`; each is parsed once in a process.
 
-    Parameters
-    ----------
-    labels : sequence of str
-    reduce_extended : bool
-        See `encode_chord`.
-
-    Returns
-    -------
-    ChordTable
-        One row a label. Labels that cannot be encoded are listed in `invalid`; nothing is raised.
+    Labels that cannot be encoded are listed in `invalid`; nothing is raised.
 
     Examples
     --------

@@ -39,15 +39,7 @@ CHORD_RE = re.compile(
 
 
 class InvalidChordException(MirflowError):
-    """A chord label, or a part of one, that cannot be understood.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong with it.
-    chord_label : str or None
-        The label, where it is known.
-    """
+    """A chord label, or a part of one, that cannot be understood; with the label, where it is known."""
 
     def __init__(self, message: str = "", chord_label: str | None = None) -> None:
         self.message = message
@@ -131,15 +123,8 @@ def scale_degree_to_semitone(scale_degree: str) -> int:
 def parse_chord(label: str) -> ChordParts:
     """The written parts of a chord label.
 
-    Parameters
-    ----------
-    label : str
-
-    Returns
-    -------
-    ChordParts
-        The quality is ``maj`` where nothing is written after the root, and empty where only degrees are. ``N`` has no
-        parts but its root, ``X`` those of a major chord.
+    The quality is ``maj`` where nothing is written after the root, and empty where only degrees are. ``N`` has no parts
+    but its root, ``X`` those of a major chord.
 
     Raises
     ------

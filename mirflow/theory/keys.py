@@ -11,13 +11,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from .harte import pitch_class_to_semitone
+
 MODES: Final = ("major", "minor", "other", "dorian", "phrygian", "lydian", "mixolydian", "locrian")
 """The modes, in the order of their codes. ``other`` is any mode that is neither major nor minor."""
 _MAJOR, _MINOR, _OTHER = range(3)
 # Ionian and aeolian have the notes of major and of natural minor: there is nothing to tell them apart by.
 _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
-_NATURALS = MappingProxyType({"c": 0, "d": 2, "e": 4, "f": 5, "g": 7, "a": 9, "b": 11})
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
 
 RELATIONS: Final = ("same", "fifth_up", "fifth_down", "relative", "parallel", "other")
@@ -27,15 +28,7 @@ SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER = range(6)
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key.
-
-    Parameters
-    ----------
-    tonic : int
-        Semitones above C, 0 to 11.
-    mode : int
-        Index into `MODES`.
-    """
+    """A key: semitones of its tonic above C, 0 to 11, and its mode as an index into `MODES`."""
 
     tonic: int
     mode: int
@@ -70,22 +63,18 @@ def parse_key(label: str) -> Key | None:
     form = _LABEL.fullmatch(text)
     if form is None:
         return None
-    accidentals = form["accidentals"]
-    tonic = _NATURALS[form["letter"]] + accidentals.count("#") - accidentals.count("b")
-    return Key(tonic % 12, _CODES[form["mode"] or "major"])
+    tonic = pitch_class_to_semitone(form["letter"].upper() + form["accidentals"])
+    return Key(tonic, _CODES[form["mode"] or "major"])
 
 
 @cache
 def relation_table() -> npt.NDArray[np.int8]:
-    """How every key is related to every other.
+    """How every key is related to every other: int8 (97, 97), indices into `RELATIONS` by the codes of both.
 
-    Returns
-    -------
-    int8 (97, 97)
-        Index into `RELATIONS` by the codes of reference and estimate. ``fifth_up``: the estimate's tonic lies a fifth
-        above the reference's, in the same mode. ``relative``: the reference is major and the estimate, in another mode,
-        nine semitones above it, or minor and three. ``parallel``: the same tonic in another mode. ``other`` as a
-        mode is the same as any church mode. A key that cannot be named is related only to itself.
+    ``fifth_up``: the estimate's tonic lies a fifth above the reference's, in the same mode. ``relative``: the reference
+    is major and the estimate, in another mode, nine semitones above it, or minor and three. ``parallel``: the same
+    tonic in another mode. ``other`` as a mode is the same as any church mode. A key that cannot be named is related
+    only to itself.
 
     Examples
     --------

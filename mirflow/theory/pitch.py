@@ -11,7 +11,7 @@ from ..ragged import Float
 
 
 def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
-    """MIDI numbers of frequencies; A4, 440 Hz, is 69.
+    """MIDI numbers, with fractions, of frequencies in Hz; A4, 440 Hz, is 69.
 
     Parameters
     ----------
@@ -20,7 +20,6 @@ def hz_to_midi(freqs: npt.ArrayLike) -> npt.NDArray[np.float64] | np.float64:
     Returns
     -------
     float64, same shape
-        With fractions.
 
     Examples
     --------

@@ -18,10 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvalidAnnotationError
-from .harte import not_a_chord
+from .harte import not_a_chord, pitch_class_to_semitone
 
 _NATURALS = MappingProxyType({1: 0, 2: 2, 3: 4, 4: -1, 5: 1, 6: 3, 7: 5})
-_ROOTS = MappingProxyType({"C": 0, "D": 2, "E": 4, "F": 5, "G": 7, "A": 9, "B": 11})
 _SHORTHANDS = MappingProxyType(
     {
         "maj": "1 3 5",
@@ -54,7 +53,7 @@ _SHORTHANDS = MappingProxyType(
 )
 _DEGREE = r"[b#]*(?:1[0-3]|[1-9])"
 _CHORD = re.compile(
-    rf"(?P<letter>[A-G])(?P<accidentals>[b#]*)"
+    rf"(?P<root>[A-G][b#]*)"
     rf"(?::(?=[^/])(?P<shorthand>{'|'.join(sorted(_SHORTHANDS, key=len, reverse=True))})?"
     rf"(?:\((?P<list>\*?{_DEGREE}(?:,\*?{_DEGREE})*)\))?)?(?:/(?P<bass>{_DEGREE}))?"
 )
@@ -88,7 +87,7 @@ class SpelledChord:
     degrees : frozenset of int
         Positions on the line of fifths, the bass among them.
     bass : int or None
-        Position of the bass; None where the label names none.
+        That of the bass; None where the label names none.
     """
 
     root: int
@@ -120,8 +119,7 @@ def parse_spelled(label: str) -> SpelledChord:
     form = _CHORD.fullmatch(label)
     if form is None:
         raise InvalidAnnotationError(not_a_chord(label))
-    accidentals = form["accidentals"]
-    root = (_ROOTS[form["letter"]] + accidentals.count("#") - accidentals.count("b")) % 12
+    root = pitch_class_to_semitone(form["root"])
     shorthand = form["shorthand"] or ("" if form["list"] else "maj")
     degrees = _with_listed(label, _SHORTHANDS.get(shorthand, "").split(), form["list"])
     bass = None if form["bass"] is None else position(form["bass"])
@@ -144,23 +142,15 @@ def _with_listed(label: str, shorthand: list[str], listed: str | None) -> set[in
     return degrees
 
 
-_THIRDS = tuple(map(position, ("3", "b3", "4", "2")))
-_FIFTHS = tuple(map(position, ("5", "#5", "b5")))
-_MAJOR, _MINOR, _FOURTH, _SECOND = _THIRDS
-_PERFECT, _AUGMENTED, _DIMINISHED = _FIFTHS
-_FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH = map(position, ("b7", "7", "6", "bb7"))
-_SEVENTHS = (None, _FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH)
+# Positions on the line of fifths of 3, b3, 4, 2; of 5, #5, b5; and of b7, 7, 6, bb7.
+_THIRDS = _MAJOR, _MINOR, _FOURTH, _SECOND = 4, -3, -1, 2
+_FIFTHS = _PERFECT, _AUGMENTED, _DIMINISHED = 1, 8, -6
+_SEVENTHS = _, _FLAT_SEVENTH, _SEVENTH, _SIXTH, _DOUBLE_FLAT_SEVENTH = None, -2, 5, 3, -9
 
 
 @dataclass(frozen=True, slots=True)
 class Degrees:
-    """The degrees of a chord, told apart by their spelling or only by their pitch.
-
-    Parameters
-    ----------
-    positions : frozenset of int
-    spelled : bool
-        Whether enharmonic degrees (#4 and b5) are different.
+    """The positions of the degrees of a chord; if `spelled`, enharmonic degrees (#4 and b5) are different.
 
     Examples
     --------
@@ -236,7 +226,7 @@ def tetrad_code(third: str, fifth: str, seventh: str | None) -> int:
 
 @dataclass(frozen=True, slots=True)
 class SpelledTable:
-    """Reduced chords of a vocabulary of labels.
+    """Reduced chords of labels, one row each.
 
     Parameters
     ----------
@@ -280,13 +270,7 @@ def _reduced(label: str, spelled: bool) -> tuple[int, ...]:
 
 
 def encode_spelled(labels: Sequence[str], spelled: bool) -> SpelledTable:
-    """The reduced chords of labels.
-
-    Parameters
-    ----------
-    labels : sequence of str
-    spelled : bool
-        Whether degrees keep their spelling (#4 is not b5) or are compared by pitch.
+    """The reduced chords of labels, whose degrees keep their spelling (#4 is not b5) or are compared by pitch.
 
     Examples
     --------
