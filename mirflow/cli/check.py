@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..errors import counted, place_of
-from .options import ReadingCommand, check_existing, option
+from .common_options import ReadingCommand, check_existing, option
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ..metrics.aggregates import CLASS_AGGREGATES
-from .options import LEVEL, Command, open_evaluations, option, stores_argument
+from .common_options import LEVEL, Command, open_evaluations, option, stores_argument
 from .output import choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:

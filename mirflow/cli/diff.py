@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options import Command, option
+from .common_options import Command, option
 from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:

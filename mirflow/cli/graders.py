@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import Command
+from .common_options import Command
 from .output import check_figure, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from .options import Command, option
+from .common_options import Command, option
 from .output import choose_format, emit, for_people, output_options
 
 

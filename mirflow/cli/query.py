@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options import LEVEL, Command, open_evaluations, option, store_argument, stores_argument
+from .common_options import LEVEL, Command, open_evaluations, option, store_argument, stores_argument
 from .output import Latex, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from .options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
+from .common_options import LEVEL, Command, Declared, label_stores, option, store_argument, stores_argument
 from .output import check_figure
 
 VENUES = ("ieee", "ismir", "tismir")

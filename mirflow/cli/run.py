@@ -13,7 +13,7 @@ import click
 from ..errors import counted
 from ..interruption import Interrupted
 from ..report.tables import shorten
-from .options import Command, ReadingCommand, check_existing, number_or_name, option, typed
+from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
 if TYPE_CHECKING:
