@@ -131,14 +131,14 @@ def _height(kind: str, lanes: int) -> float:
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
     """Which files an evaluation compares."""
-    found = find_plans(ds.attrs, root)
-    if not found.plans:
-        raise FigureError(f"no timeline without annotations. {found.reason}")
+    plans, reason = find_plans(ds.attrs, root)
+    if reason:
+        raise FigureError(f"no timeline without annotations. {reason}")
     task, convention = (str(ds.attrs.get(name)) for name in ("task", "convention"))
-    fitting = [plan for plan in found.plans.values() if (plan.task, plan.convention) == (task, convention)]
-    if group not in found.plans and len(fitting) != 1:
-        raise FigureError(f"say group=, as these scores may be any of: {', '.join(found.plans)}")
-    plan = found.plans[group] if group in found.plans else fitting[0]
+    fitting = [plan for plan in plans.values() if (plan.task, plan.convention) == (task, convention)]
+    if group not in plans and len(fitting) != 1:
+        raise FigureError(f"say group=, as these scores may be any of: {', '.join(plans)}")
+    plan = plans[group] if group in plans else fitting[0]
     if plan.task == "separation":
         raise FigureError("sound has no timeline")
     if kind_of(plan.task).name in _LISTS:

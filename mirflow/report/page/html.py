@@ -26,7 +26,7 @@ from ...store.generations import write_atomically
 from ..origins import Origin, Roots, Shelf, page_title, read_origins, store_names
 from .data import describe_evaluation, describe_stores, describe_words, main_metrics
 from .embed import CompressedParts, to_json
-from .timelines import BYTES, CELLS, Drawn, Timelines, add_evaluation, tracks_wanted
+from .timelines import BYTES, CELLS, Timelines, add_evaluation, tracks_wanted
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -243,13 +243,15 @@ def write_page(
     UnknownNameError
         For a metric, or a name in `where`, that no evaluation has.
     """
-    wanted = _wanted(timelines)
+    wanted = str(timelines)
+    if wanted not in TIMELINES and not wanted.isdecimal():
+        raise QueryError(f"timelines {wanted!r}: choose one of {', '.join(TIMELINES)}, or a number of tracks")
     check_output(Path(output))
     with progress or Progress() as shown:
         shown.stage("reading the scores")
         boards, origins = read_origins(store, root)
         # As in the pipeline files, where they are known; what these no longer name comes last.
-        planned = [name for one in origins for name in one.found.plans]
+        planned = [name for one in origins for name in one.plans]
         boards = {name: boards[name] for name in dict.fromkeys([*planned, *boards]) if name in boards}
         boards, left_out = (boards, ()) if where is None else _restrict(boards, where)
         asked = _asked(boards, metrics)
@@ -257,7 +259,7 @@ def write_page(
         drawn = _draw(boards, asked, first, wanted, origins, references, shown)
         shown.stage("writing the page")
         blocks = CompressedParts()
-        evaluations = _evaluations(boards, first, drawn, blocks, origins, references)
+        evaluations = _describe(boards, first, drawn, blocks, origins, references)
         places, dropped = _pack(drawn, blocks, BYTES if wanted == "auto" else None)
         name = store_names(store)
         heading = title or page_title(boards)
@@ -266,7 +268,10 @@ def write_page(
             "name": name,
             "where": where or "",
             "mirflow": version("mirflow"),
-            "stores": [one.as_json() for one in origins],
+            "stores": [
+                {"name": one.name, "pipeline": str(next(iter(one.boards.values())).attrs.get("pipeline", ""))}
+                for one in origins
+            ],
             "evaluations": evaluations,
             "vocabulary": blocks.add_json(drawn.vocabulary.entries()),
             "verdicts": list(drawn.verdicts),
@@ -277,34 +282,32 @@ def write_page(
         tab = title or f"{heading} ({about})"
         data = assemble(html.escape(tab), to_json(contents), blocks.texts).encode("utf-8")
         write_output(Path(output), data)
-    notes = (*left_out, *dict.fromkeys(one.note for one in drawn.evaluations if one.note))
+    notes = (*left_out, *dict.fromkeys(one["note"] for one in drawn.evaluations if one["note"]))
     if dropped:
         some = "timeline of 1 more track" if dropped == 1 else f"timelines of {dropped} more tracks"
         notes += (f"The {some} would make the page larger than it should be.",)
     return PageReport(Path(output), len(data), len(places), notes)
 
 
-def _evaluations(
+def _describe(
     boards: Mapping[str, xr.Dataset],
     first: Mapping[str, list[int]],
-    drawn: Timelines,
+    timelines: Timelines,
     blocks: CompressedParts,
     origins: Sequence[Origin],
     references: bool,
 ) -> list[dict[str, Any]]:
     """All evaluations for the page, with what there is to say of their timelines."""
     evaluations = []
-    for (name, ds), one in zip(boards.items(), drawn.evaluations, strict=True):
+    for (name, ds), timeline in zip(boards.items(), timelines.evaluations, strict=True):
         made = describe_evaluation(name, ds, first[name], blocks, references=references)
-        made["stores"] = describe_stores(name, origins)
         kind = TASK_KINDS.get(made["task"], "")
-        made["timeline"] = {"rules": one.rules, "able": one.able, "note": one.note, "kind": kind}
-        evaluations.append(made)
+        stores = describe_stores(name, origins)
+        evaluations.append({**made, "stores": stores, "timeline": {**timeline, "kind": kind}})
     # Timelines are found by the numbers of the evaluations, so that these stand behind all of them.
     for number, (name, ds) in enumerate(boards.items()):
         if has_annotators(ds):
-            own = by_annotator(ds)
-            named = f"{name} by annotator", own, first[name], blocks
+            named = f"{name} by annotator", by_annotator(ds), first[name], blocks
             made = describe_evaluation(*named, inference=False, references=references)
             known = evaluations[number]
             evaluations.append({**made, "stores": known["stores"], "timeline": {**known["timeline"], "of": number}})
@@ -332,13 +335,6 @@ def _restrict(boards: Mapping[str, xr.Dataset], where: str) -> tuple[dict[str, x
         )
         raise errors[0]
     return found, tuple(f"{name}: left out: {error}" for name, error in lacking.items())
-
-
-def _wanted(timelines: str | int) -> str:
-    text = str(timelines)
-    if text not in TIMELINES and not text.isdecimal():
-        raise QueryError(f"timelines {text!r}: choose one of {', '.join(TIMELINES)}, or a number of tracks")
-    return text
 
 
 def _asked(boards: Mapping[str, xr.Dataset], metrics: Sequence[str]) -> dict[str, list[str]]:
@@ -376,27 +372,32 @@ def _draw(
     cells = sum(ds.sizes["system"] * ds.sizes["track"] for ds in boards.values())
     for name, ds in boards.items():
         files = [made for made in (one.files(name) for one in origins) if made is not None]
-        lost = " ".join(filter(None, (one.reason(name) for one in origins)))
-        if not files or wanted == "none":
-            timelines.evaluations.append(Drawn(note="Timelines were not asked for." if wanted == "none" else lost))
+        note = " ".join(filter(None, (one.reason(name) for one in origins)))
+        if wanted == "none":
+            note = "Timelines were not asked for."
+        elif files and TASK_KINDS.get(files[0].plan.task) == "audio":
+            note = "Recordings are not drawn."
+        elif files:
+            systems, shown = names_of(ds, "system"), first[name]
+            tracks = tracks_wanted(ds, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
+            others = names_of(ds, "metric", dict.fromkeys([*shown, *range(ds.sizes["metric"])]))
+            lost = [
+                f"{one.prefix}{own}"
+                for one in origins
+                if one.reason(name)
+                for own in names_of(one.boards[name], "system")
+            ]
+            progress.start(len(tracks))
+            metrics = asked[name], others
+            add_evaluation(
+                *(timelines, systems, files, tracks, metrics, shelf, lost), references=references, progress=progress
+            )
+            if len(tracks) < ds.sizes["track"]:
+                some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed."
+                note = f"{some} {note}".strip()
+            timelines.evaluations[-1]["note"] = note
             continue
-        if TASK_KINDS.get(files[0].plan.task) == "audio":
-            timelines.evaluations.append(Drawn(note="Recordings are not drawn."))
-            continue
-        shown = first[name]
-        tracks = tracks_wanted(ds, shown[0] if shown else 0, wanted, CELLS / max(CELLS, cells))
-        others = names_of(ds, "metric", dict.fromkeys([*shown, *range(ds.sizes["metric"])]))
-        gone = [system for one in origins if one.reason(name) for system in one.systems(name)]
-        progress.start(len(tracks))
-        drawn = add_evaluation(
-            *(timelines, ds, files, tracks, asked[name], others, shelf, gone),
-            references=references,
-            progress=progress,
-        )
-        drawn.note = lost
-        if len(tracks) < ds.sizes["track"]:
-            some = f"Timelines of {len(tracks)} of {ds.sizes['track']} tracks: the worst and the most disputed."
-            drawn.note = f"{some} {lost}".strip()
+        timelines.evaluations.append({"rules": [], "able": [], "note": note})
     return timelines
 
 
@@ -405,7 +406,9 @@ def _pack(timelines: Timelines, blocks: CompressedParts, most: int | None) -> tu
     places: list[tuple[str, int]] = []
     size = 0
     for name, track in timelines.tracks.items():
-        number, more = blocks.add_new_json(track.as_json())
+        number, more = blocks.add_new_json(
+            {"annotations": track.annotations, "evaluations": list(track.evaluations.items())}
+        )
         if most is not None and size + more > most:
             blocks.drop_newest()
             continue

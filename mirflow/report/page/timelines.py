@@ -1,10 +1,11 @@
-"""The timelines of a page: annotations of tracks and what explains their scores."""
+"""The timelines of a page: annotations of tracks and the evidence for their scores."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...annotations.source import Source
 from ...errors import MirflowError
-from ...metrics.base import Convention, Measure, get_task
-from ...pipeline.plan import EvaluationPlan
+from ...metrics.base import Convention, get_task
 from ...progress import Progress
 from ...ragged import Column
 from ..origins import REFERENCE, Files, Shelf
@@ -24,9 +24,24 @@ from .embed import Encoded, PageLabels, encode, encode_evidence
 if TYPE_CHECKING:
     import xarray as xr
 
+CELLS = 5_000
+"""Cells (systems times tracks, of all evaluations) whose timelines a page has unless more are asked for."""
+BYTES = 8_000_000
+"""Compressed size that the timelines of a page stay below unless more are asked for."""
+WORST = 20
+"""Tracks of each evaluation under ``worst``."""
+REFERENCE_PLACE = -1
+"""Stands for the references among the positions of systems whose files have changed."""
+_GONE = "the pipeline no longer has this system"
+_LOST = "the annotations of its store cannot be found"
+_ELSEWHERE = "its store does not have this track"
+_WITHHELD = "left out: it is a reference"
+Evidence = list[Encoded | None]
+"""What explains the scores of an estimate, under each metric that explains; None for one that cannot."""
+
 
 @dataclass
-class Judge:
+class Explainer:
     """What explains the scores of an evaluation.
 
     Parameters
@@ -36,11 +51,11 @@ class Judge:
     kind : str
         Of the annotations.
     asked, others : sequence of str
-        Metrics that shall judge, and those that are tried where none of them can.
+        Metrics that shall explain, and those that are tried where none of them can.
     verdicts : dict of str to int
         It grows.
     rules : list of str
-        The metrics that do judge.
+        The metrics that do explain.
     able : list of str
         All metrics that could, as far as the first pair shows it.
     """
@@ -53,63 +68,42 @@ class Judge:
     rules: list[str] = field(default_factory=list)
     able: list[str] = field(default_factory=list)
 
-    def explain(
-        self, reference: Annotation, estimates: Sequence[Annotation], convention: int = 0
-    ) -> list[list[Encoded | None]]:
-        """For each estimate the evidence under each rule of a convention; none where a pair cannot be scored."""
+    def explain(self, reference: Annotation, estimates: Sequence[Annotation], convention: int) -> list[Evidence]:
+        """Give the evidence for each estimate; the first pair that any metric explains settles which of them do."""
         chosen = self.conventions[convention]
-        for estimate in () if self.rules else estimates:
-            self._settle(reference, estimate, chosen)
-        by_rule = [self._evidence(reference, estimates, chosen, rule) for rule in self.rules]
+        for estimate in estimates:
+            if self.rules:
+                break
+            every = dict.fromkeys([*self.asked, *self.others])
+            self.able = [rule for rule in every if _has_verdicts(self._evidence(chosen, reference, [estimate], rule))]
+            self.rules = [rule for rule in self.able if rule in self.asked] or self.able[:1]
+        by_rule = [self._evidence(chosen, reference, estimates, rule) for rule in self.rules]
         return [[found[place] for found in by_rule] for place in range(len(estimates))]
 
-    def _settle(self, reference: Annotation, estimate: Annotation, convention: Convention) -> None:
-        """Which rules judge, found out on the first pair that any of them explains."""
-        if self.rules:
-            return
-        every = dict.fromkeys([*self.asked, *self.others])
-        self.able = [rule for rule in every if self._judges(rule, reference, estimate, convention)]
-        asked = set(self.asked)
-        self.rules = [rule for rule in self.able if rule in asked] or self.able[:1]
-
-    def _judges(self, rule: str, reference: Annotation, estimate: Annotation, convention: Convention) -> bool:
-        """Whether a rule tells right from wrong, item by item."""
-        (found,) = self._evidence(reference, [estimate], convention, rule)
-        return found is not None and ("x" in found or bool(found.get("v")))
-
     def _evidence(
-        self, reference: Annotation, estimates: Sequence[Annotation], convention: Convention, rule: str
-    ) -> list[Encoded | None]:
+        self, convention: Convention, reference: Annotation, estimates: Sequence[Annotation], rule: str
+    ) -> Evidence:
         (measure,) = convention.select([rule])
-        found = _explain(convention, reference, estimates, measure)
-        return [None if one is None else encode_evidence(one, self.kind, self.verdicts) for one in found]
-
-
-def _explain(
-    convention: Convention, reference: Annotation, estimates: Sequence[Annotation], measure: Measure
-) -> list[Mapping[str, Column] | None]:
-    """What explains the scores of several estimates; None for one that has none."""
-    try:
+        found: Sequence[Mapping[str, Column] | MirflowError | None] = [None] * len(estimates)
         if convention.explain_many is not None:
-            together = convention.explain_many(reference, estimates, measure)
-            return [None if isinstance(one, MirflowError) else one for one in together]
+            with suppress(MirflowError):
+                found = convention.explain_many(reference, estimates, measure)
+        elif convention.explain is not None:
+            found = [_explain(convention, reference, estimate, measure) for estimate in estimates]
+        return [encode_evidence(one, self.kind, self.verdicts) if isinstance(one, Mapping) else None for one in found]
+
+
+def _explain(convention: Convention, reference: Annotation, estimate: Annotation, measure: Any) -> Any:
+    assert convention.explain is not None
+    try:
+        return convention.explain(reference, estimate, measure)
     except MirflowError:
-        return [None] * len(estimates)
-    found: list[Mapping[str, Column] | None] = []
-    for estimate in estimates:
-        try:
-            found.append(None if convention.explain is None else convention.explain(reference, estimate, measure))
-        except MirflowError:
-            found.append(None)
-    return found
+        return None
 
 
-REFERENCE_PLACE = -1
-"""Stands for the references among the positions of systems whose files have changed."""
-_GONE = "the pipeline no longer has this system"
-_LOST = "the annotations of its store cannot be found"
-_ELSEWHERE = "its store does not have this track"
-_WITHHELD = "left out: it is a reference"
+def _has_verdicts(evidence: Evidence) -> bool:
+    """Whether evidence says of single items whether they are right."""
+    return any(one is not None and ("x" in one or bool(one.get("v"))) for one in evidence)
 
 
 @dataclass
@@ -120,12 +114,8 @@ class Track:
     places: dict[int, int] = field(default_factory=dict)
     evaluations: dict[int, dict[str, Any]] = field(default_factory=dict)
 
-    def as_json(self) -> dict[str, Any]:
-        """For the page."""
-        return {"annotations": self.annotations, "evaluations": list(self.evaluations.items())}
-
     def put(self, annotation: Annotation | str, task: str, vocabulary: PageLabels) -> int | str:
-        """The place of an annotation among those of the track; what is wrong with it where there is none."""
+        """Give the place of an annotation among those of the track; what is wrong with it where there is none."""
         if isinstance(annotation, str):
             return annotation
         if id(annotation) not in self.places:
@@ -135,7 +125,7 @@ class Track:
 
 
 @dataclass
-class _Truth:
+class _Reference:
     """A reference of a track, and the files it is among: stores that have the same one share it."""
 
     shown: Annotation | str
@@ -144,7 +134,7 @@ class _Truth:
 
 
 @dataclass(frozen=True)
-class _Side:
+class _Estimate:
     """The estimate of one system: from which files, or why there is none."""
 
     owner: int
@@ -152,8 +142,9 @@ class _Side:
     shown: Annotation | str
 
 
+@dataclass(frozen=True)
 class Comparer:
-    """The tracks of an evaluation, from the files that there are now.
+    """Compares the annotations of a track, from the files that there are now.
 
     Parameters
     ----------
@@ -161,40 +152,29 @@ class Comparer:
         In the order of the evaluation.
     files : sequence of Files
         Of each store that it comes from.
-    judge : Judge
+    explainer : Explainer
     rules : sequence of int
-        The judge's convention for each of these stores.
+        The explainer's convention for each of these stores.
     shelf : Shelf
     vocabulary : PageLabels
         It grows.
     lost : collection of str
         Systems of stores whose files cannot be found.
-    references : bool
+    shows_references : bool
         Whether references are shown, and what follows from them: evidence, and estimates that are references.
     """
 
-    def __init__(
-        self,
-        systems: Sequence[str],
-        files: Sequence[Files],
-        judge: Judge,
-        rules: Sequence[int],
-        shelf: Shelf,
-        vocabulary: PageLabels,
-        lost: Collection[str] = (),
-        references: bool = True,
-    ) -> None:
-        self.systems, self.files, self.lost = systems, files, lost
-        self.judge, self.rules, self.shelf, self.vocabulary = judge, rules, shelf, vocabulary
-        self._references = references
-        self._task = files[0].plan.task
-
-    def has(self, name: str) -> bool:
-        """Whether there are files of a track."""
-        return any(one.has(name) for one in self.files)
+    systems: Sequence[str]
+    files: Sequence[Files]
+    explainer: Explainer
+    rules: Sequence[int]
+    shelf: Shelf
+    vocabulary: PageLabels
+    lost: Collection[str]
+    shows_references: bool
 
     def compare(self, name: str, track: Track) -> dict[str, Any]:
-        """Who annotated a track, how the estimates are judged by each of them, and which files have changed.
+        """Compare the estimates of a track with each reference.
 
         Returns
         -------
@@ -202,109 +182,88 @@ class Comparer:
             ``references``: place or trouble, and annotator; ``estimates``: place or trouble; ``evidence[reference]
             [system]``: by each rule; ``changed``: positions of systems, and `REFERENCE_PLACE`.
         """
-        own = {place: one for place, one in enumerate(self.files) if one.has(name)}
-        sides = [self._side(system, name, own) for system in self.systems]
-        truths = self._truths(name, own) if self._references else []
-        task = self._task
+        own = {place: one for place, one in enumerate(self.files) if name in one.references}
+        estimates = [self._estimate(system, name, own) for system in self.systems]
+        references = self._references(name, own) if self.shows_references else []
+        task, changed = (
+            self.files[0].plan.task,
+            {one for files in own.values() for one in files.changed(name, self.shelf)},
+        )
+        places = [place for place, system in enumerate(self.systems) if system in changed]
         return {
-            "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in truths],
-            "estimates": [track.put(one.shown, task, self.vocabulary) for one in sides],
-            "evidence": [self._judged(one, sides) for one in truths],
-            "changed": self._changed(name, own),
+            "references": [[track.put(one.shown, task, self.vocabulary), one.annotator] for one in references],
+            "estimates": [track.put(one.shown, task, self.vocabulary) for one in estimates],
+            "evidence": [self._evidence(one, estimates) for one in references],
+            "changed": [*([REFERENCE_PLACE] if REFERENCE in changed and self.shows_references else []), *places],
         }
 
-    def _truths(self, name: str, own: Mapping[int, Files]) -> list[_Truth]:
+    def _references(self, name: str, own: Mapping[int, Files]) -> list[_Reference]:
         """The references of a track, each once; those in which stores differ say which store has them."""
-        found: dict[tuple[object, str, int], _Truth] = {}
+        found: dict[tuple[object, str, int], _Reference] = {}
         for place, files in own.items():
             alike: Counter[tuple[object, str]] = Counter()
-            for one in files.references(name):
+            for one in files.references[name]:
                 shown = self.shelf.read(one.source)
-                annotator = one.annotator or _annotator(shown)
+                attrs = {} if isinstance(shown, str) else shown.attrs
+                annotator = one.annotator or str(attrs.get("annotator", ""))
                 # What says the same in two folders, or in a pack and a file, is the same reference.
                 which = (self.shelf.contents(one.source) if len(own) > 1 else "") or one.source, annotator
-                truth = found.setdefault((*which, alike[which]), _Truth(shown, annotator, {}))
-                truth.owners[place] = one.source
+                reference = found.setdefault((*which, alike[which]), _Reference(shown, annotator, {}))
+                reference.owners[place] = one.source
                 alike[which] += 1
-        for truth in found.values():
-            if len(truth.owners) < len(own):
-                stores = " + ".join(own[place].store for place in truth.owners)
-                truth.annotator = f"{truth.annotator}, {stores}" if truth.annotator else stores
+        for reference in found.values():
+            if len(reference.owners) < len(own):
+                stores = " + ".join(own[place].store for place in reference.owners)
+                reference.annotator = ", ".join(filter(None, (reference.annotator, stores)))
         return list(found.values())
 
-    def _side(self, system: str, track: str, own: Mapping[int, Files]) -> _Side:
-        planned = {place: files.estimate(system, track) for place, files in own.items() if files.plans(system)}
+    def _estimate(self, system: str, track: str, own: Mapping[int, Files]) -> _Estimate:
+        planned = {place: files.estimates[system][track] for place, files in own.items() if system in files.estimates}
+        references = {one.source for files in own.values() for one in files.references[track]}
         for place, source in planned.items():
-            if source is not None and not self._references and source in self._own_references(track, own):
-                return _Side(place, None, _WITHHELD)
+            if source is not None and not self.shows_references and source in references:
+                return _Estimate(place, None, _WITHHELD)
             if source is not None:
-                return _Side(place, source, self.shelf.read(source))
+                return _Estimate(place, source, self.shelf.read(source))
         if planned:
-            return _Side(next(iter(planned)), None, "no estimate")
+            return _Estimate(next(iter(planned)), None, "no estimate")
         if system in self.lost:
-            return _Side(-1, None, _LOST)
-        return _Side(-1, None, _ELSEWHERE if any(one.plans(system) for one in self.files) else _GONE)
+            return _Estimate(-1, None, _LOST)
+        return _Estimate(-1, None, _ELSEWHERE if any(system in one.estimates for one in self.files) else _GONE)
 
-    def _own_references(self, track: str, own: Mapping[int, Files]) -> set[Source]:
-        return {one.source for files in own.values() for one in files.references(track)}
-
-    def _judged(self, truth: _Truth, sides: Sequence[_Side]) -> list[list[Encoded | None]]:
-        """What a reference says of each estimate that it was held against; of the annotator's own nothing."""
-        found: list[list[Encoded | None]] = [[] for _ in sides]
-        if isinstance(truth.shown, str):
+    def _evidence(self, reference: _Reference, estimates: Sequence[_Estimate]) -> list[Evidence]:
+        """Explain each estimate that was compared with a reference; of the annotator's own nothing."""
+        found: list[Evidence] = [[] for _ in estimates]
+        if isinstance(reference.shown, str):
             return found
         by_rules: dict[int, dict[int, Annotation]] = {}
-        for place, side in enumerate(sides):
-            against = side.owner in truth.owners and truth.owners[side.owner] != side.source
-            if against and isinstance(side.shown, Annotation):
-                by_rules.setdefault(self.rules[side.owner], {})[place] = side.shown
-        for rules, judged in by_rules.items():
-            explained = self.judge.explain(truth.shown, list(judged.values()), rules)
-            for place, evidence in zip(judged, explained, strict=True):
+        for place, one in enumerate(estimates):
+            compared = one.owner in reference.owners and reference.owners[one.owner] != one.source
+            if compared and isinstance(one.shown, Annotation):
+                by_rules.setdefault(self.rules[one.owner], {})[place] = one.shown
+        for rules, shown in by_rules.items():
+            explained = self.explainer.explain(reference.shown, list(shown.values()), rules)
+            for place, evidence in zip(shown, explained, strict=True):
                 found[place] = evidence
         return found
-
-    def _changed(self, name: str, own: Mapping[int, Files]) -> list[int]:
-        """What is not what was scored."""
-        names = {one for files in own.values() for one in files.changed(name, self.shelf)}
-        systems = [place for place, system in enumerate(self.systems) if system in names]
-        return [*([REFERENCE_PLACE] if REFERENCE in names and self._references else []), *systems]
-
-
-def _annotator(annotation: Annotation | str) -> str:
-    return "" if isinstance(annotation, str) else str(annotation.attrs.get("annotator", ""))
-
-
-CELLS = 5_000
-"""Cells (systems times tracks, of all evaluations) whose timelines a page has unless more are asked for."""
-BYTES = 8_000_000
-"""Compressed size that the timelines of a page stay below unless more are asked for."""
-WORST = 20
-"""Tracks of each evaluation under ``worst``."""
-
-
-@dataclass
-class Drawn:
-    """The timelines of one evaluation: which rules judge, which could, and why there are not more timelines."""
-
-    rules: list[str] = field(default_factory=list)
-    able: list[str] = field(default_factory=list)
-    note: str = ""
-    tracks: int = 0
 
 
 @dataclass
 class Timelines:
-    """The timelines of a page, by track; evaluations of the same files share their annotations."""
+    """The timelines of a page, by track; evaluations of the same files share their annotations.
+
+    Of each evaluation: ``rules``, the metrics that explain; ``able``, those that could; and a ``note``, why there are
+    not more timelines.
+    """
 
     vocabulary: PageLabels = field(default_factory=PageLabels)
     verdicts: dict[str, int] = field(default_factory=dict)
     tracks: dict[str, Track] = field(default_factory=dict)
-    evaluations: list[Drawn] = field(default_factory=list)
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
 
 
 def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list[str]:
-    """Tracks in the order of how much they are worth looking at, as many as are wanted.
+    """Choose tracks in the order of how much they are worth looking at.
 
     Parameters
     ----------
@@ -316,72 +275,56 @@ def tracks_wanted(ds: xr.Dataset, first: int, wanted: str, share: float) -> list
     share : float
         Of the tracks under ``auto``.
     """
-    most = {
-        "all": ds.sizes["track"],
-        "worst": WORST,
-        "none": 0,
-        "auto": math.ceil(share * ds.sizes["track"]),
-    }
+    size = ds.sizes["track"]
+    most = {"all": size, "worst": WORST, "none": 0, "auto": math.ceil(share * size)}
     number = most[wanted] if wanted in most else int(wanted)
     return names_of(ds, "track", order_tracks(ds, first)[:number])
 
 
 def add_evaluation(
     timelines: Timelines,
-    ds: xr.Dataset,
+    systems: Sequence[str],
     files: Sequence[Files],
     tracks: Sequence[str],
-    asked: Sequence[str],
-    others: Sequence[str],
+    metrics: tuple[Sequence[str], Sequence[str]],
     shelf: Shelf,
-    lost: Collection[str] = (),
+    lost: Collection[str],
     *,
-    references: bool = True,
-    progress: Progress | None = None,
-) -> Drawn:
+    references: bool,
+    progress: Progress,
+) -> dict[str, Any]:
     """Read and explain some tracks of an evaluation.
 
     Parameters
     ----------
     timelines : Timelines
         It grows.
-    ds : xr.Dataset
-        What was scored.
+    systems : sequence of str
     files : sequence of Files
         The files that there are now, of each store.
     tracks : sequence of str
-    asked : sequence of str
-        Metrics that shall judge: all of them do that can judge single items.
-    others : sequence of str
-        Metrics that are tried where none of those can; the first that can judges.
+    metrics : (sequence of str, sequence of str)
+        Metrics that shall explain: all of them do that can say it of single items. Metrics that are tried where none of
+        those can; the first that can explains.
     shelf : Shelf
     lost : collection of str
         Systems of stores whose files cannot be found.
     references : bool
         Whether references are shown, and what follows from them.
-    progress : Progress or None
+    progress : Progress
         Told of each track.
     """
-    number = len(timelines.evaluations)
-    drawn = Drawn()
-    timelines.evaluations.append(drawn)
-    conventions, rules = _conventions([one.plan for one in files])
-    judge = Judge(conventions, kind_of(files[0].plan.task).name, asked, others, timelines.verdicts)
-    comparer = Comparer(names_of(ds, "system"), files, judge, rules, shelf, timelines.vocabulary, lost, references)
+    number, task = len(timelines.evaluations), files[0].plan.task
+    keys = [(one.plan.convention, one.plan.classes) for one in files]
+    each = list(dict.fromkeys(keys))
+    conventions = [get_task(task).convention(*key) for key in each]
+    explainer = Explainer(conventions, kind_of(task).name, *metrics, timelines.verdicts)
+    rules = [each.index(key) for key in keys]
+    comparer = Comparer(systems, files, explainer, rules, shelf, timelines.vocabulary, lost, references)
     for name in tracks:
-        if comparer.has(name):
+        if any(name in one.references for one in files):
             track = timelines.tracks.setdefault(name, Track())
             track.evaluations[number] = comparer.compare(name, track)
-            drawn.tracks += 1
-        if progress is not None:
-            progress.advance(1)
-    drawn.rules, drawn.able = judge.rules, judge.able
-    return drawn
-
-
-def _conventions(plans: Sequence[EvaluationPlan]) -> tuple[list[Convention], list[int]]:
-    """The conventions, each once, with the classes that they are for, and the one of each plan."""
-    keys = [(plan.convention, plan.classes) for plan in plans]
-    each = list(dict.fromkeys(keys))
-    task = get_task(plans[0].task)
-    return [task.convention(*key) for key in each], [each.index(key) for key in keys]
+        progress.advance(1)
+    timelines.evaluations.append({"rules": explainer.rules, "able": explainer.able, "note": ""})
+    return timelines.evaluations[-1]
