@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..metrics.aggregates import AGGREGATES
-from .tables import Entry, ShownValue, Table, clean_text, is_numeric, show_entry
+from .tables import Entry, ShownValue, Table, clean_text, numeric_columns, show_entry
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",
@@ -67,8 +67,7 @@ def to_latex(
         Whether the notes are wanted.
     """
     said = escape(table.caption or table.title) if caption is None else caption
-    numeric = [is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
-    columns = "".join("r" if number else "l" for number in numeric)
+    columns = "".join("r" if number else "l" for number in numeric_columns(table))
     body = [" & ".join(_entry(entry, stacked) for entry in row) + r" \\" for row in table.rows]
     lines = [
         r"% needs \usepackage{booktabs}",

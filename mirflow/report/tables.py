@@ -26,11 +26,7 @@ _QUOTED = re.compile(r"""(?<![^\s(\[{=:])(['"])(?P<value>.*?)\1(?=[\s,;:.)\]}?!]
 
 
 def shorten(message: str) -> str:
-    """A message whose long quoted values are cut.
-
-    Parameters
-    ----------
-    message : str
+    """Cut long quoted values in a message.
 
     Examples
     --------
@@ -39,12 +35,12 @@ def shorten(message: str) -> str:
     >>> shorten("track 'a': not a chord: 'H:maj'")
     "track 'a': not a chord: 'H:maj'"
     """
-    return _QUOTED.sub(_cut, message)
 
+    def cut(found: re.Match[str]) -> str:
+        quote, value = found[1], found["value"]
+        return found[0] if len(value) <= _LONGEST else f"{quote}{value[: _LONGEST - 3]}...{quote}"
 
-def _cut(found: re.Match[str]) -> str:
-    quote, value = found[1], found["value"]
-    return found[0] if len(value) <= _LONGEST else f"{quote}{value[: _LONGEST - 3]}...{quote}"
+    return _QUOTED.sub(cut, message)
 
 
 MARK = "*"
@@ -179,7 +175,7 @@ def merge(tables: Sequence[Table]) -> Table:
 
 
 def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> str:
-    """The table for a terminal.
+    """Write a table for a terminal.
 
     Parameters
     ----------
@@ -190,15 +186,18 @@ def to_text(table: Table, width: int | None = None, *, bold: bool = False) -> st
     bold : bool
         Whether the best values are bold, in the codes of a terminal.
     """
-    notes = [_fold(note, width) if width else note for note in table.notes]
+    title, *notes = [_fold(line, width) if width else line for line in (table.title, *table.notes)]
     blocks = [_grid(block, width, bold) for block in blocks_of(table, width)]
-    title = _fold(table.title, width) if width else table.title
-    parts = [title, "\n\n".join(blocks), *notes]
-    return "".join(f"{part}\n" for part in parts if part)
+    return "".join(f"{part}\n" for part in (title, "\n\n".join(blocks), *notes) if part)
+
+
+def _fold(line: str, width: int) -> str:
+    """A line over several, broken between words only: names and commands have hyphens and must stay whole."""
+    return textwrap.fill(line, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def blocks_of(table: Table, width: int | None) -> list[Table]:
-    """A table as the blocks of columns that a terminal has room for, each with the columns that name its rows.
+    """Break a table into the blocks of columns that a terminal has room for, each with the columns that name its rows.
 
     Examples
     --------
@@ -206,8 +205,7 @@ def blocks_of(table: Table, width: int | None) -> list[Table]:
     >>> [block.columns for block in blocks_of(table, 20)]
     [('system', 'f_measure'), ('system', 'cemgil')]
     """
-    widths = _widths(table, width)
-    keys = table.keys
+    widths, keys = _widths(table, width), table.keys
     if width is None or not keys or sum(widths) - _GAP <= width:
         return [table]
     starts, used = [keys], sum(widths[:keys]) - _GAP
@@ -217,19 +215,16 @@ def blocks_of(table: Table, width: int | None) -> list[Table]:
             starts.append(place)
             room = used
         room += widths[place]
-    chosen = [(*range(keys), *range(*ends)) for ends in pairwise([*starts, len(widths)])]
-    return [
-        replace(
-            table,
-            columns=tuple(table.columns[place] for place in places),
-            rows=tuple(tuple(row[place] for place in places) for row in table.rows),
-        )
-        for places in chosen
-    ]
+    blocks = []
+    for ends in pairwise([*starts, len(widths)]):
+        places = (*range(keys), *range(*ends))
+        columns, *rows = (tuple(row[place] for place in places) for row in (table.columns, *table.rows))
+        blocks.append(replace(table, columns=columns, rows=tuple(rows)))
+    return blocks
 
 
 def fewest_blocks(tables: Sequence[Table], width: int) -> Table | None:
-    """Of several ways to lay out the same figures the one that breaks into the fewest blocks, then the fewest lines.
+    """Choose among several layouts of the same values the one of the fewest blocks, then the fewest lines.
 
     The first one that needs no break at all; None where every block would hold about one column.
     """
@@ -248,40 +243,26 @@ def _grid(table: Table, width: int | None, bold: bool) -> str:
     from rich.table import Table as Grid
     from rich.text import Text
 
-    numeric = [is_numeric([row[place] for row in table.rows]) for place in range(len(table.columns))]
     columns = [
         Column(Text(clean_text(name)), justify="right" if number else "left", no_wrap=name not in table.folds)
-        for name, number in zip(table.columns, numeric, strict=True)
+        for name, number in zip(table.columns, numeric_columns(table), strict=True)
     ]
     grid = Grid(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1), show_edge=False)
     for row in table.rows:
-        grid.add_row(
-            *(Text(clean_text(show_entry(entry)), style="bold" if bold and _is_best(entry) else "") for entry in row)
-        )
+        styles = ["bold" if bold and isinstance(entry, ShownValue) and entry.best else "" for entry in row]
+        shown = zip(map(show_entry, row), styles, strict=True)
+        grid.add_row(*(Text(clean_text(text), style=style) for text, style in shown))
     out = io.StringIO()
     # Wider than the terminal where numbers would be cut otherwise: a long line can be scrolled, a lost digit cannot.
+    least = sum(_widths(table, width)) - _GAP
     styled: dict[str, Any] = {"force_terminal": True, "color_system": "standard"} if bold else {"color_system": None}
-    Console(file=out, width=_room(table, width), legacy_windows=False, **styled).print(grid)
+    Console(file=out, width=max(least, width or 0), legacy_windows=False, **styled).print(grid)
     return "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-
-
-def _is_best(entry: Entry) -> bool:
-    return isinstance(entry, ShownValue) and entry.best
-
-
-def _fold(note: str, width: int) -> str:
-    """A line over several, broken between words only: names and commands have hyphens and must stay whole."""
-    return textwrap.fill(note, width, subsequent_indent="  ", break_on_hyphens=False, break_long_words=False)
 
 
 def full_width(table: Table) -> int:
     """Columns of a terminal that are enough for a table without folding anything."""
-    return _room(table, None)
-
-
-def _room(table: Table, width: int | None) -> int:
-    """How wide a table has to be at least, or may be."""
-    return max(sum(_widths(table, width)) - _GAP, width or 0)
+    return max(sum(_widths(table, None)) - _GAP, 0)
 
 
 _GAP = 3
@@ -292,8 +273,7 @@ def _widths(table: Table, width: int | None) -> list[int]:
     """How wide each column has to be at least, with what stands between it and the next one."""
     widths = []
     for place, name in enumerate(table.columns):
-        entries = [name, *(clean_text(show_entry(row[place])) for row in table.rows)]
-        widest = max(map(text_width, entries))
+        widest = max(map(text_width, [name, *(clean_text(show_entry(row[place])) for row in table.rows)]))
         widths.append((min(24, widest) if name in table.folds and width else widest) + _GAP)
     return widths
 
@@ -306,21 +286,17 @@ def text_width(text: str) -> int:
 
 
 def to_markdown(table: Table) -> str:
-    """The table for a README or an issue."""
-    lines = [_pipes(table.columns), "|" + "---|" * len(table.columns)]
-    lines += [_pipes([show_entry(entry) for entry in row]) for row in table.rows]
+    """Write a table for a README or an issue."""
+    rows = [table.columns, *([show_entry(entry) for entry in row] for row in table.rows)]
+    plain = [[clean_text(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in row] for row in rows]
+    first, *others = (f"| {' | '.join(row)} |" for row in plain)
     head = [table.title, ""] if table.title else []
     foot = ["", *(f"{note}  " for note in table.notes)] if table.notes else []
-    return "".join(f"{line}\n" for line in [*head, *lines, *foot])
-
-
-def _pipes(entries: Sequence[str]) -> str:
-    escaped = (clean_text(entry).replace("\\", "\\\\").replace("|", "\\|") for entry in entries)
-    return f"| {' | '.join(escaped)} |"
+    return "".join(f"{line}\n" for line in [*head, first, "|" + "---|" * len(table.columns), *others, *foot])
 
 
 def to_csv(table: Table) -> str:
-    """The table for other programs: full precision, nothing for what is not there, no title and no notes.
+    """Write a table for other programs: full precision, nothing for what is not there, no title and no notes.
 
     An infinite value is ``inf`` or ``-inf``.
     """
@@ -332,20 +308,21 @@ def to_csv(table: Table) -> str:
 
 
 def to_json(table: Table) -> str:
-    """The table as a list of objects: full precision, null for what is not there."""
-    rows = [{name: _json_entry(entry) for name, entry in zip(table.columns, row, strict=True)} for row in table.rows]
+    """Write a table as a list of objects: full precision, null for what is not there.
+
+    JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again.
+    """
+
+    def plain(entry: Entry) -> Entry:
+        return str(entry) if isinstance(entry, float) and math.isinf(entry) else bare_entry(entry)
+
+    rows = [dict(zip(table.columns, map(plain, row), strict=True)) for row in table.rows]
     return json.dumps(rows, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def bare_entry(entry: Entry) -> Entry:
     """An entry for programs, None for what is not there."""
     return None if isinstance(entry, float) and math.isnan(entry) else entry
-
-
-def _json_entry(entry: Entry) -> Entry:
-    """JSON has no infinity: it is the text ``inf`` or ``-inf``, which Python, numpy and R read as the number again."""
-    plain = bare_entry(entry)
-    return str(plain) if isinstance(plain, float) and math.isinf(plain) else plain
 
 
 def show_entry(entry: Entry) -> str:
@@ -359,32 +336,18 @@ def show_entry(entry: Entry) -> str:
 _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)(-\d+)?\*?( \[.*\])?")
 
 
-def is_numeric(entries: Sequence[Entry]) -> bool:
-    """Whether a column reads as numbers, which are set flush right."""
-    shown = [text for text in map(show_entry, entries) if text != "-"]
-    return bool(shown) and all(map(_NUMBER.fullmatch, shown))
+def numeric_columns(table: Table) -> list[bool]:
+    """Whether each column reads as numbers, which are set flush right."""
+    numeric = []
+    for place in range(len(table.columns)):
+        shown = [text for text in (show_entry(row[place]) for row in table.rows) if text != "-"]
+        numeric.append(bool(shown) and all(map(_NUMBER.fullmatch, shown)))
+    return numeric
 
 
 def clean_text(text: str) -> str:
-    """Names come from files: what would steer a terminal or break a line is shown as an escape."""
+    """Show what would steer a terminal or break a line as an escape: names come from files."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
-
-
-def need_pyarrow() -> Any:
-    """The package, which is not installed with mirflow itself.
-
-    Raises
-    ------
-    QueryError
-        If it is not installed.
-    """
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        message = "Parquet needs pyarrow: pip install '.[parquet]' in mirflow's checkout, or choose csv or json"
-        raise QueryError(message) from None
-    return pyarrow
 
 
 def write_parquet(table: Table, path: Path) -> None:
@@ -394,20 +357,28 @@ def write_parquet(table: Table, path: Path) -> None:
     ----------
     table : Table
     path : path
+
+    Raises
+    ------
+    QueryError
+        If pyarrow is not installed.
     """
-    arrow = need_pyarrow()
-    columns = {
-        name: _column(arrow, [bare_entry(row[place]) for row in table.rows]) for place, name in enumerate(table.columns)
-    }
-    arrow.parquet.write_table(arrow.table(columns), path)
-
-
-def _column(arrow: Any, entries: list[Entry]) -> Any:
-    kinds = {type(entry) for entry in entries if entry is not None}
-    if kinds == {int}:
-        return arrow.array(entries, arrow.int64())
-    if kinds == {bool}:
-        return arrow.array(entries, arrow.bool_())
-    if kinds and kinds <= {int, float}:
-        return arrow.array([None if entry is None else float(entry) for entry in entries], arrow.float64())
-    return arrow.array([None if entry is None else str(entry) for entry in entries], arrow.string())
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet
+    except ImportError:
+        message = "Parquet needs pyarrow: pip install '.[parquet]' in mirflow's checkout, or choose csv or json"
+        raise QueryError(message) from None
+    arrays = {}
+    for place, name in enumerate(table.columns):
+        entries = [bare_entry(row[place]) for row in table.rows]
+        kinds = {type(entry) for entry in entries if entry is not None}
+        if kinds in ({int}, {bool}):
+            arrays[name] = arrow.array(entries, arrow.int64() if kinds == {int} else arrow.bool_())
+        elif kinds and kinds <= {int, float}:
+            numbers = [None if entry is None else float(entry) for entry in entries]
+            arrays[name] = arrow.array(numbers, arrow.float64())
+        else:
+            texts = [None if entry is None else str(entry) for entry in entries]
+            arrays[name] = arrow.array(texts, arrow.string())
+    pyarrow.parquet.write_table(arrow.table(arrays), path)
