@@ -38,9 +38,9 @@ class _PlotCommand(Command):
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the help with a line for each kind."""
         listed = "\n".join(f"{name:<20} {kind.words}" for name, kind in _kinds().items())
-        told, self.help = self.help, inspect.cleandoc(self.help or "").replace("KINDS", listed)
+        given, self.help = self.help, inspect.cleandoc(self.help or "").replace("KINDS", listed)
         super().format_help_text(ctx, formatter)
-        self.help = told
+        self.help = given
 
 
 @click.command("plot", cls=_PlotCommand, place=5, short_help="Draw a figure for a paper.")
@@ -113,8 +113,8 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
             raise click.UsageError(f"a timeline shows one track, not {len(tracks)}")
         given["track"] = tracks[0]
     ax = draw(store, **given)
-    told = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
-    click.echo(f"{figures.save(ax, output)} written{told}", err=True)
+    caption = f", its caption in {figures.save_caption(ax, output)}" if beside else ""
+    click.echo(f"{figures.save(ax, output)} written{caption}", err=True)
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:

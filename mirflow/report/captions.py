@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
-    """How many scores count in each column, where a row shows only the fewest and the most of its columns.
+    """Count the scores of each column, where a row shows only the fewest and the most of its columns.
 
     Parameters
     ----------
@@ -43,29 +43,27 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
     if counts.size == 0 or not (counts != counts[:, :1]).any():
         return ()
     if (counts == counts[:1]).all():
-        told = (f"{head}: {count}" for head, count in zip(heads, counts[0].tolist(), strict=True))
-        return (f"n by column: {', '.join(told)}",)
+        each = (f"{head}: {count}" for head, count in zip(heads, counts[0].tolist(), strict=True))
+        return (f"n by column: {', '.join(each)}",)
     return ("n: the fewest and the most of a row; --format csv or json says that of each value",)
 
 
 def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
-    """What is no plain ratio or number.
+    """Name the units of values that are no ratios.
 
     Examples
     --------
     >>> unit_notes(["sdr", "sir"], ["dB", "dB"]), unit_notes(["seg", "deviation"], ["", "s"])
     (('values in dB',), ('in s: deviation',))
     """
-    told: dict[str, list[str]] = {}
-    for metric, unit in zip(metrics, units, strict=True):
-        told.setdefault(unit, []).append(metric)
-    if len(told) == 1 and any(told):
+    named = {unit: [metric for metric, own in zip(metrics, units, strict=True) if own == unit] for unit in units}
+    if len(named) == 1 and any(named):
         return (f"values in {units[0]}",)
-    return tuple(f"in {unit}: {', '.join(own)}" for unit, own in told.items() if unit)
+    return tuple(f"in {unit}: {', '.join(own)}" for unit, own in named.items() if unit)
 
 
 def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
-    """Why a figure is infinite.
+    """Say why a value is infinite.
 
     Parameters
     ----------
@@ -86,9 +84,9 @@ def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
 
 
 def reference_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
-    """That stores which are asked as one do not have the same references."""
-    said = attrs.get(REFERENCES_DIFFER, "")
-    return (f"references: {said}",) if said else ()
+    """Note that joined stores do not have the same references."""
+    difference = attrs.get(REFERENCES_DIFFER, "")
+    return (f"references: {difference}",) if difference else ()
 
 
 NO_INTERVAL = "[-]"
@@ -96,14 +94,14 @@ NO_INTERVAL = "[-]"
 
 
 def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
-    """Why some figures have no interval.
+    """Say why some values have no interval.
 
     Parameters
     ----------
     value, low : float64
-        Figures and the lower ends of their intervals.
+        Values and the lower ends of their intervals.
     attrs : mapping of str to str
-        What an answer says of its intervals.
+        Of the result.
 
     Examples
     --------
@@ -146,18 +144,18 @@ def pairs_span(ds: xr.Dataset, metric: int) -> str:
 
 
 def caution_notes(attrs: Mapping[str, Any]) -> tuple[str, ...]:
-    """What was warned of when the systems that are shown were scored; and that references differ.
+    """Repeat the warnings of when the systems were scored; and note that references differ.
 
     Examples
     --------
     >>> caution_notes({"warnings": "no item of system 'bob' occurs in the reference"})
     ("warning: no item of system 'bob' occurs in the reference",)
     """
-    return (*reference_notes(attrs), *(f"warning: {said}" for said in attrs.get(WARNINGS, "").splitlines()))
+    return (*reference_notes(attrs), *(f"warning: {text}" for text in attrs.get(WARNINGS, "").splitlines()))
 
 
 def nothing_notes(attrs: Mapping[str, Any], tracks: int) -> tuple[str, ...]:
-    """Why there is no figure at all."""
+    """Say why there is no value at all."""
     if tracks:
         return ()
     narrowed = [name for name in ("where", "annotator") if attrs.get(name)]

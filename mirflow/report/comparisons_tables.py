@@ -278,7 +278,7 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
     ds : xr.Dataset
         A difference, as :func:`mirflow.diff` gives it.
     notes : sequence of str
-        More lines to stand below.
+        More lines below.
     """
     columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
     names, units, relative, mean, largest, n, agreeing, *missing = (

@@ -51,14 +51,14 @@ def to_latex(
 ) -> str:
     """A table as a LaTeX float that needs ``booktabs`` and nothing else.
 
-    The best values are bold, and where others are not told apart from the best these have a star, as it has.
-    Intervals are small, and the notes stand below.
+    The best values are bold, and those that do not differ significantly from the best have a star, as it has.
+    Intervals are small, and the notes are below.
 
     Parameters
     ----------
     table : Table
     stacked : bool
-        Intervals below their figures instead of behind them.
+        Intervals below their values instead of behind them.
     caption : str or None
         LaTeX, as it is, instead of the table's own; without text there is no caption.
     label : str or None
@@ -66,14 +66,14 @@ def to_latex(
     notes : bool
         Whether the notes are wanted.
     """
-    said = escape(table.caption or table.title) if caption is None else caption
+    above = escape(table.caption or table.title) if caption is None else caption
     columns = "".join("r" if number else "l" for number in numeric_columns(table))
     body = [" & ".join(_entry(entry, stacked) for entry in row) + r" \\" for row in table.rows]
     lines = [
         r"% needs \usepackage{booktabs}",
         r"\begin{table}",
         r"\centering",
-        *([rf"\caption{{{said}}}"] if said else []),
+        *([rf"\caption{{{above}}}"] if above else []),
         *([rf"\label{{{label}}}"] if label else []),
         rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}",
         r"\toprule",

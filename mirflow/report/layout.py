@@ -112,7 +112,7 @@ def readable_tables(
     width : int
         Columns of the terminal.
     notes : sequence of str
-        More lines to stand below.
+        More lines below.
     across : {"metric", "system", "group"} or None
         What runs across; None: what fits.
 
@@ -308,10 +308,10 @@ def _policy_notes(result: Result) -> list[str]:
     notes = []
     for policy, words in meant.items():
         if count := int(attrs[f"{policy}_cells"]):
-            said = f"{count} of {counted(cells, 'cell')} (system and track)"
+            cells_of = f"{count} of {counted(cells, 'cell')} (system and track)"
             each = result.counts[f"n_{policy}"].sum(axis=(0, 1)) // repeats(attrs)
-            said += "" if (each == count).all() else f", for one or more of {len(result.metrics)} metrics"
-            notes.append(f"{policy} ({attrs[policy]}): {said}; {words}")
+            cells_of += "" if (each == count).all() else f", for one or more of {len(result.metrics)} metrics"
+            notes.append(f"{policy} ({attrs[policy]}): {cells_of}; {words}")
     # Of each system the metric that lacks fewest cells.
     least = result.n_missing.sum(axis=1).min(axis=1) if result.metrics else np.zeros(len(result.systems))
     bare = [name for name, own in zip(result.systems, least, strict=True) if own == result.n_tracks.sum()]
@@ -375,10 +375,10 @@ def mark_note(each: Sequence[Mapping[str, Any]]) -> str:
         left += [attrs.get("group", "")] if names == [EVERY] else names
     if all(attrs.get(UNTESTED) == EVERY for attrs in each):
         return f"no {MARK}: {few} ({tested})"
-    said = (
+    note = (
         f"{MARK}: not told apart from the best at {alpha:.3g} ({tested}); a best one without it differs from all others"
     )
-    return f"{said}; no {MARK} for {', '.join(left)}: {few}" if left else said
+    return f"{note}; no {MARK} for {', '.join(left)}: {few}" if left else note
 
 
 REST = "(rest)"

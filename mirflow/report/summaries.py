@@ -49,14 +49,13 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
         By the names of their groups.
     """
     rows: list[tuple[Entry, ...]] = []
+    dims = ("with dims",) if any(map(tables_of, boards.values())) else ()
     for name, ds in boards.items():
         counts = count_statuses(ds).sum(axis=0)
         scored = sum(int(counts[place]) for place, status in enumerate(Status) if status.scored)
-        told = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
-        more = (len(tables_of(ds)),) if any(tables_of(one) for one in boards.values()) else ()
-        sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *more)
-        rows.append((name, *told, *sizes, f"{scored} of {counts.sum()}"))
-    dims = ("with dims",) if any(tables_of(one) for one in boards.values()) else ()
+        rules = (str(ds.attrs.get(key, "")) or None for key in ("task", "convention"))
+        sizes = (*(ds.sizes[dim] for dim in ("system", "track", "metric")), *(len(tables_of(ds)) for _ in dims))
+        rows.append((name, *rules, *sizes, f"{scored} of {counts.sum()}"))
     columns = ("group", "task", "convention", "systems", "tracks", "metrics", *dims, "cells scored")
     return Table(columns, tuple(rows))
 
@@ -121,10 +120,8 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
     cut : bool
         Whether long values in messages are cut, for people.
     """
-    rows = tuple(
-        (group, one.system, one.track, one.status.name, one.scored, shorten(one.message) if cut else one.message)
-        for one in problems
-    )
+    show = shorten if cut else str
+    rows = tuple((group, one.system, one.track, one.status.name, one.scored, show(one.message)) for one in problems)
     return Table(("group", "system", "track", "status", "scored", "message"), rows, folds=("message",))
 
 
@@ -138,27 +135,18 @@ def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
     problems : sequence of CellProblem
     """
     kinds = group_problems([one for one in problems if one.scored != "yes"])
+    named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
+    empty = [(state, [one for one in problems if one.status == state]) for state in sorted(EMPTY)]
+    with_score = [(f"{state.name}, with a score", own) for state, own in empty if own]
+    with_score += [("with a score", own) for own in group_problems([one for one in problems if one.warned])]
     lines = []
-    for kind in kinds[:_KINDS]:
-        status = "without some metrics" if kind[0].status.scored else kind[0].status.name
-        lines.append(_line(group, status, kind))
-    if len(kinds) > _KINDS:
-        rest = sum(map(len, kinds[_KINDS:]))
-        kind_count = len(kinds) - _KINDS
-        lines.append(f"{group}: {rest} more cells for {kind_count} other reason{'s' if kind_count != 1 else ''}")
-    for state in sorted(EMPTY):
-        kind = [one for one in problems if one.status == state]
-        if kind:
-            lines.append(_line(group, f"{state.name}, with a score", kind))
-    for kind in group_problems([one for one in problems if one.warned]):
-        lines.append(_line(group, "with a score", kind))
+    for what, own in (*named, *with_score):
+        example = "" if len({one.message for one in own}) == 1 else "such as "
+        lines.append(f"{group}: {counted(len(own), 'cell')}: {what}: {example}{shorten(own[0].message)}")
+    if others := kinds[_KINDS:]:
+        more = f"{sum(map(len, others))} more cells for {counted(len(others), 'other reason')}"
+        lines.insert(len(named), f"{group}: {more}")
     return lines
-
-
-def _line(group: str, what: str, kind: Sequence[CellProblem]) -> str:
-    """One kind of reason, with an example where cells differ."""
-    example = "" if len({one.message for one in kind}) == 1 else "such as "
-    return f"{group}: {counted(len(kind), 'cell')}: {what}: {example}{shorten(kind[0].message)}"
 
 
 _TITLE = "the headline metric of each evaluation"
@@ -322,31 +310,28 @@ def pair_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     percent : bool
         Ratios as percentages.
     """
-    cell = ds.isel(system=0, track=0)
-    names, units, weight_units = ([str(v) for v in cell[c].values.tolist()] for c in ("metric", "unit", "weight_unit"))
+    cell, columns = ds.isel(system=0, track=0), ("metric", "score", "weight", "weight_unit")
     rows: list[tuple[Entry, ...]] = []
-    for place, name in enumerate(names):
-        score, weight = float(cell["score"].values[place]), float(cell["weight"].values[place])
-        shown = f"{100 * score:.2f}" if percent and not units[place] and score == score else score
-        rows.append((name, shown, weight, weight_units[place]))
-    attrs = ds.attrs
-    parts = ("task", "convention", "grid")
-    title = ", ".join(f"{part} {attrs[part]}" for part in parts if attrs.get(part))
-    return Table(("metric", "score", "weight", "weight_unit"), tuple(rows), title, ("ratios in percent",) * percent)
+    for name, score, weight, weight_unit, unit in zip(
+        *(cell[one].values.tolist() for one in (*columns, "unit")), strict=True
+    ):
+        shown = f"{100 * score:.2f}" if percent and not unit and score == score else score
+        rows.append((name, shown, weight, weight_unit))
+    origin = {name: ds.attrs.get(name) for name in ("task", "convention", "grid")}
+    return Table(columns, tuple(rows), title_of(origin), ("ratios in percent",) * percent)
 
 
 def failed_cells(ds: xr.Dataset) -> list[str]:
     """A line for each cell without a score: which, what, why."""
-    told = _told(ds)
-    return [f"{where}: {status.name}: {message}" for where, status, message in told if status in FAILED]
+    return [f"{where}: {status.name}: {message}" for where, status, message in _cells(ds) if status in FAILED]
 
 
 def partial_cells(ds: xr.Dataset) -> list[str]:
     """A line for each scored cell without that of some metrics, with something empty, or with a warning: which, why."""
-    return [f"{where}: {message}" for where, status, message in _told(ds) if status.scored and message]
+    return [f"{where}: {message}" for where, status, message in _cells(ds) if status.scored and message]
 
 
-def _told(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
+def _cells(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
     """Name, status and message of each cell; a message does not repeat the name."""
     part = ds[["status", "message"]].transpose("system", "track")
     for system, name in enumerate(part["system"].values.tolist()):
@@ -355,9 +340,6 @@ def _told(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
             where = f"track {title!r}" if part.sizes["system"] == 1 else both
             message = str(part["message"].values[system, track]).removeprefix(f"{both}: ")
             yield where, Status(int(part["status"].values[system, track])), message
-
-
-_BETTER = {"higher": "higher", "lower": "lower", "none": "-"}
 
 
 def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
@@ -380,7 +362,7 @@ def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table
 
 
 def short_table(task: str, convention: Convention) -> Table:
-    """The metrics of a convention for people; weights, parameters and sources stand below, each text once.
+    """The metrics of a convention for people; weights, parameters and sources are notes, each text once.
 
     Parameters
     ----------
@@ -388,17 +370,11 @@ def short_table(task: str, convention: Convention) -> Table:
     convention : Convention
     """
     metrics = convention.metrics
-    rows = [
-        (
-            metric.name,
-            _span(metric),
-            _BETTER[metric.orientation],
-            _standard(metric),
-            metric.weight_unit,
-            metric.summary,
-        )
-        for metric in metrics
-    ]
+    rows = []
+    for metric in metrics:
+        span = " to ".join(f"{end:g}" for end in metric.range) + (f" {metric.unit}" if metric.unit else "")
+        better = metric.orientation.replace("none", "-")
+        rows.append((metric.name, span, better, _standard(metric), metric.weight_unit, metric.summary))
     columns = ("metric", "range", "better", "aggregate", "weight", "what it measures")
     notes = [f"weight of {names}: {text}" for text, names in _share(metrics, lambda one: [one.weight])]
     parameters = _share(metrics, lambda one: [_parameter(parameter) for parameter in one.parameters])
@@ -430,7 +406,13 @@ def full_table(task: str, convention: Convention) -> Table:
     rows = tuple(
         (
             *(task, convention.name, metric.name, metric.title, metric.summary, metric.key, " ".join(metric.aliases)),
-            *(*map(_end, metric.range), metric.orientation, metric.unit, metric.weight, metric.weight_unit),
+            *(
+                *(end if math.isfinite(end) else None for end in metric.range),
+                metric.orientation,
+                metric.unit,
+                metric.weight,
+                metric.weight_unit,
+            ),
             *(metric.pooling, _standard(metric), " ".join(_aggregates(metric)), metric.perfect),
             *(metric.perfect_exceptions, "; ".join(map(_parameter, metric.parameters)), " ".join(metric.dims)),
             *(metric.default, metric.literature, metric.version),
@@ -448,16 +430,6 @@ def _aggregates(metric: Metric) -> tuple[str, ...]:
 def _standard(metric: Metric) -> str:
     counted = metric.dims and metric.orientation == "none"
     return _aggregates(metric)[0] if counted else metric.standard_aggregate
-
-
-def _end(value: float) -> float | None:
-    """An end of a range for programs; None where there is none."""
-    return value if math.isfinite(value) else None
-
-
-def _span(metric: Metric) -> str:
-    low, high = (f"{end:g}" for end in metric.range)
-    return f"{low} to {high}{f' {metric.unit}' if metric.unit else ''}"
 
 
 def _parameter(parameter: Parameter) -> str:

@@ -83,14 +83,14 @@ Entry = str | int | float | None
 
 @dataclass(frozen=True)
 class Table:
-    """Rows under named columns, with what has to be said about them.
+    """Rows under named columns, with title, notes and caption.
 
     Parameters
     ----------
     columns : tuple of str
         Every row has an entry for each.
     rows : tuple of tuples
-        Text (figures for people too), numbers, or None where there is nothing. NaN is written as nothing.
+        Text (values for people too), numbers, or None where there is nothing. NaN is written as nothing.
     title : str
         One line above.
     notes : tuple of str
@@ -98,7 +98,7 @@ class Table:
     folds : tuple of str
         Columns of prose, which may break over lines.
     caption : str
-        Sentences to stand above a table in a paper; without them it is the title.
+        Sentences above the table in a paper; without them it is the title.
     keys : int
         How many of the first columns name a row: on a terminal that is too narrow the others break into blocks, each
         with these again. 0: the table stays whole.

@@ -304,7 +304,7 @@ def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str
     """
     if kind in TIMELESS:
         rows = zip(*(column[:ITEMS].tolist() for column in columns.values()), strict=True)
-        return {"x": [_told(dict(zip(columns, row, strict=True))) for row in rows]}
+        return {"x": [_named_texts(dict(zip(columns, row, strict=True))) for row in rows]}
     size = len(next(iter(columns.values()), ()))
     codes = _codes(columns["verdict"] if "verdict" in columns else np.full(size, ""), verdicts)
     if kind == "multipitch" and "estimate_frequency" in columns:
@@ -333,18 +333,18 @@ def _codes(words: Column, verdicts: dict[str, int]) -> Column:
 def _marks(times: Float) -> list[int | None]:
     known = np.isfinite(times)
     numbers: list[int] = _milli(np.where(known, times, 0.0)).tolist()
-    return [number if told else None for number, told in zip(numbers, known.tolist(), strict=True)]
+    return [number if there else None for number, there in zip(numbers, known.tolist(), strict=True)]
 
 
 def _points(columns: Mapping[str, Column], codes: Column) -> Encoded:
     """The estimated pitches; those that are missed are the reference's own."""
-    told = ~np.isnan(columns["estimate_frequency"])
-    start, end = columns["start"][told], columns["end"][told]
+    there = ~np.isnan(columns["estimate_frequency"])
+    start, end = columns["start"][there], columns["end"][there]
     return {
         "m": _steps(start),
         "n": (_milli(end) - _milli(start)).tolist(),
-        "q": _cents(columns["estimate_frequency"][told]),
-        "v": codes[told].tolist(),
+        "q": _cents(columns["estimate_frequency"][there]),
+        "v": codes[there].tolist(),
     }
 
 
@@ -360,7 +360,7 @@ def _stretches(start: Float, end: Float, codes: Column) -> Encoded:
     return {"s": steps.tolist(), "n": (last[ends] - starts).tolist(), "v": codes[begins].tolist()}
 
 
-def _told(row: Mapping[str, object]) -> list[list[str]]:
+def _named_texts(row: Mapping[str, object]) -> list[list[str]]:
     return [[name, _text(value)] for name, value in row.items() if not (isinstance(value, float) and np.isnan(value))]
 
 
