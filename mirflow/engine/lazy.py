@@ -91,7 +91,7 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
 
 @dataclass(frozen=True)
 class LazyCollection:
-    """A collection whose files are read when it is computed.
+    """A collection whose files are read when it is computed, at most `block` tracks by one task.
 
     Parameters
     ----------
@@ -99,14 +99,13 @@ class LazyCollection:
     tracks : tuple of str
     sources : tuple of Source, one per track
     block : int
-        Most tracks that one task reads.
     metadata : mapping of str to array
         Values per track that are known without reading.
 
     Examples
     --------
     >>> from mirflow.annotations.annotation import Annotation
-    >>> from mirflow.annotations.source import HeldSource
+    >>> from mirflow.readers.sources import HeldSource
     >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
     >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
     [0.5]
@@ -201,6 +200,7 @@ def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.
     AnnotationError
         For other kinds and grids: the union of many tracks' boundaries is no grid that one would want.
     """
+    import dask
     import dask.array as da
     import xarray as xr
 
@@ -209,7 +209,8 @@ def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.
         raise AnnotationError("a collection of intervals is aligned on frames: grid={'hop': seconds}")
     blocks, sizes, ends, vocabulary = _extents(collection)
     frames = grid_frames(float(ends.max(initial=0.0)), hop)
-    parts = [_delayed_codes(block, hop, frames, vocabulary) for block in blocks]
+    codes = dask.delayed(_block_codes, nout=2)
+    parts = [codes(block, hop, frames, vocabulary) for block in blocks]
     arrays = {
         name: da.concatenate(
             [da.from_delayed(part[place], (size, frames), dtype) for part, size in zip(parts, sizes, strict=True)]
@@ -235,19 +236,10 @@ def _extents(collection: Collection | LazyCollection) -> tuple[list[Any], list[i
         sizes = [min(BLOCK, len(collection) - start) for start in starts]
         return blocks, sizes, ends_of(collection.rows), collection.rows.labels
     blocks = collection.blocks()
-    known = dask.compute(*[dask.delayed(_extent)(block) for block in blocks])
+    extent = dask.delayed(lambda block: (ends_of(block.rows), block.rows.labels))
+    known = dask.compute(*map(extent, blocks))
     vocabulary = tuple(dict.fromkeys(label for _, labels in known for label in labels))
     return blocks, [len(ends) for ends, _ in known], np.concatenate([ends for ends, _ in known]), vocabulary
-
-
-def _extent(block: Collection) -> tuple[Float, tuple[str, ...]]:
-    return ends_of(block.rows), block.rows.labels
-
-
-def _delayed_codes(block: Any, hop: float, frames: int, vocabulary: tuple[str, ...]) -> Any:
-    import dask
-
-    return dask.delayed(_block_codes, nout=2)(block, hop, frames, vocabulary)
 
 
 def _block_codes(block: Collection, hop: float, frames: int, vocabulary: tuple[str, ...]) -> tuple[Column, Column]:

@@ -51,20 +51,10 @@ _SHOWN = 5
 
 @dataclass
 class Job:
-    """One evaluation of a run.
+    """One evaluation of a run: its plan, what has to be computed, what the store has, and what is done.
 
-    Parameters
-    ----------
-    plan : EvaluationPlan
-    stale : Stale
-        The cells that have to be computed.
-    counts : mapping of str to int
-        Cells by why they are computed or not: ``new``, ``changed``, ``retried``, ``resumed`` (an interrupted run had
-        computed them), ``reused``, ``removed``.
-    before : GroupContent or None
-        The group as the store has it.
-    done : list of Cells
-        What the journal held, and what has come back.
+    `counts` are cells by why they are computed or not: ``new``, ``changed``, ``retried``, ``resumed`` (an interrupted
+    run had computed them), ``reused``, ``removed``.
     """
 
     plan: EvaluationPlan
@@ -272,19 +262,7 @@ class EvaluationReport:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run did.
-
-    Parameters
-    ----------
-    store : Path
-    evaluations : tuple of EvaluationReport
-    seconds : float
-        Wall time.
-    scheduler : str
-        The one that was used.
-    published : bool
-        Whether the store changed.
-    """
+    """What a run did: its store, evaluations, wall time, scheduler, and whether the store changed."""
 
     store: Path
     evaluations: tuple[EvaluationReport, ...]

@@ -67,15 +67,7 @@ def typed(texts: Sequence[str]) -> tuple[Entry, ...]:
 
 
 def read_tracks(path: str | Path, tracks: Sequence[str], key: str = "track") -> Metadata:
-    """Columns of a csv file about the given tracks, in their order.
-
-    Parameters
-    ----------
-    path : path
-        With a header.
-    tracks : sequence of str
-    key : str
-        The column that holds the tracks' names.
+    """Columns of a csv file with a header about the given tracks, which are named in its column `key`.
 
     Raises
     ------
@@ -173,19 +165,7 @@ def tabulate(names: Sequence[str], entries: Mapping[str, Mapping[str, Entry]]) -
 
 @dataclass(frozen=True)
 class PlannedPipeline:
-    """A pipeline file and what it asks for.
-
-    Parameters
-    ----------
-    pipeline : Pipeline
-        As in the file.
-    plans : tuple of EvaluationPlan
-        One an evaluation, in the file's order.
-    text : str
-        The file's text, for provenance.
-    root : str
-        Absolute.
-    """
+    """A pipeline file as its model, its plans in its order, its text for provenance, and its root, absolute."""
 
     pipeline: Pipeline
     plans: tuple[EvaluationPlan, ...]
@@ -194,13 +174,7 @@ class PlannedPipeline:
 
 
 def load_pipeline(path: str | Path) -> Pipeline:
-    """What a pipeline file says, without looking for any file that it names.
-
-    Raises
-    ------
-    PipelineError
-        With all problems of its form.
-    """
+    """Read a pipeline file without looking for any file that it names; raises all problems of its form at once."""
     pipeline, problems = _check_form(_read(path))
     if pipeline is None or problems:
         raise PipelineError(problems, path)
@@ -235,21 +209,7 @@ def plan_pipeline(
 
 
 def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
-    """What the text of a pipeline file asks for: a store keeps the text of the file that made it.
-
-    Parameters
-    ----------
-    text : str
-    root : path
-        The folder that its paths are relative to.
-    open_pack : callable or None
-        As for `plan_pipeline`.
-
-    Raises
-    ------
-    PipelineError
-        With all problems, of form and with the files that there are now.
-    """
+    """What the text of a pipeline file asks for, which a store keeps; as :func:`plan_pipeline`, below a given root."""
     return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
 
 
@@ -292,21 +252,7 @@ def plan_evaluation(
     open_pack: OpenPack | None = None,
     block: int = 64,
 ) -> EvaluationPlan:
-    """Plan one evaluation without a file.
-
-    Parameters
-    ----------
-    evaluation : Evaluation or mapping
-        As under ``evaluations`` in a pipeline file.
-    root : path
-    open_pack : callable or None
-    block : int
-
-    Raises
-    ------
-    PipelineError
-        With all problems.
-    """
+    """Plan one evaluation, as under ``evaluations`` in a pipeline file; raises all problems at once."""
     if not isinstance(evaluation, Evaluation):
         try:
             evaluation = Evaluation.model_validate(evaluation)

@@ -36,14 +36,7 @@ _MISSING = (Status.missing_reference, Status.missing_estimate)
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """One reference of a track; a track has several where several annotators are combined.
-
-    Parameters
-    ----------
-    source : Source
-    annotator : str
-        Empty where there is only one.
-    """
+    """One reference of a track; `annotator` is empty where there is only one."""
 
     source: Source
     annotator: str = ""
@@ -51,15 +44,7 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Caution:
-    """What was warned of when an evaluation was planned, as it concerns the meaning of its scores.
-
-    Parameters
-    ----------
-    text : str
-        Without the name of the evaluation.
-    system : str
-        Whose scores it is about; empty: everybody's.
-    """
+    """A warning of a plan that concerns the meaning of scores: those of a system, or of all where it is empty."""
 
     text: str
     system: str = ""
@@ -145,14 +130,10 @@ class EvaluationPlan:
 
 @dataclass(frozen=True)
 class Stale:
-    """Which cells of a plan have to be computed, and why.
+    """Which cells of a plan have to be computed: bool (systems, tracks); and how many for which of :data:`COUNTS`.
 
-    Parameters
-    ----------
-    cells : bool (systems, tracks)
-    counts : mapping of str to int
-        Cells by reason, with the keys :data:`COUNTS`: ``new`` (not in the store), ``changed`` (a file or the
-        measures), ``retried`` (failed last time), ``reused``, and ``removed`` (in the store, no longer in the plan).
+    ``new`` (not in the store), ``changed`` (a file or the measures), ``retried`` (failed last time), ``reused``, and
+    ``removed`` (in the store, no longer in the plan).
     """
 
     cells: Bool
@@ -181,13 +162,7 @@ def stamp_of(source: Source) -> int:
 
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
-    """Fingerprints of all cells: int64 (systems, tracks), never 0.
-
-    Parameters
-    ----------
-    references : one sequence of Reference per track
-    estimates : ``estimates[system][track]``
-    """
+    """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track."""
     tracks = np.array([_reference_stamp(one) for one in references], dtype=np.uint64)
     stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
     for row, sources in zip(stamps, estimates, strict=True):

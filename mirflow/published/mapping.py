@@ -49,17 +49,7 @@ class TableLayout:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row.
-
-    Parameters
-    ----------
-    line : int
-        Counted from 1.
-    fields : list of str
-        Without the blanks around them.
-    values : mapping of str to str
-        What the headings above it say.
-    """
+    """One row: its line, counted from 1, its fields without blanks around them, and what the headings above it say."""
 
     line: int
     fields: list[str]
@@ -68,29 +58,14 @@ class Row:
 
 @dataclass(frozen=True)
 class ScoreTable:
-    """Rows under columns.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for messages.
-    columns : tuple of str
-        Empty where columns have no names.
-    rows : list of Row
-    """
+    """Rows under columns, which may have no names; the file's name is for messages."""
 
     name: str
     columns: tuple[str, ...]
     rows: list[Row] = field(default_factory=list)
 
     def place(self, column: ColumnName) -> int:
-        """The position of a column, counted from 0.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            If there is no such column, or there are several of that name.
-        """
+        """The position of a column, counted from 0; raises where there is none, or several of that name."""
         if isinstance(column, int):
             return column
         if column not in self.columns:
@@ -104,13 +79,7 @@ class ScoreTable:
         return self.columns.index(column)
 
     def text(self, row: Row, place: int) -> str:
-        """The text in a column of a row.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            If the row ends before it.
-        """
+        """The text in a column of a row; raises where the row ends before it."""
         if not -len(row.fields) <= place < len(row.fields):
             count = f"{len(row.fields)} field{'s' if len(row.fields) != 1 else ''}"
             named = f" {self.columns[place]!r}" if 0 <= place < len(self.columns) else ""

@@ -181,14 +181,9 @@ _KNOWN_ONLY = ("orientation", "title", "unit")
 
 @dataclass(frozen=True)
 class Published:
-    """Everything that a mapping file names.
+    """The groups of scores that a mapping file names.
 
-    Parameters
-    ----------
-    name : str
-        As the mapping says.
-    groups : tuple of GroupContent
-        A weight is 1 where the tables have none; digests are those of the tables' bytes.
+    A score without a weight in its table weighs 1; digests are those of the tables' bytes.
     """
 
     name: str

@@ -77,13 +77,12 @@ class Pack:
         return {track: row for row, track in enumerate(self.tracks)}
 
     @cached_property
-    def bounds(self) -> tuple[Int, ...]:
-        """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each."""
-        return row_bounds(self.rows)
+    def _bounds(self) -> tuple[Int, ...]:
+        return _row_bounds(self.rows)
 
     def row(self, row: int) -> Ragged:
         """One row, as views of the whole."""
-        rows, bounds = self.rows, self.bounds
+        rows, bounds = self.rows, self._bounds
         outer = (np.arange(len(self.tracks) + 1, dtype=np.int64), *bounds)
         counts = tuple(c[b[row] : b[row + 1]] for c, b in zip(rows.counts, outer, strict=False))
         columns = {
@@ -91,15 +90,13 @@ class Pack:
         }
         return Ragged(columns, counts, rows.labels, rows.depths)
 
+    def stat(self, row: int) -> tuple[int, int]:
+        """Number of items of a row, and a number made from the digest of its contents."""
+        return int(self.rows.counts[0][row]), int(self.digests[row], 16) >> 1
 
-def row_bounds(rows: Ragged) -> tuple[Int, ...]:
-    """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each.
 
-    Examples
-    --------
-    >>> [b.tolist() for b in row_bounds(Ragged({}, (np.array([2, 1]), np.array([1, 3, 5]))))]
-    [[0, 2, 3], [0, 4, 9]]
-    """
+def _row_bounds(rows: Ragged) -> tuple[Int, ...]:
+    """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each."""
     bounds: list[Int] = []
     for counts in rows.counts:
         offsets = offsets_of(counts)
@@ -114,7 +111,7 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
     ]
     # The last one, which the code -1 finds, is that of no label.
     table = np.frombuffer(b"".join([*names, bytes(8)]), dtype="<u8")
-    bounds = row_bounds(rows)
+    bounds = _row_bounds(rows)
     parts: list[tuple[Array, Int]] = []
     for counts, bound in zip(rows.counts[1:], bounds, strict=False):
         parts.append((counts.astype("<i8"), bound))
@@ -140,20 +137,6 @@ def row_digests(kind: str, rows: Ragged) -> tuple[str, ...]:
 
 
 _REMEDY = "pack the annotations again"
-
-
-def read_pack_attrs(path: str | Path) -> dict[str, Any]:
-    """The attributes of a pack's root, its kind among them.
-
-    Raises
-    ------
-    StoreError
-        If there is no pack, or one of another version.
-    """
-    from .zarr_io import open_root
-
-    with reading(path, _REMEDY):
-        return _attrs_of(open_root(resolve(path)), path)
 
 
 def _attrs_of(root: zarr.Group, path: str | Path) -> dict[str, Any]:
@@ -189,12 +172,15 @@ def read_pack(path: str | Path) -> Pack:
         if any((level < 0).any() for level in counts):
             raise DamagedError(path, "a count is negative", _REMEDY)
         labels: tuple[str, ...] = ()
-        columns = {v.name: _column(root, v.name) for v in kind.variables if v.name in root or not v.optional}
+        columns: dict[str, Array] = {}
+        for name in (v.name for v in kind.variables if v.name in root or not v.optional):
+            values = read_whole(root, name)
+            columns[name] = np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
         if "label" in columns:
             # Packs of early versions call the variable with the texts ``label_vocabulary``.
             vocabulary = str(root["label"].attrs.get("vocabulary", VOCABULARY))
             labels = tuple(read_whole(root, vocabulary).tolist())
-            codes = columns["label"]
+            codes = columns["label"] = columns["label"].astype(np.int64)
             if codes.size and not (codes.min() >= -1 and codes.max() < len(labels)):
                 raise DamagedError(path, "a label's code is outside the vocabulary", _REMEDY)
         depths = {name: depth for name, depth in kind.depths.items() if name in columns}
@@ -203,29 +189,14 @@ def read_pack(path: str | Path) -> Pack:
         if {len(tracks), len(digests)} != {len(rows)}:
             what = f"{len(tracks)} tracks, {len(digests)} digests, {len(rows)} rows"
             raise DamagedError(path, what, _REMEDY)
-        return Pack(kind.name, tracks, rows, attrs, _track_attrs(root, len(rows)), digests)
-
-
-def _column(root: zarr.Group, name: str) -> Array:
-    from .zarr_io import read_whole
-
-    values = read_whole(root, name)
-    if name == "label":
-        return values.astype(np.int64)
-    return np.array(values.tolist(), dtype=np.str_) if values.dtype.kind == "T" else values
-
-
-def _track_attrs(root: zarr.Group, count: int) -> dict[str, tuple[Entry, ...]]:
-    from .zarr_io import read_whole
-
-    found: dict[str, tuple[Entry, ...]] = {}
-    for key, array in sorted(root.arrays()):
-        name = array.attrs.get("track_attribute")
-        if isinstance(name, str):
-            found[name] = tuple(read_whole(root, key).tolist())
-            if len(found[name]) != count:
-                raise ValueError(f"{name!r} has {len(found[name])} values for {count} tracks")
-    return found
+        track_attrs: dict[str, tuple[Entry, ...]] = {}
+        for key, array in sorted(root.arrays()):
+            track_name: Any = array.attrs.get("track_attribute")
+            if isinstance(track_name, str):
+                track_attrs[track_name] = tuple(read_whole(root, key).tolist())
+                if len(track_attrs[track_name]) != len(rows):
+                    raise ValueError(f"{track_name!r} has {len(track_attrs[track_name])} values for {len(rows)} tracks")
+        return Pack(kind.name, tracks, rows, attrs, track_attrs, digests)
 
 
 _RESERVED = (FORMAT_KEY, "kind", "coordinates")
@@ -282,7 +253,7 @@ def write_pack(
     path, pack = Path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
     _check(path, pack)
     _refuse_taken(path, overwrite)
-    building = path.with_name(f".{path.name}.{os.getpid()}.building")
+    building, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _clean_up(path, "building")
@@ -292,7 +263,11 @@ def write_pack(
             _write(root := new_root(building, root_attrs), pack)
             consolidate(root)
             sync_tree(building)
-            _put_in_place(building, path)
+            if path.exists():
+                path.rename(old)
+            building.rename(path)
+            sync_folder(path.parent)
+            shutil.rmtree(old, ignore_errors=True)
             _clean_up(path, "old")
         finally:
             shutil.rmtree(building, ignore_errors=True)
@@ -302,18 +277,14 @@ def _clean_up(path: Path, what: str) -> None:
     """Remove what writers left that were killed; the previous pack (``old``) only once there is a new one."""
     for left in path.parent.iterdir():
         match = re.fullmatch(rf"\.{re.escape(path.name)}\.(\d+)\.{what}", left.name)
-        if match and not _is_alive(int(match[1])):
+        if match is None:
+            continue
+        try:
+            os.kill(int(match[1]), 0)
+        except (ProcessLookupError, OverflowError):
             shutil.rmtree(left, ignore_errors=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass  # a process of another user
-    return True
+        except PermissionError:
+            pass  # a process of another user
 
 
 def _check(path: Path, pack: Pack) -> None:
@@ -343,16 +314,10 @@ def _refuse_taken(path: Path, overwrite: bool) -> None:
         raise StoreError(f"{path}: is there already; --overwrite (in Python overwrite=True) replaces it")
     if path.is_symlink():
         raise StoreError(f"{path}: is a link, a result store perhaps; a pack cannot replace it")
-    read_pack_attrs(path)
+    from .zarr_io import open_root
 
-
-def _put_in_place(building: Path, path: Path) -> None:
-    old = path.with_name(f".{path.name}.{os.getpid()}.old")
-    if path.exists():
-        path.rename(old)
-    building.rename(path)
-    sync_folder(path.parent)
-    shutil.rmtree(old, ignore_errors=True)
+    with reading(path, _REMEDY):
+        _attrs_of(open_root(resolve(path)), path)
 
 
 def _write(root: zarr.Group, pack: Pack) -> None:
@@ -425,7 +390,7 @@ class PackSource(Source):
         written again counts as unchanged.
         """
         pack, row = self._row()
-        return _fingerprint(pack, row)
+        return pack.stat(row)
 
     def read(self) -> tuple[Annotation, str]:
         """The annotation and the digest of its contents.
@@ -445,7 +410,7 @@ class PackSource(Source):
 
     def _row(self) -> tuple[Pack, int]:
         try:
-            pack = opened(self.path)
+            pack = _opened(self.path)
         except StoreError as error:
             raise UnreadableError(str(error)) from None
         if self.track not in pack.row_of:
@@ -453,18 +418,8 @@ class PackSource(Source):
         return pack, pack.row_of[self.track]
 
 
-def _fingerprint(pack: Pack, row: int) -> tuple[int, int]:
-    return int(pack.rows.counts[0][row]), int(pack.digests[row], 16) >> 1
-
-
-def opened(path: str) -> Pack:
-    """A pack, read once per process for as long as it does not change.
-
-    Raises
-    ------
-    StoreError
-        If there is no pack, or a damaged one.
-    """
+def _opened(path: str) -> Pack:
+    """A pack, read once per process for as long as it does not change."""
     try:
         status = (Path(path) / "zarr.json").stat()
     except OSError as error:
@@ -505,8 +460,5 @@ def open_pack(path: str | Path, name: str = "") -> Mapping[str, PackSource]:
     [0.7]
     """
     where = str(Path(path).absolute())
-    pack = opened(where)
-    return {
-        track: PackSource(where, track, pack.kind, name, _fingerprint(pack, row))
-        for row, track in enumerate(pack.tracks)
-    }
+    pack = _opened(where)
+    return {track: PackSource(where, track, pack.kind, name, pack.stat(row)) for row, track in enumerate(pack.tracks)}
