@@ -7,6 +7,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
+from itertools import chain
 from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -38,6 +39,7 @@ Last = Literal["end", "keep"]
 Decimal = Literal[".", ","]
 Exclude = Literal["self", "none"]
 AUTO = "auto"
+_LAST = (math.inf, math.inf)
 _SAMPLES = re.compile(r"samples@(\d+(?:\.\d+)?)")
 _FRAMES = re.compile(r"frames@(\d*\.?\d+(?:[eE][-+]?\d+)?)")
 _DELIMITERS = {
@@ -50,54 +52,18 @@ _DELIMITERS = {
 }
 
 
-def option(
-    default: Any,
-    words: str,
-    help: str | None = "",
-    *,
-    spelling: str = "",
-    listed: bool = False,
-    places: tuple[float, float] = (math.inf, math.inf),
-    signed: bool = False,
-) -> Any:
-    """Declare an option of reading: a field of `DelimitedOptions` (of text) or `Reading` (of files of any format).
-
-    Python, the keys of pipelines and their JSON Schema, and the options of commands follow from it.
-
-    Parameters
-    ----------
-    default : Any
-        An empty tuple for sequences and mappings.
-    words : str
-        What it means: the description in the JSON Schema and in docstrings.
-    help : str or None
-        What commands say of it; empty: its words; None: commands do not have it.
-    spelling : str
-        What it is called on the command line, where that is not its name.
-    listed : bool
-        Whether the command's help lists the choices, which are those of the field's type.
-    places : tuple of (float, float)
-        Where it stands among the keys of a pipeline and among the options of a command: at the end.
-    signed : bool
-        Whether signatures of results name it at its default too. An option that is added later must not: what was
-        stored before there was the option would be computed again.
-    """
-    return field(default=default, metadata={"option": (words, help, spelling, listed, places, signed)})
-
-
 @dataclass(frozen=True, slots=True)
 class Option:
-    """An option of reading, as its field declares it; see :func:`option`."""
+    """An option of reading; see :func:`option`."""
 
-    name: str
-    type: Any
     default: Any
     words: str
     help: str | None
     spelling: str
     listed: bool
     places: tuple[float, float]
-    signed: bool
+    name: str = ""
+    type: Any = None
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -126,11 +92,43 @@ class Option:
         return f"{self.name} : {kind.replace(' | ', ' or ')}\n    {self.words}"
 
 
+def option(
+    default: Any,
+    words: str,
+    help: str | None = "",
+    *,
+    spelling: str = "",
+    listed: bool = False,
+    places: tuple[float, float] = _LAST,
+) -> Any:
+    """Declare an option of reading: a field of `DelimitedOptions` (of text) or `Reading` (of files of any format).
+
+    Python, the keys of pipelines and their JSON Schema, and the options of commands follow from it.
+
+    Parameters
+    ----------
+    default : Any
+        An empty tuple for sequences and mappings.
+    words : str
+        The description in the JSON Schema and in docstrings.
+    help : str or None
+        The help of commands; empty: `words`; None: commands do not have the option.
+    spelling : str
+        The name on the command line, where it is another.
+    listed : bool
+        Whether the command's help lists the choices, which are those of the field's type.
+    places : tuple of (float, float)
+        Place among the keys of a pipeline and among the options of a command; without: at the end, and signatures of
+        results have the option only where it is not at its default, so that results of before its time stay valid.
+    """
+    return field(default=default, metadata={"option": Option(default, words, help, spelling, listed, places)})
+
+
 def _declared(of: type) -> dict[str, Option]:
     """The options that the fields of a class declare."""
     types = get_type_hints(of)
     return {
-        one.name: Option(one.name, types[one.name], one.default, *one.metadata["option"])
+        one.name: replace(one.metadata["option"], name=one.name, type=types[one.name])
         for one in fields(of)
         if "option" in one.metadata
     }
@@ -145,7 +143,9 @@ class _Signed:
         named = [
             f"{one.name}={getattr(self, one.name)!r}"
             for one in fields(self)  # type: ignore[arg-type]
-            if "option" not in one.metadata or one.metadata["option"][-1] or getattr(self, one.name) != one.default
+            if "option" not in one.metadata
+            or one.metadata["option"].places != _LAST
+            or getattr(self, one.name) != one.default
         ]
         return f"{type(self).__name__}({', '.join(named)})"
 
@@ -167,7 +167,6 @@ class DelimitedOptions(_Signed):
         "A character, or tab, comma, semicolon, whitespace.",
         "Of text: a character, or tab, comma, semicolon, whitespace. Default: found from the file.",
         places=(2, 4),
-        signed=True,
     )
     # None: it does if no field is a number and one is a known name.
     header: bool | None = option(
@@ -175,14 +174,12 @@ class DelimitedOptions(_Signed):
         "Whether the first row holds names of columns.",
         "Whether text begins with names of columns.",
         places=(3, 6),
-        signed=True,
     )
     comment: str = option(
         "#",
         "Lines that begin with it are left out.",
         "Lines of text that begin with it, by default with #, are left out.",
         places=(4, 7),
-        signed=True,
     )
     # Of a file that holds many tracks also `track`, and perhaps `system` and `annotator`. Intervals with neither end
     # nor duration make a list of boundaries: each lasts until the next row's start. A series without a column of times
@@ -192,22 +189,19 @@ class DelimitedOptions(_Signed):
         "Which column, counted from 0 or by its name, holds time, start, end, duration, label, pitch, frequency, ...",
         "Which column of text holds what: start=0,label=1; or by the header.",
         places=(1, 3),
-        signed=True,
     )
     time_unit: str = option(
         AUTO,
         "auto (s, but ms in files of score following), s, ms, samples@44100, or frames@0.01 (frames with that hop).",
         "Of text: s, ms, samples@44100 or frames@0.01.",
         places=(5, 9),
-        signed=True,
     )
-    encoding: str = option("utf-8", "Of delimited files.", "Of text. Default: utf-8.", places=(10, 8), signed=True)
+    encoding: str = option("utf-8", "Of delimited files.", "Of text. Default: utf-8.", places=(10, 8))
     last: Last = option(
         "end",
         "What the last row of a list of boundaries is: the end of the row above, or an interval without length.",
         "The last row of a list of boundaries: end (of the row above), or keep.",
         places=(11, 16),
-        signed=True,
     )
     pitch_unit: PitchUnit = option(  # see mirflow.theory.pitch.to_hertz
         "Hz",
@@ -215,22 +209,21 @@ class DelimitedOptions(_Signed):
         "Of text. Default: Hz.",
         listed=True,
         places=(6, 10),
-        signed=True,
     )
     decimal: Decimal | None = option(
         None,
         "The character before decimals; default: a point, or a comma where semicolons stand between columns.",
         "The character before decimals in text: . or ,. Default: a comma where semicolons part columns.",
         places=(7, 5),
-        signed=True,
     )
 
     def __post_init__(self) -> None:
+        unit = f"not a time unit: {self.time_unit!r}"
         if self.delimiter is not None and len(self.delimiter) != 1 and self.delimiter not in _DELIMITERS:
             words = ", ".join(_DELIMITERS)
             raise AnnotationError(f"not a delimiter: {self.delimiter!r}; write a character or one of {words}")
         if self.time_unit not in (AUTO, "s", "ms") and not _SAMPLES.fullmatch(self.time_unit) and not self.hop:
-            raise AnnotationError(f"not a time unit: {self.time_unit!r}; write s, ms, samples@44100 or frames@0.01")
+            raise AnnotationError(f"{unit}; write s, ms, samples@44100 or frames@0.01")
         if self.pitch_unit not in get_args(PitchUnit):
             raise AnnotationError(f"not a unit of pitch: {self.pitch_unit!r}; write Hz or MIDI")
         if self.decimal not in (None, *get_args(Decimal)):
@@ -238,12 +231,11 @@ class DelimitedOptions(_Signed):
         if self.decimal == "," == self.separator:
             raise AnnotationError("commas cannot both separate columns and precede decimals; declare another delimiter")
         if not (0 < self.divisor < math.inf and 0 <= self.hop <= LATEST):
-            raise AnnotationError(f"not a time unit: {self.time_unit!r}; the number after the @ is out of range")
-        known = {name for names in COLUMNS.values() for name in names} | {*KEYS}
+            raise AnnotationError(f"{unit}; the number after the @ is out of range")
+        known, keyed = {*chain.from_iterable(COLUMNS.values()), *KEYS}, [one for one, _ in self.columns if one in KEYS]
         for name, _ in self.columns:
             if name not in known:
                 raise UnknownNameError("column", name, known)
-        keyed = [name for name, _ in self.columns if name in KEYS]
         if keyed and "track" not in keyed:
             raise AnnotationError(f"columns names {keyed[0]}, but not the column that holds the track")
         if self.last not in get_args(Last):
@@ -265,7 +257,7 @@ class DelimitedOptions(_Signed):
 
     def seconds(self, times: Float) -> Float:
         """Times as they stand in a file, in seconds."""
-        with np.errstate(over="ignore"):  # what becomes infinite is told of when it is scored
+        with np.errstate(over="ignore"):  # what becomes infinite is an error when it is scored
             if self.hop:
                 return times * self.hop
             return times if self.divisor == 1.0 else times / self.divisor
@@ -313,14 +305,12 @@ class Reading(_Signed):
         "Of the files read: jams, csv, midi, ... Default: what their suffixes say.",
         spelling="input-format",  # --format is that of the output
         places=(-2, 1),
-        signed=True,
     )
     namespace: str | None = option(
         None,
         "The namespace to take from JAMS files; default: those that serve the task.",
         "The namespace to take from JAMS files.",
         places=(-1, 2),
-        signed=True,
     )
     delimited: DelimitedOptions = field(default_factory=DelimitedOptions)
     max_bytes: int = option(
@@ -328,7 +318,6 @@ class Reading(_Signed):
         "Larger files count as unreadable; audio files, which are read in pieces, only where this is set.",
         None,
         places=(17, 0),
-        signed=True,
     )
     # None: the downbeats for the task downbeat, where a file has positions in the bar; else all. See
     # mirflow.readers.positions.
@@ -337,28 +326,24 @@ class Reading(_Signed):
         "Which beats of a file: all, downbeat (position 1 in the bar), bar_start, bar_end (by the bars' numbers).",
         "Which beats of a file: all, downbeat, bar_start or bar_end.",
         places=(12, 11),
-        signed=True,
     )
     levels: tuple[str, ...] = option(
         (),
         "Values of {level}, from the coarsest to the finest, where a hierarchy has one file for each level.",
         "Values of {level} in the path, the coarsest first: upper,lower.",
         places=(13, 12),
-        signed=True,
     )
     drums: bool = option(
         False,
         "Whether the notes of a MIDI file's percussion are taken too.",  # channel 10
         "Take the percussion of MIDI files too.",
         places=(8, 17),
-        signed=True,
     )
     instrument: Instrument = option(
         "program",
         "What labels the notes of a MIDI file: the instrument's General MIDI name, or the track's name.",
         "What labels the notes of MIDI files: program or track. Default: program.",
         places=(9, 18),
-        signed=True,
     )
     # Empty: all that are found, sorted.
     sources: tuple[str, ...] = option(
@@ -366,7 +351,6 @@ class Reading(_Signed):
         "Values of {source} to take, in this order, where a track has one audio file for each source; default: all.",
         "Of audio: the sources to take, in this order: vocals,drums.",
         places=(14, 13),
-        signed=True,
     )
     exclude: Exclude = option(
         "self",
@@ -374,14 +358,12 @@ class Reading(_Signed):
         "Of rankings: whether the query is left out of its own.",
         listed=True,
         places=(15, 14),
-        signed=True,
     )
     exclude_same: str | int | None = option(
         None,
         "Of groups: a column, such as artist; items that agree with the query's own are left out of its ranking.",
         "Of groups: the column whose agreement leaves items out: artist.",
         places=(16, 15),
-        signed=True,
     )
 
     def __post_init__(self) -> None:
@@ -396,44 +378,26 @@ class Reading(_Signed):
             )
         if self.kind == "following" and self.delimited.time_unit == AUTO:
             object.__setattr__(self, "delimited", replace(self.delimited, time_unit="ms"))
-        self._check_layout()
-        self._check_rankings()
-
-    def _check_rankings(self) -> None:
-        """Options of what is read as rankings only."""
+        task = self.task or self.kind
         if self.format in TABLES and self.kind != "ranking":
-            raise AnnotationError(f"format {self.format!r} holds rankings, and {self.task or self.kind} has none")
-        if self.exclude not in get_args(Exclude):
-            raise UnknownNameError("what is excluded", self.exclude, get_args(Exclude))
-        if self.exclude != "self" and self.kind != "ranking":
-            raise AnnotationError(f"exclude is for rankings, and {self.task or self.kind} has none")
-        if self.exclude_same is not None and self.format != "groups":
-            raise AnnotationError("exclude_same names a column of groups: declare format: groups")
-
-    def _check_layout(self) -> None:
-        """Options that this kind does not have."""
+            raise AnnotationError(f"format {self.format!r} holds rankings, and {task} has none")
+        if self.format is not None and self.kind == "audio":
+            raise AnnotationError(f"audio files declare their format: leave the format {self.format!r} out")
         if self.delimited.columns and self.kind not in COLUMNS:
             raise AnnotationError(f"files of kind {self.kind!r} have one layout only: declare no columns")
         if self.delimited.pitch_unit != "Hz" and self.kind not in PITCHED:
             raise AnnotationError(f"pitch_unit is that of {', '.join(PITCHED)}, and {self.kind} have no pitch")
-        if (self.drums or self.instrument != "program") and self.kind != "notes":
-            raise AnnotationError(f"drums and instrument are for notes of MIDI files, not for {self.kind}")
-        if self.instrument not in get_args(Instrument):
-            raise UnknownNameError("instrument", self.instrument, get_args(Instrument))
-        if self.select is not None and self.select not in SELECTIONS:
-            raise UnknownNameError("selection", self.select, SELECTIONS)
-        if self.select is not None and self.kind != "events":
-            raise AnnotationError(f"select takes some of the beats of a file, and {self.kind} are no beats")
-        if self.levels and self.kind != "hierarchy":
-            raise AnnotationError(f"levels are those of a hierarchy, and {self.task or self.kind} has none")
-        if len(set(self.levels)) < len(self.levels):
-            raise AnnotationError(f"a level occurs twice: {', '.join(self.levels)}")
-        if self.sources and self.kind != "audio":
-            raise AnnotationError(f"sources are those of audio, and {self.task or self.kind} has none")
-        if len(set(self.sources)) < len(self.sources):
-            raise AnnotationError(f"a source occurs twice: {', '.join(self.sources)}")
-        if self.format is not None and self.kind == "audio":
-            raise AnnotationError(f"audio files declare their format: leave the format {self.format!r} out")
+        if self.exclude_same is not None and self.format != "groups":
+            raise AnnotationError("exclude_same names a column of groups: declare format: groups")
+        for name, what, choices in _CHOICES:
+            if getattr(self, name) is not None and getattr(self, name) not in choices:
+                raise UnknownNameError(what, getattr(self, name), choices)
+        for name, kind, message in _OF_ONE_KIND:
+            if self.kind != kind and getattr(self, name) != OPTIONS[name].default:
+                raise AnnotationError(message.format(task=task, kind=self.kind))
+        for part, parts in (("level", self.levels), ("source", self.sources)):
+            if len(set(parts)) < len(parts):
+                raise AnnotationError(f"a {part} occurs twice: {', '.join(parts)}")
 
     @classmethod
     def of(
@@ -488,22 +452,27 @@ class Reading(_Signed):
         return "txt" if found in TABLES and self.kind != "ranking" else found
 
 
+_CHOICES = (
+    ("exclude", "what is excluded", get_args(Exclude)),
+    ("instrument", "instrument", get_args(Instrument)),
+    ("select", "selection", SELECTIONS),
+)
+_OF_ONE_KIND = (
+    ("exclude", "ranking", "exclude is for rankings, and {task} has none"),
+    ("drums", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
+    ("instrument", "notes", "drums and instrument are for notes of MIDI files, not for {kind}"),
+    ("select", "events", "select takes some of the beats of a file, and {kind} are no beats"),
+    ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
+    ("sources", "audio", "sources are those of audio, and {task} has none"),
+)
+"""Options of one kind of annotation, and what to say where another one is read."""
 DELIMITED = _declared(DelimitedOptions)
 OPTIONS = dict(sorted((_declared(Reading) | DELIMITED).items(), key=lambda one: one[1].places[0]))
 """All options by name, in the order of the keys of a pipeline."""
 _BESIDE = (
-    "annotator",
-    "annotators",
-    "classes",
-    "convention",
-    "grid",
-    "kind",
-    "metrics",
-    "overwrite",
-    "task",
-    "validate",
+    *("annotator", "annotators", "classes", "convention", "grid", "kind", "metrics", "overwrite", "task", "validate"),
 )
-"""What else those take that pass options of reading on, so that a misspelt one may be meant."""
+"""Other parameters of functions that pass options of reading on, so that a misspelt one may be meant."""
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
