@@ -20,7 +20,7 @@ from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.lazy import LazyCollection, to_arrays
 from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
-from .metrics.base import Convention, Grid, Measure, describe, get_task, tasks
+from .metrics.base import Grid, Measure, describe, get_task, tasks
 from .pipeline.plan import Reference
 from .readers import read
 from .readers.audio_files import SUFFIXES as SOUND
@@ -61,7 +61,7 @@ def evaluate(
         collection are read block by block, and one that cannot be read is a track with that status. Of audio also a
         folder, a list of paths, or a path with ``{source}``: one file for each source.
     task : str or None
-        None: the task that `load` was told, or the only one with metrics for this kind of annotation.
+        None: the task that `load` was given, or the only one with metrics for this kind of annotation.
     metrics : sequence of str or None
         Identities such as ``majmin`` or ``csr@root``; None: the convention's default ones.
     convention : str or None
@@ -98,22 +98,54 @@ def evaluate(
         raise AnnotationError("evaluate two annotations or two collections, not one of each")
     task = task or _task_of(reference, left)
     _demand_kind(task, left, right)
-    rules = get_task(task).convention(convention, classes)
-    measures = rules.select(metrics)
-    rules.demand_classes(measures)
     references, estimates = _sources(left, "reference"), _sources(right, "estimate")
     if single:  # whatever the two are called
         estimates = dict(zip(references, estimates.values(), strict=True))
     elif left.kind in NAMED:
         called = call_tracks(estimates, references)
         estimates = {called[track]: source for track, source in estimates.items()}
-    works = _works(task, rules, rules.grid(grid), measures, references, estimates, classes, single=single)
-    cells = concatenate_cells(map(score_block, works))
-    if single and Status(int(cells.status[0])) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
-        raise InvalidAnnotationError(cells.message[0])
-    result = to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": rules.grid(grid)})
-    result = result.isel(system=0, drop=True)
-    return result.isel(track=0, drop=True) if single else result
+    tracks = [
+        _work(track, references.get(track), "estimate", estimates.get(track))
+        for track in dict.fromkeys([*references, *estimates])
+    ]
+    result = _score(tracks, task, metrics, convention, grid, classes, single=single)
+    if not single:
+        return result.isel(system=0, drop=True)
+    result = result.isel(system=0, track=0, drop=True)
+    if Status(int(result.status)) not in (Status.ok, Status.empty_estimate, Status.empty_reference):
+        raise InvalidAnnotationError(str(result.message.item()))
+    return result
+
+
+def _work(track: str, reference: Source | None, system: str, estimate: Source | None) -> TrackWork:
+    return TrackWork(track, () if reference is None else (Reference(reference),), (system,), (estimate,), (0,))
+
+
+def _score(
+    tracks: Sequence[TrackWork],
+    task: str,
+    metrics: Sequence[str] | None,
+    convention: str | None,
+    grid: Grid | None,
+    classes: Classes | None,
+    *,
+    single: bool,
+) -> xr.Dataset:
+    """Scores of one system over (system, track, metric) and the extra dims."""
+    rules = get_task(task).convention(convention, classes)
+    measures, chosen, size = rules.select(metrics), rules.grid(grid), block_size(task)
+    rules.demand_classes(measures)
+    tracks = _with_matched_names(tracks, task, classes, single=single)
+    cells = concatenate_cells(
+        score_block(
+            BlockWork(
+                *("evaluate", task, rules.name, chosen, measures, "", tuple(tracks[start : start + size])),
+                classes=classes,
+            )
+        )
+        for start in range(0, len(tracks), size)
+    )
+    return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})
 
 
 def _plain(value: Annotated, task: str | None) -> Plain:
@@ -167,51 +199,28 @@ def _sources(value: Plain, side: str) -> dict[str, Source]:
     }
 
 
-def _works(
-    task: str,
-    rules: Convention,
-    grid: Grid,
-    measures: tuple[Measure, ...],
-    references: Mapping[str, Source],
-    estimates: Mapping[str, Source],
-    classes: Classes | None,
-    *,
-    single: bool,
-) -> list[BlockWork]:
-    tracks = []
-    for track in dict.fromkeys([*references, *estimates]):
-        own = (Reference(references[track]),) if track in references else ()
-        tracks.append(TrackWork(track, own, ("estimate",), (estimates.get(track),), (0,)))
-    size = block_size(task)
-    met = with_met_names(tracks, task, classes, single=single)
-    return [
-        BlockWork("evaluate", task, rules.name, grid, measures, "", tuple(met[start : start + size]), classes=classes)
-        for start in range(0, len(met), size)
-    ]
-
-
-def with_met_names(
+def _with_matched_names(
     tracks: Sequence[TrackWork], task: str, classes: Classes | None, *, single: bool
 ) -> Sequence[TrackWork]:
-    """The tracks of one system with its items called as in the references, where none would meet else.
+    """The tracks of one system with its items called as in the references, where no name would match else.
 
-    Warns of names that meet nowhere. A single pair keeps its names, and is scored as it would be among others: that a
+    Warns of names that match nowhere. A single pair keeps its names, and is scored as it would be among others: that a
     list holds nothing relevant says little, unless files have other folders or suffixes in the reference.
     """
     kind = kind_of(task).name
     if kind not in NAMED or classes is not None or not tracks:
         return tracks
-    truths = ReferenceNames(kind, {track.track: [one.source for one in track.references] for track in tracks})
+    references = ReferenceNames(kind, {track.track: [one.source for one in track.references] for track in tracks})
     estimates = {track.track: source for track in tracks for source in track.estimates if source is not None}
-    met, warning = truths.meet(estimates, tracks[0].systems[0])
-    renamed = [source.names[0] for source in met.values() if isinstance(source, RenamedSource)]
+    matched, warning = references.match(estimates, tracks[0].systems[0])
+    renamed = [source.names[0] for source in matched.values() if isinstance(source, RenamedSource)]
     if single:
         warning = "".join(
-            f"no name meets: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in renamed
+            f"no name matches: {listed!r} is listed, {true!r} is true; call items alike" for listed, true in renamed
         )
     if warning:
-        warnings.warn(warning, MirflowWarning, stacklevel=3)
-    return tracks if single else [replace(one, estimates=(met.get(one.track),)) for one in tracks]
+        warnings.warn(warning, MirflowWarning, stacklevel=4)
+    return tracks if single else [replace(one, estimates=(matched.get(one.track),)) for one in tracks]
 
 
 def to_dataset(cells: Cells, measures: Sequence[Measure], attrs: Mapping[str, Any]) -> xr.Dataset:
@@ -360,33 +369,21 @@ def evaluate_paths(
             raise AnnotationError(dangling(path) or "no such file or folder", path=path)
     if left.is_dir() != right.is_dir():
         raise AnnotationError("give two files or two folders, not one of each", path=right)
-    rules = get_task(task).convention(convention, classes)
-    measures = rules.select(metrics)
-    rules.demand_classes(measures)
-    chosen = rules.grid(grid)
     tracks = list(_tracks(left, right, reading, annotators))
     if not tracks:
         raise AnnotationError("has nothing to score, and neither has the estimate", path=left)
     single = not left.is_dir() and not _are_tables(left, right, reading)
-    tracks = list(with_met_names(tracks, task, classes, single=single))
-    size = block_size(task)
-    blocks = [tuple(tracks[start : start + size]) for start in range(0, len(tracks), size)]
-    cells = concatenate_cells(
-        score_block(BlockWork("evaluate", task, rules.name, chosen, measures, "", block, classes=classes))
-        for block in blocks
-    )
-    return to_dataset(cells, measures, {"task": task, "convention": rules.name, "grid": chosen})
+    return _score(tracks, task, metrics, convention, grid, classes, single=single)
 
 
 def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annotators) -> Iterator[TrackWork]:
-    system = (estimate.name if estimate.is_dir() else _name(estimate),)
+    system = estimate.name if estimate.is_dir() else _name(estimate)
     if not reference.is_dir() and _are_tables(reference, estimate, reading):
         own_rows, other_rows = _rows(reference, reading), _rows(estimate, reading)
         called = call_tracks(other_rows, own_rows, str(estimate))
         other_rows = {called[track]: source for track, source in other_rows.items()}
         for track in dict.fromkeys([*own_rows, *other_rows]):
-            told, guessed = own_rows.get(track), other_rows.get(track)
-            yield TrackWork(track, () if told is None else (Reference(told),), system, (guessed,), (0,))
+            yield _work(track, own_rows.get(track), system, other_rows.get(track))
         return
     if not reference.is_dir():
         own, other = (
@@ -395,14 +392,13 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
         if own == other:  # a file may be compared with itself, and the two must not count as one annotator
             name = f"reference {reference}"
             own = replace(own, path=name) if isinstance(own, FilesSource) else replace(own, name=name)
-        yield TrackWork(_name(reference), (Reference(own),), system, (other,), (0,))
+        yield _work(_name(reference), own, system, other)
         return
     references, estimates = _by_track(reference, reading, annotators[0]), _by_track(estimate, reading, annotators[1])
     _demand_shared(reference, estimate, references, estimates)
     for track in sorted({*references, *estimates}):
-        one = references.get(track)
-        name = reference.name if track == "." else track  # sound in the folder itself
-        yield TrackWork(name, () if one is None else (Reference(one),), system, (estimates.get(track),), (0,))
+        name = reference.name if track == "." else track  # audio in the folder itself
+        yield _work(name, references.get(track), system, estimates.get(track))
 
 
 def _are_tables(reference: Path, estimate: Path, reading: Reading) -> bool:

@@ -543,7 +543,7 @@ def _match_names(found: Discovery) -> None:
     for (system, track), source in found.estimates.items():
         by_system.setdefault(system, {})[track] = source
     for system, estimates in by_system.items():
-        matched, warning = known.meet(estimates, system)
+        matched, warning = known.match(estimates, system)
         found.estimates.update({(system, track): source for track, source in matched.items()})
         if warning:
             found.warn(warning, system)

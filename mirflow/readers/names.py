@@ -1,7 +1,7 @@
 """Names of tracks and items, matched between both sides where only folders and suffixes differ.
 
-A list of `a.wav` and a truth of `a` never meet, and every score would be 0 without a word. Whether they do is a matter
-of whole collections: a single list without any relevant item is merely a bad one.
+A list of `a.wav` and a reference of `a` have no name in common, and every score would be 0 without a word. Whether they
+have is a matter of whole collections: a single list without any relevant item is merely a bad one.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from .content import digest_of
 from .tables.distance_matrix import name_items, strip_name
 
 NAMED = tuple(kind.name for kind in KINDS.values() if kind.listed)
-"""Kinds whose two sides meet by names."""
-_FILES = ("ranking", "judgements")
+"""Kinds whose two sides are matched by names."""
+_FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
 """Those whose names may be of files."""
 _LOOKED_AT, _COMPARED = 20, 500
 """Names that others are sought for, and others that each is compared with where none holds it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
-"""What a name is of, and what an estimate does with it; candidates that nobody judged are told query by query."""
+"""What a name is of, and what an estimate does with it; candidates that nobody judged are reported query by query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class RenamedSource(Source):
     ----------
     source : Source
     names : tuple of (str, str)
-        What the list calls the items of its query, and what the truth does.
+        Names of items of its query: in the list, and in the reference.
     """
 
     source: Source
@@ -68,30 +68,30 @@ class RenamedSource(Source):
         return found
 
     def stat(self) -> tuple[int, int]:
-        """Size of the list, and a number that tells whether it or the names have changed."""
+        """Size of the list, and a number that differs when it or the names have changed."""
         size, modified = self.source.stat()
-        return size, modified ^ int(digest_of(self._told().encode()), 16) >> 1
+        return size, modified ^ int(digest_of(self._text().encode()), 16) >> 1
 
     def read(self) -> tuple[Annotation, str]:
         """The list with the other side's names, and a digest of its bytes and of the names."""
         annotation, own = self.source.read()
         # Other queries decide how items are called: a list may change its names and not a byte.
-        digest = digest_of(f"{own} {self._told()}".encode())
+        digest = digest_of(f"{own} {self._text()}".encode())
         names, labels = dict(self.names), annotation.labels or ()
-        if annotation.kind == "ranking" and "value" in annotation.columns:
+        if annotation.schema.dims == ("rank",) and "value" in annotation.columns:
             annotation = replace(annotation, columns={**annotation.columns, "tie": _places_by_name(labels)})
         if isinstance(labels, CodedLabels):
-            return replace(annotation, labels=CodedLabels(_renamed(labels.vocabulary, names), labels.codes)), digest
-        return replace(annotation, labels=list(_renamed(labels, names))), digest
+            vocabulary = tuple(names.get(label, label) for label in labels.vocabulary)
+            return replace(annotation, labels=CodedLabels(vocabulary, labels.codes)), digest
+        return replace(annotation, labels=[names.get(label, label) for label in labels]), digest
 
-    def _told(self) -> str:
-        """The names in one line."""
+    def _text(self) -> str:
         return "\n".join(chain.from_iterable(self.names))
 
 
 @dataclass(frozen=True)
 class ReferenceNames:
-    """The names on the side of the reference, read when they are asked for.
+    """The names on the side of the reference, read when they are needed.
 
     Parameters
     ----------
@@ -106,18 +106,18 @@ class ReferenceNames:
     _known: dict[str, Mapping[str, None]] = field(default_factory=dict)
 
     def of(self, track: str) -> Mapping[str, None]:
-        """The names in the references of a track, what is surely true first; none of a file that cannot be read."""
+        """The names in the references of a track, relevant ones first; none of a file that cannot be read."""
         if track not in self._known:
-            found = [_names(source, true=True) for source in self.sources.get(track, ())]
+            found = [_names(source, relevant_first=True) for source in self.sources.get(track, ())]
             self._known[track] = dict.fromkeys(chain.from_iterable(found))
         return self._known[track]
 
-    def meet(self, estimates: Mapping[str, Source], system: str) -> tuple[dict[str, Source], str]:
-        """The estimates of one system, with names that meet those of the truth.
+    def match(self, estimates: Mapping[str, Source], system: str) -> tuple[dict[str, Source], str]:
+        """The estimates of one system under names that the reference has, and a warning.
 
-        Names stay as they are if any meets, and those that would meet without folder and suffix in the query in which
-        the first one does are told of. If none does, they may be called without folders and suffixes: those that
-        then meet, and stand for one name only on either side, are called as in the truth.
+        Names stay as they are if any is on both sides, with a warning of others in that query that only differ by
+        folder and suffix. If none is, they are compared without folders and suffixes: those that are then equal, and
+        stand for one name only on either side, become those of the reference.
 
         Parameters
         ----------
@@ -130,14 +130,14 @@ class ReferenceNames:
         dict of str to Source
             By track.
         str
-            What to warn of; empty if names meet, or there are none.
+            Empty if names match, or there are none.
         """
         own = dict(estimates)
         if self.kind not in NAMED:
             return own, ""
-        true, listed, meeting = self._apart(own)
-        if meeting is not None:
-            return own, self._half_met(own, meeting, system)
+        true, listed, shared = self._apart(own)
+        if shared is not None:
+            return own, self._half_matched(own, shared, system)
         if not true or not listed:
             return own, ""
         called = {}
@@ -162,37 +162,37 @@ class ReferenceNames:
         listed: dict[str, None] = {}
         before: Sequence[str] = ()
         for track in self.sources:
-            truth = self.of(track)
-            # What is listed for queries that nothing is known of is scored nowhere, and meets nothing.
-            own = _names(estimates[track]) if truth and track in estimates else before
-            true |= truth
+            reference = self.of(track)
+            # What is listed for queries without a reference is scored nowhere, and matches nothing.
+            own = _names(estimates[track]) if reference and track in estimates else before
+            true |= reference
             added = () if own is before else own  # the rows of a matrix all name the same items
             listed |= dict.fromkeys(added)
-            if not true.keys().isdisjoint(added) or not listed.keys().isdisjoint(truth):
+            if not true.keys().isdisjoint(added) or not listed.keys().isdisjoint(reference):
                 return true, listed, track
             before = own
         return true, listed, None
 
-    def _half_met(self, estimates: Mapping[str, Source], track: str, system: str) -> str:
-        """What to warn of where names meet in the query of a track: others there that are written another way."""
+    def _half_matched(self, estimates: Mapping[str, Source], track: str, system: str) -> str:
+        """A warning where names of a track are on both sides, and others there are written another way."""
         if self.kind not in _FILES or track not in estimates:
             return ""
-        own, truth = _names(estimates[track]), self.of(track)
+        own, reference = _names(estimates[track]), self.of(track)
         listed = set(own)
-        missed = {strip_name(name): name for name in reversed(list(truth)) if name not in listed}
+        missed = {strip_name(name): name for name in reversed(list(reference)) if name not in listed}
         for name in own:
             meant = missed.get(strip_name(name))
-            if meant is not None and name not in truth:
-                message = (
-                    f"some items of system {system!r} occur in the reference as they are called, and others would not"
+            if meant is not None and name not in reference:
+                return (
+                    f"some items of system {system!r} occur in the reference as they are called, and others would not "
+                    f"but for folders and suffixes: {name!r} is listed for {track!r}, {meant!r} is true; "
+                    "call them alike"
                 )
-                message += f" but for folders and suffixes: {name!r} is listed for {track!r}, {meant!r} is true"
-                return f"{message}; call them alike"
         return ""
 
 
 def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
-    """Which two names of a side keep both sides from meeting without folders and suffixes; empty if none would."""
+    """Two names of a side that keep both sides apart without folders and suffixes; empty if they would not match."""
     sides = {"listed": list(listed), "true": list(true)}
     short = {side: set(map(strip_name, names)) for side, names in sides.items()}
     if short["listed"].isdisjoint(short["true"]):
@@ -202,7 +202,7 @@ def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
         pair = pair or (_same(call_alike(names, true)) if side == "listed" else None)
         if pair is not None:
             alike = f"{pair[0]!r} and {pair[1]!r}, both {side}, would then be the same"
-            return f"; without folders and suffixes names would meet, but {alike}: call items alike on both sides"
+            return f"; without folders and suffixes names would match, but {alike}: call items alike on both sides"
     return ""
 
 
@@ -217,7 +217,7 @@ def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
 
 
 def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
-    """What the other side calls each name: where it has none of them, paths and names of files may meet.
+    """The other side's name of each name: where it has none of them, without folders and suffixes.
 
     Examples
     --------
@@ -227,7 +227,7 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
     {'a.wav': 'a.wav', 'b': 'b'}
     """
     own, others = list(dict.fromkeys(own)), list(dict.fromkeys(others))
-    if set(own).isdisjoint(others):  # nearly always they meet, and no name has to be taken apart
+    if set(own).isdisjoint(others):  # nearly always they are not, and no name has to be taken apart
         short, theirs = name_items(own), dict(zip(name_items(others), others, strict=True))
         if not theirs.keys().isdisjoint(short):
             return {name: theirs.get(brief, brief) for name, brief in zip(own, short, strict=True)}
@@ -235,7 +235,7 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
 
 
 def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> dict[str, str]:
-    """What the other side calls each track of one system, by the rule of `call_alike`.
+    """The other side's name of each track of one system, by the rule of `call_alike`.
 
     Raises
     ------
@@ -267,7 +267,7 @@ class Apart:
     reference, estimate : str
         Two that are nearly the same.
     around_reference, around_estimate : (str, str) or None
-        What stands before and behind the name on each side, if most names would meet without it.
+        What stands before and behind the name on each side, if most names would match without it.
     """
 
     reference: str
@@ -280,7 +280,7 @@ class Apart:
 
 
 def nearest_names(references: Iterable[str], estimates: Iterable[str]) -> Apart:
-    """Why names of tracks do not meet; neither side is empty.
+    """The names nearest to each other where tracks of both sides have none in common; neither side is empty.
 
     Examples
     --------
@@ -326,15 +326,11 @@ def _exchange(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
     return other[0] + name[len(one[0]) : len(name) - len(one[1])] + other[1]
 
 
-def _renamed(labels: Iterable[str], names: Mapping[str, str]) -> tuple[str, ...]:
-    return tuple(names.get(label, label) for label in labels)
-
-
 def _places_by_name(labels: Sequence[str]) -> Float:
     """The place of each item when they are sorted by name, by which ties are broken.
 
-    By the names of the list itself, all of one make: only what is true has a name of the other side, and an order of
-    both would depend on what is true.
+    By the names of the list itself: only relevant items have a name of the other side, and an order of both would
+    depend on what is relevant.
     """
     if isinstance(labels, CodedLabels):
         return _places_by_name(labels.vocabulary)[labels.codes]
@@ -343,14 +339,14 @@ def _places_by_name(labels: Sequence[str]) -> Float:
     return places
 
 
-def _names(source: Source, *, true: bool = False) -> Sequence[str]:
-    """The names in an annotation, perhaps those of all its file; of a reference what is `true` first, then the rest."""
+def _names(source: Source, *, relevant_first: bool = False) -> Sequence[str]:
+    """The names in an annotation, perhaps those of all its file; of a reference perhaps the relevant ones first."""
     try:
         annotation, _ = source.read()
-    except (AnnotationError, OSError):  # told where it is scored
+    except (AnnotationError, OSError):  # an error where it is scored
         return ()
     labels = annotation.labels or ()
-    if not true:
+    if not relevant_first:
         return labels.vocabulary if isinstance(labels, CodedLabels) else labels
     value = np.asarray(annotation.columns.get("value", np.ones(len(labels))))
     left_out = np.asarray(annotation.columns.get("left_out", np.zeros(len(labels))))

@@ -23,7 +23,7 @@ def truths(lists: Mapping[str, list[str]], kind: str = "ranking") -> ReferenceNa
 
 
 def met(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> tuple[dict[str, list[str]], str]:
-    found, warning = truths(true).meet(held("ranking", listed), "ada")
+    found, warning = truths(true).match(held("ranking", listed), "ada")
     return {track: list(source.read()[0].labels or ()) for track, source in found.items()}, warning
 
 
@@ -55,21 +55,21 @@ class TestNamesThatNeverMeet:
         assert "'a.wav.mp3' and 'd/a', both listed, would then be the same: call items alike on both sides" in warning
 
     def test_of_labels_are_only_told(self):
-        found, warning = truths({"t": ["jazz"]}, "labels").meet(held("labels", {"t": ["jazz.wav"]}), "ada")
+        found, warning = truths({"t": ["jazz"]}, "labels").match(held("labels", {"t": ["jazz.wav"]}), "ada")
         assert list(found["t"].read()[0].labels or ()) == ["jazz.wav"]
         assert warning == "no label of system 'ada' occurs in the reference: 'jazz.wav' is given, 'jazz' is true"
 
     def test_of_candidates_are_told_query_by_query(self):
         judged = truths({"q": ["b01", "b02"]}, "judgements")
-        found, warning = judged.meet(held("judgements", {"q": ["x/b01.mp3"]}), "ada")
+        found, warning = judged.match(held("judgements", {"q": ["x/b01.mp3"]}), "ada")
         assert (list(found["q"].read()[0].labels or ()), warning) == (["b01"], "")
-        assert judged.meet(held("judgements", {"q": ["c07"]}), "ada")[1] == ""
+        assert judged.match(held("judgements", {"q": ["c07"]}), "ada")[1] == ""
 
     def test_the_example_is_of_something_true(self):
         judged = Annotation("ranking", {"value": np.array([0.0, 2.0])}, ["bad", "good"])
         marked = Annotation("ranking", {"left_out": np.array([1.0, 0.0])}, ["itself", "other"])
         for annotation, true in ((judged, "good"), (marked, "other")):
-            _, warning = ReferenceNames("ranking", {"q": [HeldSource(annotation, "q")]}).meet(
+            _, warning = ReferenceNames("ranking", {"q": [HeldSource(annotation, "q")]}).match(
                 held("ranking", {"q": ["x"]}), "ada"
             )
             assert f"{true!r} is true" in warning
@@ -91,7 +91,7 @@ class TestNamesThatMeetAnywhere:
 
         sources = {"q": held("ranking", {"q": ["a"]})["q"], "r": Broken(Annotation("ranking", {}, []), "r")}
         known = ReferenceNames("ranking", {track: [source] for track, source in sources.items()})
-        assert known.meet(sources, "ada") == (sources, "")
+        assert known.match(sources, "ada") == (sources, "")
 
 
 def test_where_one_side_has_no_names_there_is_nothing_to_tell():
@@ -106,7 +106,7 @@ def test_a_file_that_cannot_be_read_is_left_to_be_told_where_it_is_scored():
             raise UnreadableError("gone")
 
     listed = {"q": Gone(Annotation("ranking", {}, []), "q"), **held("ranking", {"r": ["b.wav"]})}
-    found, warning = truths({"q": ["a"], "r": ["b"]}).meet(listed, "ada")
+    found, warning = truths({"q": ["a"], "r": ["b"]}).match(listed, "ada")
     assert warning == ""
     assert found["q"] is listed["q"]
     assert list(found["r"].read()[0].labels or ()) == ["b"]

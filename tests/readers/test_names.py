@@ -116,7 +116,7 @@ def test_two_names_that_would_be_the_same_are_named(
 ) -> None:
     write(folder / "truth.qrels", {"q1": true}, "{}")
     write(folder / "ada.lists", {"q1": listed}, "{}")
-    why = f"without folders and suffixes names would meet, but {pair} would then be the same: call items alike"
+    why = f"without folders and suffixes names would match, but {pair} would then be the same: call items alike"
     with pytest.warns(MirflowWarning, match=why):
         score(pipeline(folder, "truth.qrels", "{system}.lists"))
 
@@ -225,7 +225,7 @@ class TestTwoQueriesThatWouldBeOne:
 
 def test_a_single_pair_is_scored_as_among_others_but_told_of() -> None:
     truth, listed = Annotation("ranking", {}, ["a.wav"]), Annotation("ranking", {}, ["x/a.mp3"])
-    with pytest.warns(MirflowWarning, match=r"no name meets: 'x/a.mp3' is listed, 'a.wav' is true; call items alike"):
+    with pytest.warns(MirflowWarning, match=r"no name matches: 'x/a.mp3' is listed, 'a.wav' is true; call items alike"):
         found = mirflow.evaluate(truth, listed, "retrieval", metrics=["average_precision"])
     assert found.score.item() == 0.0
 
