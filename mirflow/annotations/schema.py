@@ -78,7 +78,9 @@ class Kind:
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     drawn_as : str
-        Form in timelines; ``text`` for what has no times, ``list`` for what is not drawn at all.
+        Form in timelines: ``text`` for what has no times, ``list`` for what is too long for that; empty: none.
+    height : str
+        Variable that stands high or low in timelines.
     level : str
         Kind of each level of a hierarchy.
     part : str
@@ -117,7 +119,8 @@ class Kind:
     dims: tuple[str, ...]
     variables: tuple[Variable, ...]
     rules: tuple[str, ...] = ()
-    drawn_as: str = "list"
+    drawn_as: str = ""
+    height: str = ""
     level: str = ""
     part: str = ""
     listed: bool = False
@@ -151,6 +154,11 @@ class Kind:
     def required(self) -> tuple[str, ...]:
         """Names of the variables that every annotation of the kind has."""
         return tuple(v.name for v in self.variables if not v.optional)
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """Names of the variables that are times of an item, in seconds or quarter notes; empty: it has none."""
+        return tuple(name for name in ("time", "start", "end", "onset") if name in self.required)
 
     @property
     def pitched(self) -> bool:
@@ -267,6 +275,7 @@ KINDS = MappingProxyType(
                 followed_by="velocity",
                 rows={"transcription": ("start", "end", "pitch", "velocity")},
                 drawn_as="notes",
+                height="pitch",
             ),
             Kind(
                 "series",
@@ -283,6 +292,7 @@ KINDS = MappingProxyType(
                 recognised=True,
                 numbers=2,
                 drawn_as="curve",
+                height="frequency",
             ),
             Kind(
                 "multipitch",
@@ -297,6 +307,7 @@ KINDS = MappingProxyType(
                 alike=("melody", "onset"),  # at each time there may be one pitch or none
                 rows={"multipitch": ("time", "frequencies")},
                 drawn_as="frames",
+                height="frequency",
             ),
             Kind(
                 "patterns",
@@ -308,6 +319,7 @@ KINDS = MappingProxyType(
                 ("finite",),
                 rows={"pattern": ("onset", "pitch")},
                 drawn_as="patterns",
+                height="pitch",
             ),
             Kind(
                 "tempo",
@@ -381,6 +393,7 @@ KINDS = MappingProxyType(
                 values="the scores or grades of the items",
                 ordered_by=("value", "rank"),
                 rows={"retrieval": ("item",)},
+                drawn_as="list",
             ),
             Kind(
                 "judgements",
@@ -407,6 +420,7 @@ KINDS = MappingProxyType(
                 values="the fine judgements",
                 ordered_by=("value", "rank", "broad"),
                 rows={"similarity": ("candidate", "grader", "broad", "fine")},
+                drawn_as="list",
             ),
             Kind(
                 "following",
@@ -430,6 +444,7 @@ KINDS = MappingProxyType(
                 },
                 alike=("transcription", "segment"),  # which have two times and a pitch, too
                 drawn_as="steps",
+                height="position",
             ),
             Kind(
                 "audio",

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
+from ...annotations.schema import KINDS
 from ...ragged import Bool, Column, Float
 from ...theory.chords import encode_vocabulary
 from .canvas import BLUE, CYCLE, GREY, ORANGE, PALE, PURPLE, RED, label
@@ -75,7 +76,7 @@ class Lanes:
 
 def draw(lanes: Lanes, annotation: Annotation, at: float) -> None:
     """An annotation in the lane whose middle is at a height."""
-    _DRAWERS.get(annotation.kind, _draw_text)(lanes, annotation, at)
+    _DRAWERS.get(annotation.schema.drawn_as, _draw_text)(lanes, annotation, at)
 
 
 def fill_of(lanes: Lanes, name: str) -> tuple[str | tuple[float, float, float], str]:
@@ -129,7 +130,7 @@ def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
     for level in range(levels):
         inside = slice(int(ends[level]), int(ends[level + 1]))
         columns = {name: column[inside] for name, column in one.columns.items()}
-        part = Annotation("intervals", columns, (one.labels or [])[inside] or None)
+        part = Annotation(one.schema.level, columns, (one.labels or [])[inside] or None)
         _draw_intervals(lanes, part, at, (TOP - level * height, height))
 
 
@@ -191,7 +192,7 @@ def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
 
 def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
     """What has no times: tempi, keys."""
-    if one.kind == "tempo":
+    if "tempo" in one.columns:
         salience = one.columns.get("salience")
         values = [f"{tempo:g}" for tempo in one.columns["tempo"].tolist()]
         if salience is not None:
@@ -203,14 +204,14 @@ def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
 
 
 _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
-    "intervals": _draw_intervals,
-    "hierarchy": _draw_hierarchy,
-    "events": _draw_events,
+    "segments": _draw_intervals,
+    "levels": _draw_hierarchy,
+    "ticks": _draw_events,
     "notes": _draw_notes,
-    "series": _draw_series,
-    "multipitch": _draw_multipitch,
+    "curve": _draw_series,
+    "frames": _draw_multipitch,
     "patterns": _draw_patterns,
-    "following": _draw_following,
+    "steps": _draw_following,
 }
 
 SIGNS = MappingProxyType(
@@ -243,13 +244,13 @@ _MEANINGS = {
 def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
     """How the evidence for an annotation of a kind is drawn."""
     names = set(evidence)
-    if kind in ("tempo", "key", "labels"):
+    if KINDS[kind].drawn_as == "text":
         return "words"
     if "verdict" not in names:
         return "nothing"
     if {"estimate_end", "estimate_pitch"} <= names:
         return "notes"
-    if kind == "multipitch" and "estimate_frequency" in names:
+    if KINDS[kind].drawn_as == "frames" and "estimate_frequency" in names:
         return "pitches"
     if {"start", "end"} <= names:
         return "band"
@@ -262,7 +263,7 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
     form = form_of(kind, evidence)
     if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
         form = "octaves"
-    if form == "marks" and kind == "following":
+    if form == "marks" and KINDS[kind].drawn_as == "steps":
         form = "reports"
     return _MEANINGS[form]
 

@@ -13,7 +13,7 @@ from ...analysis.aggregation import origin_of
 from ...analysis.scores import arrays_of, names_of, texts_of
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
-from ...annotations.schema import kind_of
+from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
 from ...pipeline.plan import EvaluationPlan
@@ -30,25 +30,12 @@ if TYPE_CHECKING:
 
 _LANE, _TALL, _DENSE = 0.32, 0.62, 1.0
 """Inches of a lane, of one in which pitches have to be told apart, and of one with several pitches at a time."""
-_POLYPHONIC = ("notes", "multipitch")
+_POLYPHONIC = ("notes", "frames")
+"""Forms with several pitches at a time."""
 _MOST = 60
 """Systems that a page has room for."""
 _PAGE = 9.0
 """Inches up to which lanes of several pitches are so high."""
-_HEIGHTS = {
-    "notes": "pitch",
-    "series": "frequency",
-    "multipitch": "frequency",
-    "patterns": "pitch",
-    "following": "position",
-}
-"""What stands high or low in a lane."""
-_LINEAR = ("patterns", "following")
-"""Kinds whose heights are no frequencies."""
-_ENDS = {"events": "time", "series": "time", "multipitch": "time", "patterns": "onset", "following": "time"}
-_WORDS = ("tempo", "key", "labels")
-"""Kinds without times that are so short that a lane says them in words."""
-_LISTS = ("ranking", "judgements")
 
 
 @dataclass(frozen=True)
@@ -115,18 +102,18 @@ def timeline(
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
     origin = title_of(origin_of(ds, group))
     said = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
-    lane = _height(kind_of(plan.task).name, len(lanes))
+    lane = _height(kind_of(plan.task), len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
         page.head(label(track, 80), "; ".join([said, *cut, *rule.legend(lanes)]))
     return page.ax
 
 
-def _height(kind: str, lanes: int) -> float:
+def _height(kind: Kind, lanes: int) -> float:
     """Inches of a lane."""
-    if kind in _POLYPHONIC:
+    if kind.drawn_as in _POLYPHONIC:
         return min(_DENSE, max(_TALL, _PAGE / lanes))
-    return _TALL if kind in _HEIGHTS else _LANE
+    return _TALL if kind.height else _LANE
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
@@ -141,7 +128,7 @@ def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationP
     plan = plans[group] if group in plans else fitting[0]
     if plan.task == "separation":
         raise FigureError("sound has no timeline")
-    if kind_of(plan.task).name in _LISTS:
+    if kind_of(plan.task).drawn_as == "list":
         hint = "`mirflow report` writes a page that shows them item by item"
         raise FigureError(f"{group}: {plan.task} compares lists, which have no time and so no timeline; {hint}")
     return plan
@@ -217,7 +204,9 @@ def _read(plan: EvaluationPlan, track: str, systems: Sequence[tuple[str, float]]
 def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | None, chords: bool) -> None:
     ax, read = page.ax, [lane.annotation for lane in rows if isinstance(lane.annotation, Annotation)]
     first, last = _span(read, start, end)
-    room = TOP if read[0].kind in _POLYPHONIC else BOTTOM  # verdicts lie over the pitches and need no band below
+    room = (
+        TOP if read[0].schema.drawn_as in _POLYPHONIC else BOTTOM
+    )  # verdicts lie over the pitches and need no band below
     pitches = _pitches(read, first, last)
     lanes = Lanes(ax, first, last, (page.inches - 1.5) * 72, pitches, _names(read), chords, room)
     for at, lane in enumerate(rows):
@@ -243,16 +232,16 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
     ax.spines["left"].set_visible(False)
     ax.set_xlim(first, last)
     ax.set_ylim(len(rows) - 0.5, -0.55)
-    if read[0].kind in _WORDS:
+    if read[0].schema.drawn_as == "text":
         ax.set_xticks([])
         ax.spines["bottom"].set_visible(False)
     else:
-        ax.set_xlabel("onset [quarter notes]" if read[0].kind == "patterns" else "time [s]")
+        ax.set_xlabel("onset [quarter notes]" if "onset" in read[0].columns else "time [s]")
 
 
 def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:
     """What is shown, in seconds."""
-    times = [one.columns[name] for one in read for name in (_ENDS.get(one.kind, "end"),) if name in one.columns]
+    times = [one.columns[name] for one in read for name in one.schema.times[-1:]]
     found = np.concatenate([time[np.isfinite(time)] for time in times]) if times else np.empty(0)
     first = 0.0 if start is None else start
     last = end if end is not None else float(found.max(initial=first + 1))
@@ -265,9 +254,9 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
     """Between which pitches nearly all of what is shown of every annotation lies: slips must not press the rest."""
     found = []
     for one in read:
-        if one.kind in _HEIGHTS:
-            pitch = np.abs(one.columns[_HEIGHTS[one.kind]][_shown(one, first, last)])
-            linear = one.kind in _LINEAR
+        if one.schema.height:
+            pitch = np.abs(one.columns[one.schema.height][_shown(one, first, last)])
+            linear = one.schema.variable(one.schema.height).units != "Hz"
             pitch = pitch[np.isfinite(pitch)] if linear else np.log2(pitch[np.isfinite(pitch) & (pitch > 0)])
             found.append(np.quantile(pitch, (0.01, 0.99)) if len(pitch) else pitch)
     values = np.concatenate(found) if found else np.empty(0)
@@ -277,10 +266,9 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
 
 def _shown(one: Annotation, first: float, last: float) -> Bool:
     """Which pitches of an annotation lie between two moments."""
-    begin = one.columns[{"notes": "start"}.get(one.kind, _ENDS.get(one.kind, "end"))]
-    end = one.columns[_ENDS.get(one.kind, "end")]
+    begin, end = one.columns[one.schema.times[0]], one.columns[one.schema.times[-1]]
     inside = np.asarray((end >= first) & (begin <= last))
-    return np.repeat(inside, one.inner_counts[0]) if one.kind == "multipitch" else inside
+    return np.repeat(inside, one.inner_counts[0]) if one.schema.drawn_as == "frames" else inside
 
 
 def _names(read: Sequence[Annotation]) -> dict[str, int]:

@@ -149,8 +149,7 @@ def _numbers(family: str, label: str, chords: dict[str, tuple[int, int, int]]) -
 
 
 Encoded = dict[str, Any]
-_TIMES = frozenset({"time", "start", "onset"})
-TIMELESS = frozenset(name for name, kind in KINDS.items() if not _TIMES & set(kind.required))
+TIMELESS = frozenset(name for name, kind in KINDS.items() if not kind.times)
 """Kinds without a time axis: shown as text."""
 _DRAWN = frozenset({"events", "intervals", "hierarchy", "notes", "series", "multipitch", "patterns"})
 ITEMS = 200
