@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -14,6 +15,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import mirflow.cli
 from mirflow.cli import Commands, cli
 from mirflow.cli import output as exits
 from mirflow.errors import (
@@ -492,6 +494,29 @@ class TestErrors:
 
 
 class TestHelp:
+    def test_a_command_exists_by_its_file(self, tmp_path, monkeypatch):
+        (tmp_path / "hello.py").write_text(
+            "import click\n\n@click.command(short_help='Say hello.')\ndef hello():\n    click.echo('hello')\n"
+        )
+        monkeypatch.setattr("mirflow.cli.__path__", [*mirflow.cli.__path__, str(tmp_path)])
+        monkeypatch.setattr(cli, "commands", dict(cli.commands))
+        monkeypatch.delitem(sys.modules, "mirflow.cli.hello", raising=False)
+        assert invoke("hello").stdout == "hello\n"
+        assert re.search(r"^  hello +Say hello\.$", invoke("--help").stdout, re.MULTILINE)
+        monkeypatch.delitem(sys.modules, "mirflow.cli.hello")
+
+    def test_a_command_does_not_import_the_others(self):
+        script = (
+            "import sys\n"
+            "from mirflow.cli import main\n"
+            "try: main(['check', '--help'])\n"
+            "except SystemExit: print([name for name in sys.modules if name.startswith('mirflow.cli.')])"
+        )
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+        assert {*ast.literal_eval(done.stdout.splitlines()[-1])} == {
+            f"mirflow.cli.{name}" for name in ("output", "common_options", "check")
+        }
+
     def test_every_command_has_help(self):
         for name in cli.list_commands(click.Context(cli)):
             result = invoke(name, "--help")
