@@ -125,10 +125,16 @@ Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
 Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
-"""(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores."""
+"""(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores.
+
+Rows are as `clean` of the convention leaves them. A pair's numbers do not depend on what it is batched with, to the
+bit; a MetricError refuses a grid that the convention is not defined on."""
 
 Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
-"""(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment."""
+"""(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment.
+
+An AnnotationError refuses a side that cannot be scored and an empty reference, a MetricError a measure that does not
+judge items one by one."""
 
 ManyExplainer = Callable[[Annotation, Sequence[Annotation], Measure], Sequence[Mapping[str, Column] | MirflowError]]
 """(reference, estimates, measure) -> the same for each estimate; an error stands for one that cannot be scored."""

@@ -42,14 +42,9 @@ class Steps:
 
 
 def steps_of(rows: Ragged, chord: Int | None) -> Steps:
-    """The step functions of rows of intervals.
+    """The step functions of rows of intervals, sorted by start, of which none ends before an earlier one of its row.
 
-    Parameters
-    ----------
-    rows : Ragged
-        Columns start and end; sorted by start, none ends before an earlier one of its row does.
-    chord : int64 (intervals,) or None
-        What makes neighbouring intervals one run; None: every interval is a run of its own.
+    Neighbouring intervals of one `chord` are one run; None: every interval is a run of its own.
     """
     start, end = rows.columns["start"], rows.columns["end"]
     size, offsets = len(start), rows.offsets
@@ -179,15 +174,7 @@ _POINTS = 1 << 15
 
 @dataclass(frozen=True, slots=True)
 class ChordSide:
-    """The intervals of one side of the pairs, with the chord of each.
-
-    Parameters
-    ----------
-    rows : Ragged
-        Columns start and end.
-    chord : int64 (intervals + 1,)
-        The last element is no-chord, for the item -1.
-    """
+    """The intervals of one side, with the chord of each; the last chord, for the item -1, is no chord."""
 
     rows: Ragged
     chord: Int
@@ -249,18 +236,9 @@ def lay_out(
     unit: float = 1.0,
     carry: bool = True,
 ) -> ChordTimelines:
-    """Rank all times of the rows that occur in some pairs.
+    """Rank all times of the rows that occur in some pairs, of which no reference is empty.
 
-    Parameters
-    ----------
-    sides : (ChordSide, ChordSide)
-        References and estimates.
-    reference_row, estimate_row : int64 (pairs,)
-        No reference row is empty.
-    merged : int64 (chords,) or None
-    unit : float
-    carry : bool
-        Whether a label stays in force over the gap after it.
+    Unless `carry`, nothing is in force in gaps, in place of the label before.
     """
     steps = [steps_of(side.rows, None if merged is None else merged[side.chord[:-1]]) for side in sides]
     times, ranks = rank(*(one.time for one in steps))
@@ -337,12 +315,8 @@ def fragmented(batch: Cut) -> tuple[Float, Float]:
 def to_frames(axis: ChordTimelines, hop: float) -> ChordTimelines:
     """The same pairs as seen on frames: what holds at a frame's time holds for the whole frame, gaps are no chord.
 
-    Parameters
-    ----------
-    axis : ChordTimelines
-        Laid out with ``carry=False``.
-    hop : float, seconds
-        Frame k of a pair is at ``reference's start + k * hop``, as long as that is before the reference's end.
+    Frame k of a pair is at ``reference's start + k * hop``, as long as that is before the reference's end. Pairs are
+    laid out with ``carry=False``.
     """
     every = slice(0, len(axis.reference_row))
     sides = (
@@ -415,17 +389,8 @@ def _count_classes(batch: Cut, classes: Int, size: int) -> Confusion:
 def class_recall(confusion: Confusion, vocabulary: str) -> tuple[Float, Float]:
     """Mean over the reference's qualities of the share that is right, and the number of those qualities.
 
-    Parameters
-    ----------
-    confusion : Confusion
-        Of that vocabulary.
-    vocabulary : str
-
-    Returns
-    -------
-    score, weight : float64 (pairs,)
-        ``N`` is a quality like others; what is in no class of the vocabulary is left out. 0 with weight 0 where the
-        reference has no quality of the vocabulary.
+    ``N`` is a quality like others; what is in no class of the vocabulary is left out. 0 with weight 0 where the
+    reference has no quality of the vocabulary.
     """
     qualities = VOCABULARIES[vocabulary].quality_of_class()
     kinds = int(qualities.max()) + 1
@@ -494,10 +459,7 @@ class Verdicts:
     def by_rule(self, parts: Sequence[Float]) -> tuple[Float, dict[str, tuple[Float, Float]]]:
         """All seconds, and for each rule the seconds right and the seconds comparable: float64 (pairs,) each.
 
-        Parameters
-        ----------
-        parts : sequence of float64 (patterns, pairs)
-            What `add_up` gave, one batch after the other.
+        It takes what `add_up` gave, one batch after the other.
         """
         pairs = sum(part.shape[1] for part in parts)
         seconds = np.zeros((len(self._place), pairs))

@@ -108,22 +108,11 @@ _MENDED = ("zero_length", "unsorted", "gap")
 
 
 def clean(rows: Ragged, merging: bool = True) -> Cleaned:
-    """Make rows fit for mir_eval's rules.
+    """Make rows of intervals fit for mir_eval's rules.
 
-    Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns start, end (float64, seconds) and label.
-    merging : bool
-        Whether neighbours with equal chords are merged, so that they may overlap.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are not finite, negative or reversed, labels that are not chords, and overlaps of
-        intervals with different chords.
+    Intervals without length are dropped and rows out of order sorted; both are counted, and so are gaps. Flaws are
+    times that are not finite, negative or reversed, labels that are not chords, and overlaps of intervals with
+    different chords, or of any where neighbours with equal chords are never merged.
 
     Examples
     --------
@@ -415,49 +404,16 @@ def score(
     grid: Grid = "union",
     merging: bool = True,
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs by mir_eval's rules: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns start, end (float64, seconds) and label; rows as :func:`mirflow.metrics.chord.metrics.clean` leaves
-        them. An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-        Of convention mir_eval.
-    grid : "union" or float
-        Exact time, or the hop of frames in seconds: then both sides are what they are at the frames' times, with no
-        chord in gaps, and each frame counts `hop` seconds.
-    merging : bool
-        Whether neighbours with equal chords are merged for segmentation.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's. Pairs with a side that overlaps itself are refused, as mir_eval refuses them. A pair's
-        numbers do not depend on what it is batched with, to the bit.
-
-    Raises
-    ------
-    MetricError
-        For a grid that chords are not scored on.
+    An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0. Pairs with a side that
+    overlaps itself are refused, as mir_eval refuses them. On a grid of frames, given as their hop in seconds, both
+    sides are what they are at the frames' times, with no chord in gaps, and each frame counts `hop` seconds. Unless
+    `merging`, neighbours with equal chords are not merged for segmentation.
 
     References
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> reference = Ragged({"start": np.array([0.0, 2.0]), "end": np.array([2.0, 4.0]), "label": np.array([0, 1])},
-    ...                    (np.array([2]),), ("C", "G:7"))
-    >>> estimate = Ragged({"start": np.array([0.0]), "end": np.array([3.0]), "label": np.array([0])},
-    ...                   (np.array([1]),), ("C",))
-    >>> row, wanted = np.array([0]), get_task("chord").convention().select(["majmin", "seg"])
-    >>> scores = score(reference, estimate, row, row, wanted)
-    >>> scores.score.tolist(), scores.weight.tolist()
-    ([[0.5, 0.75]], [[4.0, 4.0]])
     """
     hop = _hop(grid)
     chords = encode_sides(references, estimates)
@@ -522,7 +478,7 @@ VERDICTS = {1: "right", 0: "wrong", -1: "not comparable"}
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
-    """The segments that a chord rule judges, with the verdict on each.
+    """The segments that a chord rule judges, with the verdict on each: an `Explainer`.
 
     Parameters
     ----------
@@ -536,13 +492,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> E
     dict of str to array (segments,)
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels) and ``verdict``, one of ``right``,
         ``wrong`` and ``not comparable``. The right seconds over the comparable ones are the score.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored or the reference is empty.
-    MetricError
-        If the measure does not judge segments one by one.
 
     Examples
     --------

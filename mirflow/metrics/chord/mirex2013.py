@@ -32,16 +32,14 @@ _BASSES = 13
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """What one rule maps the labels of one side to.
+    """The chords that one rule maps the labels of one side to; one more element stands for silence.
 
     Parameters
     ----------
     quality : int16 (labels + 1,)
         Type, and bass where the rule has one, as one number; 0 for no chord; `OUTSIDE` where the rule has no class.
     chord : int64 (labels + 1,)
-        Number of the mapped chord among the different ones of this vocabulary.
-    chords : int
-        How many different ones there are.
+        Number of the mapped chord among the different ones of this vocabulary, of which there are `chords`.
     """
 
     quality: npt.NDArray[np.int16]
@@ -51,30 +49,16 @@ class Mapped:
 
 @dataclass(frozen=True, slots=True)
 class SideVocabulary:
-    """The labels of one side, ready to be compared; one more row stands for silence.
-
-    Parameters
-    ----------
-    root : int8 (labels + 1,)
-        Semitones above C, `NONE` for no chord.
-    rules : mapping of str to Mapped
-    """
+    """The labels of one side and silence: roots, semitones above C or `NONE`, and what each rule maps them to."""
 
     root: npt.NDArray[np.int8]
     rules: dict[str, Mapped]
 
 
 def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> SideVocabulary:
-    """Map labels by each of the rules.
+    """Map labels by each of the rules, named as in `RULES`; a last row, beyond them, stands for silence.
 
-    Parameters
-    ----------
-    labels : sequence of str
-        The last row of the result, beyond them, stands for silence.
-    rules : sequence of str
-        Names out of `RULES`.
-    reference : bool
-        A reference keeps the spelling of its degrees and is confined to the rule's classes; an estimate is neither.
+    A reference keeps the spelling of its degrees and is confined to the rule's classes; an estimate is neither.
 
     Examples
     --------
@@ -159,13 +143,7 @@ class Pieces:
 
 
 def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
-    """The sorted distinct times of both sides, 0 among them, and the sides with ranks instead of times.
-
-    Parameters
-    ----------
-    *sides : Ragged
-        One row a pair; columns start, end (float64, seconds, not negative) and label.
-    """
+    """The sorted distinct times of both sides, 0 among them, and the sides, one row a pair, with ranks for times."""
     # Segments that start at the end before them in the flat column need no rank of their own.
     fresh = [np.append(True, side.columns["start"][1:] != side.columns["end"][:-1]) for side in sides]
     fresh = [new[: len(side.columns["start"])] for new, side in zip(fresh, sides, strict=True)]
@@ -181,19 +159,7 @@ def rank_times(*sides: Ragged) -> tuple[Float, tuple[SegmentSide, ...]]:
 
 
 def walk(times: Float, reference: SegmentSide, estimate: SegmentSide) -> Pieces:
-    """The stretches between cut points from 0 to the end of the last reference segment, with the labels in force.
-
-    Parameters
-    ----------
-    times : float64 (n,), seconds
-        What the ranks stand for.
-    reference, estimate : SegmentSide
-
-    Returns
-    -------
-    Pieces
-        Pairs without a reference have none.
-    """
+    """The stretches between cut points from 0 to the end of the last reference segment; pairs without one have none."""
     bits = len(times).bit_length()
     left, left_counts, left_passed = _points(bits, reference)
     right, right_counts, right_passed = _points(bits, estimate)
@@ -270,12 +236,6 @@ def distances(times: Float, reference: SegmentSide, estimate: SegmentSide) -> tu
     Under-segmentation is the time that estimated segments share with reference segments, but for the largest share of
     each estimated segment; over-segmentation the same with the roles swapped; both up to the end of the last reference
     segment, and over it. A side without segments counts as one up to that end.
-
-    Parameters
-    ----------
-    times : float64 (n,), seconds
-        What the ranks stand for.
-    reference, estimate : SegmentSide
     """
     last = np.maximum(reference.last_end, 0)
     end = times[last]
@@ -320,17 +280,8 @@ def clean(rows: Ragged) -> Cleaned:
     """Find the rows that cannot be scored, and count what is irregular in the others.
 
     Nothing is dropped or moved: a zero-length segment, a gap, an overlap or a row out of order means what it means to
-    the walk along the timeline.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns start, end (float64, seconds) and label.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are not finite, negative or reversed, and labels that are not chords.
+    the walk along the timeline. Flaws are times that are not finite, negative or reversed, and labels that are not
+    chords.
 
     Examples
     --------
@@ -578,29 +529,7 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of chord sequences by the rules of MIREX 2013.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Cleaned rows: columns start, end (float64, seconds) and label.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows that make each pair.
-    measures : sequence of Measure
-        Out of the metrics of the convention.
-    grid : str
-        ``union``, the only one that the convention is defined on.
-
-    Returns
-    -------
-    Scores
-        Repairs count estimates that end before their reference.
-
-    Raises
-    ------
-    MetricError
-        For another grid.
-    """
+    """Scores of pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
     if grid != "union":
         raise MetricError(f"convention mirex2013 is defined on grid union, not on {grid!r}")
     rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
@@ -623,7 +552,7 @@ def _rule_of(measure: Measure) -> str:
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> Evidence:
-    """The stretches between cut points that a rule judges, with the verdict on each.
+    """The stretches between cut points that a rule judges, with the verdict on each: an `Explainer`.
 
     Parameters
     ----------
@@ -638,13 +567,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> E
         ``start``, ``end`` (float64, seconds), ``reference``, ``estimate`` (labels, N where there is none), ``verdict``
         (``right``, ``wrong`` or ``not comparable``) and ``outcome`` (the column that the time is counted in, or
         ``left_out``).
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If a side cannot be scored or the reference is empty.
-    MetricError
-        If the measure compares segmentations, which have no verdict on a stretch of time.
 
     Examples
     --------

@@ -61,13 +61,7 @@ class Hierarchy:
 
 
 def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
-    """A hierarchy whose levels all begin at 0 and, if a span is given, all end there.
-
-    Parameters
-    ----------
-    given : Hierarchy
-    span : float or None, seconds
-        What lies beyond it is cut off, and levels that end earlier are padded; None leaves the ends alone.
+    """A hierarchy whose levels all begin at 0 and, if a span is given in seconds, all end there: cut off or padded.
 
     Examples
     --------
@@ -96,13 +90,7 @@ def fit(given: Hierarchy, span: float | None = None) -> Hierarchy:
 
 
 class HierarchySide:
-    """The hierarchies of one side of a batch.
-
-    Parameters
-    ----------
-    rows : Ragged
-        Columns start, end (float64, seconds) and label; counts of levels and of segments.
-    """
+    """The hierarchies of one side of a batch, from rows with counts of levels and of segments."""
 
     def __init__(self, rows: Ragged) -> None:
         self._rows = rows
@@ -194,18 +182,7 @@ def check_frame_size(frame_size: float, window: float) -> None:
 def agreements(
     reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
 ) -> dict[Ranking, tuple[RankSums, RankSums]]:
-    """Precision and recall for some rankings, in sums.
-
-    Parameters
-    ----------
-    reference, estimate : Hierarchy
-        Of the same number of frames.
-    rankings : iterable of Ranking
-
-    Returns
-    -------
-    dict of Ranking to (RankSums, RankSums)
-        How well the reference orders what the estimate orders (precision), and the other way round (recall).
+    """How well the reference orders what the estimate orders (precision), and the other way round (recall), in sums.
 
     Raises
     ------

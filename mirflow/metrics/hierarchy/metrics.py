@@ -22,19 +22,10 @@ _IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows fit for scoring: segments without length are dropped and counted.
+    """Make rows of levels and segments fit for scoring: segments without length are dropped and counted.
 
-    Levels that do not nest, gaps, overlaps and segments out of order mean something to the metrics and stay.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns start, end (float64, seconds) and label; counts of levels and of segments.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are not finite, negative or reversed.
+    Levels that do not nest, gaps, overlaps and segments out of order mean something to the metrics and stay. Flaws are
+    times that are not finite, negative or reversed.
 
     Examples
     --------
@@ -155,45 +146,17 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs by mir_eval's rules: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns start, end (float64, seconds) and label; counts of levels and of segments. Levels are ordered from the
-        top, with few segments, to the bottom.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        The frames on which hierarchies are compared are a parameter of the measures.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's. A reference is refused if one of its levels is empty or does not end with the first one, a
-        pair if it has more than `MOST_SEGMENTS`.
-        A pair's numbers do not depend on what it is batched with, to the bit.
-
-    Raises
-    ------
-    MetricError
-        If frames have no length or are longer than the window.
+    Levels are ordered from the top, with few segments, to the bottom. A reference is refused if one of its levels is
+    empty or does not end with the first one, a pair if it has more than `MOST_SEGMENTS`. The frames on which
+    hierarchies are compared are a parameter of the measures; a MetricError refuses frames without length or longer than
+    the window.
 
     References
     ----------
     B. McFee, O. Nieto, M. Farbood and J. P. Bello, "Evaluating hierarchical structure in music annotations",
     Frontiers in Psychology, 2017.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> times = {"start": np.array([0.0, 30.0]), "end": np.array([30.0, 60.0]), "label": np.array([0, 1])}
-    >>> rows = Ragged(times, (np.array([1]), np.array([2])), ("A", "B"))
-    >>> row, wanted = np.array([0]), get_task("hierarchy").convention().select(["t_recall_full", "l_measure"])
-    >>> scores = score(rows, rows, row, row, wanted)
-    >>> scores.score.tolist(), scores.weight.round(1).tolist()
-    ([[1.0, 1.0]], [[29.7, 59.9]])
     """
     if grid != "union":
         raise MetricError(f"hierarchies are compared on frames of their own, not on grid {grid!r}; set frame_size")

@@ -162,7 +162,11 @@ def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
 
 
 def resample(series: Series, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
-    """What series say at other times.
+    """What series say, as mir_eval reads them, at other times: cents and voicing.
+
+    Times that are those of the series get its samples unchanged. If the series ends before the last of the times, a
+    silent sample is there. Between a sample with a pitch and one without, the pitch holds. Voicing is read like
+    frequencies, but where it is binary it holds instead of being interpolated.
 
     Parameters
     ----------
@@ -174,13 +178,6 @@ def resample(series: Series, row: Int, times: Float, counts: Int, resampling: st
     counts : int64 (groups,)
         At least 1.
     resampling : {"linear", "nearest", "hold"}
-
-    Returns
-    -------
-    cents, voicing : float64 (sum of counts,)
-        As mir_eval reads them. Times that are those of the series get its samples unchanged. If the series ends before
-        the last of the times, a silent sample stands there. Between a sample with a pitch and one without, the pitch
-        holds. Voicing is read like frequencies, but where it is binary it holds instead of being interpolated.
     """
     same = is_on_grid(series, row, times, counts)
     if same.all():
@@ -242,16 +239,9 @@ _FRAMES_A_SAMPLE = 16
 
 @dataclass(frozen=True)
 class Frames:
-    """The frames of some pairs, one pair after the other.
+    """The frames of some pairs, one pair after the other; cents are 0 where there is no pitch.
 
-    Parameters
-    ----------
-    reference_cents, reference_voicing, estimate_cents, estimate_voicing : float64 (frames,)
-        Cents are 0 where there is no pitch.
-    counts : int64 (pairs,)
-    times : float64 (frames,), seconds
-    graded : (bool, bool)
-        Whether the voicing of the reference, and that of the estimate, is anything but 0 and 1 somewhere.
+    `graded` says of both sides whether their voicing is anything but 0 and 1 somewhere.
     """
 
     reference_cents: Float
@@ -318,15 +308,7 @@ def unreached(references: Series, estimates: Series, reference: Int, estimate: I
 
 
 def on_reference(references: Series, estimates: Series, reference: Int, estimate: Int, resampling: str) -> Frames:
-    """Both sides of pairs at the times of the reference.
-
-    Parameters
-    ----------
-    references, estimates : Series
-    reference, estimate : int64 (pairs,)
-        The rows of each pair, none of which is `unreached`.
-    resampling : {"linear", "nearest", "hold"}
-    """
+    """Both sides of pairs, none of which is `unreached`, at the times of the reference."""
     counts = references.counts[reference]
     in_order = not references.gap and np.array_equal(reference, np.arange(len(references.counts)))
     item: Int | slice = slice(None) if in_order else ranges(references.first[reference], counts)
@@ -339,8 +321,7 @@ def on_reference(references: Series, estimates: Series, reference: Int, estimate
 def on_hop(references: Series, estimates: Series, reference: Int, estimate: Int, hop: float, resampling: str) -> Frames:
     """Both sides of pairs on frames of one hop from 0 s to the end of the reference.
 
-    Each side is read on frames up to its own end; where an estimate has none left it is silent. Parameters are those
-    of `on_reference`.
+    Each side is read on frames up to its own end; where an estimate has none left it is silent.
     """
     (counts, times, *own), (theirs, _, *other) = (
         _on_own_frames(side, hop, resampling) for side in (references, estimates)
@@ -376,14 +357,7 @@ _CLASSES = 16
 
 
 def classes_of(frames: Frames, tolerance: float) -> Classes:
-    """The class of each frame: uint8 (frames,).
-
-    Parameters
-    ----------
-    frames : Frames
-    tolerance : float, cents
-        A pitch is right if it is less than so far from that of the reference.
-    """
+    """The class of each frame: uint8 (frames,); a pitch is right if it is less than the tolerance, in cents, off."""
     distance = frames.reference_cents - frames.estimate_cents
     np.abs(distance, out=distance)
     comparable = frames.reference_cents != 0

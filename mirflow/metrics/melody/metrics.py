@@ -65,20 +65,11 @@ _ACCEPTABLE = ("negative", "unsorted", "duplicate")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of melodies fit to be scored.
+    """Make rows of melodies fit to be scored, in order of time.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns time (float64, seconds), frequency (float64, Hz) and perhaps voicing, which is
-        NaN throughout a row that has none.
-
-    Returns
-    -------
-    Cleaned
-        Rows in order of time. Flaws are times and frequencies that are not finite or hardly in seconds and Hz, and
-        voicing that is not from 0 to 1. Samples that are out of order, before 0 s or at the time of the one before them
-        are counted in `repairs`; all of them are kept, and of several at one time the last one holds.
+    Flaws are times and frequencies that are not finite or hardly in seconds and Hz, and voicing, which is NaN
+    throughout a row that has none, that is not from 0 to 1. Samples that are out of order, before 0 s or at the time of
+    the one before them are counted in `repairs`; all of them are kept, and of several at one time the last one holds.
 
     Examples
     --------
@@ -355,46 +346,17 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = REFERENCE,
 ) -> Scores:
-    """Scores of pairs of melodies.
+    """Scores of pairs of melodies: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns time (float64, seconds), frequency (float64, Hz; 0 is silence, a negative one a guess where the melody
-        is judged to be silent) and perhaps voicing; rows as :func:`mirflow.metrics.melody.metrics.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "reference" or float
-        Estimates are read at the times of the reference, or both sides on frames with a hop in seconds.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's. An estimate without samples is silent throughout; without a reference all scores are 0. A
-        weight is the score's denominator in seconds: frames, or the sum of the reference's voicing, times the hop, or
-        the mean hop of the reference.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
+    Frequencies are in Hz; 0 is silence, a negative one a guess where the melody is judged to be silent. Estimates are
+    read at the times of the reference, or both sides on frames with a hop in seconds. An estimate without samples is
+    silent throughout; without a reference all scores are 0. A weight is the score's denominator in seconds: frames, or
+    the sum of the reference's voicing, times the hop, or the mean hop of the reference.
 
     References
     ----------
     J. Salamon, E. Gomez, D. P. W. Ellis and G. Richard, "Melody extraction from polyphonic music signals: approaches,
     applications, and challenges", IEEE Signal Processing Magazine 31(2), 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def melody(*frequencies):
-    ...     columns = {"time": 0.5 * np.arange(len(frequencies)), "frequency": np.array(frequencies)}
-    ...     return Ragged(columns, (np.array([len(frequencies)]),))
-    >>> row, wanted = np.array([0]), get_task("melody").convention().select(["raw_pitch_accuracy", "overall_accuracy"])
-    >>> scores = score(melody(220.0, 220.0, 0.0), melody(221.0, 440.0, -220.0), row, row, wanted)
-    >>> scores.score.round(3).tolist(), scores.weight.tolist()
-    ([[0.5, 0.667]], [[1.0, 1.5]])
     """
     hop = _hop(grid)
     ways = ways_of(measures)
@@ -545,7 +507,7 @@ _OF_PITCH = ("raw_pitch_accuracy", "raw_chroma_accuracy")
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, hop: float | None = None
 ) -> dict[str, Column]:
-    """The frames of the reference, with what became of them.
+    """The frames of the reference, with what became of them: an `Explainer`.
 
     Parameters
     ----------
@@ -562,11 +524,6 @@ def evidence(
         ``start`` and ``end`` of each frame (float64, seconds), the frequencies ``reference_frequency`` and
         ``estimate_frequency`` (float64, Hz; NaN where there is none, negative where it is a guess on an unvoiced
         frame), and ``verdict``: ``right``, ``octave``, ``wrong``, ``missed``, ``false alarm`` or ``rightly unvoiced``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
 
     Examples
     --------

@@ -65,21 +65,10 @@ def pitches_of(rows: Ragged) -> Pitches:
 
 
 def frame_of_estimate(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> Int:
-    """The frame of the estimate that stands beside each frame of the reference.
+    """The frame of the estimate beside each frame of the reference, -1 for none: int64 (frames of all pairs,).
 
     Times that are those of the reference, but for rounding, are taken as they are. Otherwise it is the nearest frame,
     of two that are equally near the earlier one, and none before the first and after the last frame of the estimate.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Column time of depth 1, ascending.
-    reference_row, estimate_row : int64 (pairs,)
-
-    Returns
-    -------
-    int64 (frames of all pairs,)
-        Index into all frames of the estimates, -1 where there is none.
     """
     counts, theirs = references.counts[0][reference_row], estimates.counts[0][estimate_row]
     found = np.full(int(counts.sum()), -1, dtype=np.int64)
@@ -145,14 +134,7 @@ def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bo
 
 
 def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Iterator[tuple[Way, tuple[Int, Int, Int]]]:
-    """Largest matchings of the pitches of frames that stand side by side, some frames at a time.
-
-    Parameters
-    ----------
-    references, estimates : Pitches
-        Of as many frames.
-    ways : sequence of (float, bool)
-        Windows in semitones, and whether octaves are left aside.
+    """Largest matchings of the pitches of frames that stand side by side, some frames at a time, in each way.
 
     Yields
     ------

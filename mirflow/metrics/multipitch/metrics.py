@@ -43,19 +43,11 @@ _ACCEPTABLE = ("negative", "unsorted")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows of frames fit to be scored.
+    """Make rows of frames with pitches fit to be scored, in order of time.
 
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns time (float64, seconds) of depth 1 and frequency (float64, Hz).
-
-    Returns
-    -------
-    Cleaned
-        Rows in order of time. Flaws, counted in frames, are times that are not finite or later than `MAX_TIME`, and
-        frequencies that are not from `MIN_FREQ` to `MAX_FREQ`. Frequencies of 0, which some files use as filling, are
-        dropped. Frames with such, and those that are out of order or before 0 s, are counted in `repairs`.
+    Flaws, counted in frames, are times that are not finite or later than `MAX_TIME`, and frequencies that are not from
+    `MIN_FREQ` to `MAX_FREQ`. Frequencies of 0, which some files use as filling, are dropped. Frames with such, and
+    those that are out of order or before 0 s, are counted in `repairs`.
 
     Examples
     --------
@@ -128,14 +120,7 @@ class Counts:
 
     @classmethod
     def of(cls, hits: Int, reference: Int, estimate: Int, pair: Int, pairs: int) -> Counts:
-        """Sum the numbers of frames by pair.
-
-        Parameters
-        ----------
-        hits, reference, estimate, pair : int64 (frames,)
-            Numbers of pitches of each frame, and the pair it belongs to.
-        pairs : int
-        """
+        """Sum the numbers of pitches of frames, int64 (frames,) each, by pair."""
         fewer, more = np.minimum(reference, estimate), np.maximum(reference, estimate)
         columns = (hits, reference, estimate, fewer, more)
         return cls(*(sum_by(pair, column.astype(np.float64), pairs) for column in columns))
@@ -249,44 +234,14 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = REFERENCE,
 ) -> Scores:
-    """Scores of pairs of multiple F0 estimates.
+    """Scores of pairs of multiple F0 estimates, read at the times of the reference: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns time (float64, seconds) of depth 1 and frequency (float64, Hz); rows as
-        :func:`mirflow.metrics.multipitch.metrics.clean` leaves them.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "reference"
-        Estimates are read at the times of the reference; there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's: 0 where there is nothing to divide by. Weights are numbers of pitches: of the estimate for
-        precision, true and false positives and false negatives for accuracy, of the reference for all others.
-
-    Raises
-    ------
-    MetricError
-        For any other grid.
+    Scores are 0 where there is nothing to divide by. Weights are numbers of pitches: of the estimate for precision,
+    true and false positives and false negatives for accuracy, of the reference for all others.
 
     References
     ----------
     M. Bay, A. F. Ehmann and J. S. Downie, "Evaluation of multiple-F0 estimation and tracking systems", ISMIR 2009.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def frames(*frequencies):
-    ...     columns = {"time": 0.01 * np.arange(2), "frequency": np.array(frequencies)}
-    ...     return Ragged(columns, (np.array([2]), np.array([2, len(frequencies) - 2])), depths={"time": 1})
-    >>> row, wanted = np.array([0]), get_task("multipitch").convention().select(["accuracy", "chroma_accuracy"])
-    >>> scores = score(frames(220.0, 330.0, 440.0), frames(221.0, 300.0, 880.0), row, row, wanted)
-    >>> scores.score.round(3).tolist(), scores.weight.tolist()
-    ([[0.2, 0.5]], [[5.0, 4.0]])
     """
     if grid != REFERENCE:
         raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
@@ -318,14 +273,7 @@ def score(
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The pitches of both sides at the times of the reference, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind multipitch.
-    measure : Measure
-        Any of the metrics; those of chroma leave octaves aside.
+    """The pitches of both sides at the times of the reference, with what became of them: an `Explainer`.
 
     Returns
     -------
@@ -333,11 +281,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         ``start`` and ``end`` of the frame (float64, seconds), ``reference_frequency`` and ``estimate_frequency``
         (float64, Hz; NaN where the other side has no match), and ``verdict``: ``hit``, ``missed`` or ``extra``. Frames
         without any pitch are left out.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
 
     Examples
     --------

@@ -95,17 +95,10 @@ def fit_reference(given: LabelledSpans, codes: Codes) -> LabelledSpans:
 
 
 def fit_estimate(given: LabelledSpans, codes: Codes, limit: Float) -> LabelledSpans:
-    """The estimates cut and filled up to span the time from 0 to the end of their reference.
+    """The estimates cut and filled up to span the time from 0 to the end of their reference, above 0.
 
     An interval that starts after that end is left out, and so are all that are written after it; one that starts just
     there is left out by itself. An estimate without intervals becomes a single one.
-
-    Parameters
-    ----------
-    given : LabelledSpans
-    codes : Codes
-    limit : float64 (pairs,), seconds
-        The reference's end, above 0.
     """
     owner = rows_of(given.counts)
     item = np.arange(len(owner))
@@ -158,22 +151,11 @@ def too_long(end: Float, frame_size: float) -> Bool:
 
 
 def sample(spans: LabelledSpans, end: Float, frame_size: float) -> Runs:
-    """The labels at frames, as mir_eval takes them.
+    """The labels at frames, as mir_eval takes them, up to an end in seconds.
 
     Frame k is at ``k * frame_size``, in single precision. There are as many as whole ones fit before the end. An
     interval holds the frames from its start to its end, both included, and a later interval takes over from an
     earlier one.
-
-    Parameters
-    ----------
-    spans : LabelledSpans
-    end : float64 (pairs,), seconds
-        The end of the last frame.
-    frame_size : float, seconds
-
-    Returns
-    -------
-    Runs
     """
     frames = np.floor(end / frame_size).astype(np.int64)
     limit = np.repeat(end, spans.counts)
@@ -272,14 +254,9 @@ def ratio(part: Float, whole: Float, otherwise: float = np.nan) -> Float:
 
 
 class LabelAgreement:
-    """What the scores of all pairs have in common: sums over the tables, each computed once and when asked for.
+    """Sums over the tables of all pairs (references in the rows), each computed once and when asked for.
 
-    Parameters
-    ----------
-    table : ContingencyTables
-        References in the rows, estimates in the columns.
-    hop : float64 (pairs,) or float, seconds
-        How long a frame is, for weights.
+    The hop, in seconds, is how long a frame is, for weights.
     """
 
     def __init__(self, table: ContingencyTables, hop: Float | float) -> None:
@@ -381,16 +358,8 @@ def conditional_entropy(
 ) -> Three:
     """Over-, under-segmentation and their F-measure: 1 - conditional entropy over what it can be at most.
 
-    Parameters
-    ----------
-    agreement : LabelAgreement
-    beta : float
-    marginal : bool
-        Whether the most it can be is the entropy of the classes, or that of as many equally frequent ones.
-    single_label : float
-        The score where that is 0.
-    labels : two float64 (pairs,) or None
-        The number of labels on both sides; None: those that some frame carries.
+    The most it can be is, if `marginal`, the entropy of the classes, else that of as many equally frequent ones as some
+    frame carries, or of the numbers of `labels` on both sides; where that is 0, the score is `single_label`.
     """
     if marginal:
         most = [entropy / np.log(2) for entropy in agreement.entropies]

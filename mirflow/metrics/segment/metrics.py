@@ -65,20 +65,11 @@ _IRREGULAR = ("zero_length", "negative", "unsorted", "overlap", "gap")
 
 
 def clean(rows: Ragged) -> Cleaned:
-    """Make rows fit for mir_eval's rules.
+    """Make rows of intervals fit for mir_eval's rules.
 
     Intervals without length are dropped, and those before time 0 cut; both are counted, and so are intervals out of
-    order, overlaps and gaps, which stay as they are: of intervals that overlap, the later row counts.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns start, end (float64, seconds) and label.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are not finite, and intervals that end before they start.
+    order, overlaps and gaps, which stay as they are: of intervals that overlap, the later row counts. Flaws are times
+    that are not finite, and intervals that end before they start.
 
     Examples
     --------
@@ -97,15 +88,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def clean_as_given(rows: Ragged) -> Cleaned:
-    """The same for convention mirex, which takes all other intervals as they are.
-
-    Examples
-    --------
-    >>> rows = Ragged({"start": np.array([0.0, 2.0]), "end": np.array([2.0, 1.0]), "label": np.array([0, 0])},
-    ...               (np.array([2]),), ("A",))
-    >>> clean_as_given(rows).flaws[0].message
-    'interval ends before it starts: 2.0 to 1.0 s'
-    """
+    """The same for convention mirex, which takes all other intervals as they are."""
     return _look_through(rows)
 
 
@@ -454,39 +437,13 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs by mir_eval's rules.
+    """Scores of pairs by mir_eval's rules: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns start, end (float64, seconds) and label; rows as :func:`mirflow.metrics.segment.metrics.clean` leaves
-        them. An empty reference gives score 0 (a deviation NaN) and weight 0.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-        Of convention mir_eval.
-    grid : "union"
-        There is no other: metrics of labels have a frame size of their own.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's. A pair's numbers do not depend on what it is batched with, to the bit.
+    An empty reference gives score 0 (a deviation NaN) and weight 0. Metrics of labels have a frame size of their own.
 
     References
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> reference = Ragged({"start": np.array([0.0, 6.0]), "end": np.array([6.0, 10.0]), "label": np.array([0, 1])},
-    ...                    (np.array([2]),), ("verse", "chorus"))
-    >>> estimate = Ragged({"start": np.array([0.0]), "end": np.array([10.0]), "label": np.array([0])},
-    ...                   (np.array([1]),), ("A",))
-    >>> row, wanted = np.array([0]), get_task("segment").convention().select(["precision", "recall@3.0"])
-    >>> score(reference, estimate, row, row, wanted).score.round(3).tolist()
-    [[1.0, 0.667]]
     """
     refuse_grid(grid, "segments")
     values = np.zeros((2, len(reference_row), len(measures)))
@@ -532,27 +489,13 @@ def _read_sides(
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The boundaries of both sides, fitted to each other, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind intervals.
-    measure : Measure
-        ``precision``, ``recall`` or ``f_measure`` of convention mir_eval.
+    """The boundaries of both sides, fitted to each other, with what became of them: an `Explainer`.
 
     Returns
     -------
     dict of str to array
         ``reference`` and ``estimate`` (float64, seconds; NaN where the other side has no match), in order of time, and
         ``verdict``: ``hit``, ``missed`` or ``extra``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored or the reference is empty.
-    MetricError
-        If the measure does not judge boundaries one by one.
 
     Examples
     --------

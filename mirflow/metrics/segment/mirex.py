@@ -49,35 +49,7 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs by MIREX's rules.
-
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns start, end (float64, seconds) and label.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-        Of convention mirex.
-    grid : "union"
-        There is no other: metrics of labels have a number of points of their own.
-
-    Returns
-    -------
-    Scores
-        Where either side is empty 0, a deviation NaN.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> reference = Ragged({"start": np.array([0.0, 6.0]), "end": np.array([6.0, 10.0]), "label": np.array([0, 1])},
-    ...                    (np.array([2]),), ("verse", "chorus"))
-    >>> estimate = Ragged({"start": np.array([0.0]), "end": np.array([10.0]), "label": np.array([0])},
-    ...                   (np.array([1]),), ("A",))
-    >>> row, wanted = np.array([0]), get_task("segment").convention("mirex").select(["nce_over", "recall"])
-    >>> score(reference, estimate, row, row, wanted).score.round(3).tolist()
-    [[1.0, 0.667]]
-    """
+    """Scores of pairs by MIREX's rules: a `Scorer`; where either side is empty 0, a deviation NaN."""
     refuse_grid(grid, "segments")
     values = np.zeros((2, len(reference_row), len(measures)))
     codes = _encode_exactly(references.labels), _encode_exactly(estimates.labels)
@@ -188,18 +160,8 @@ def span(references: LabelledSpans, estimates: LabelledSpans) -> tuple[Float, Fl
 def sample(spans: LabelledSpans, first: Float, last: Float, points: int) -> Runs:
     """The labels between equally spaced points, of which an interval has those between its nearest two.
 
-    Parameters
-    ----------
-    spans : LabelledSpans
-    first, last : float64 (pairs,), seconds
-        The first and the last point. Where they are the same there are no frames.
-    points : int
-        At least 2.
-
-    Returns
-    -------
-    Runs
-        One frame less than points. Where intervals overlap, those whose label comes up later in the row count.
+    There is one frame less than points, of which there are at least 2; where the first and the last point are the same
+    there is none. Where intervals overlap, those whose label comes up later in the row count.
     """
     low, high = np.repeat(first, spans.counts), np.repeat(last, spans.counts)
     start, stop = (nearest_point(time, low, high, points) for time in (spans.start, spans.end))

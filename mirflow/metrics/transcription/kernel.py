@@ -128,14 +128,7 @@ class Notes:
 
 @dataclass(frozen=True, slots=True)
 class Matches:
-    """Matched notes, ordered by the reference's.
-
-    Parameters
-    ----------
-    reference, estimate : int64 (matches,)
-        Indices into the notes of each side.
-    pair : int64 (matches,)
-    """
+    """Matched notes, ordered by the reference's, as indices into the notes of each side, and the pair of each."""
 
     reference: Int
     estimate: Int
@@ -335,22 +328,11 @@ def _reach(
 
 
 def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float) -> Bool:
-    """Whether the velocities of matched notes agree.
+    """Whether the velocities of matched notes agree: bool (matches,).
 
     The reference's velocities are scaled so that those of each pair span 0 to 1 (by 1 if they differ by less). The line
-    that takes the estimate's to them is fitted by least squares to the matched notes.
-
-    Parameters
-    ----------
-    reference, estimate : Notes
-        With their velocity.
-    matches : Matches
-    tolerance : float
-        The scaled velocities must be less than that apart.
-
-    Returns
-    -------
-    bool (matches,)
+    that takes the estimate's to them is fitted by least squares to the matched notes; then they must be less than the
+    tolerance apart.
 
     References
     ----------

@@ -41,18 +41,9 @@ _IMPOSSIBLE = ("not_finite", "too_late", "reversed", "negative")
 def clean(rows: Ragged) -> Cleaned:
     """Make rows of notes fit to be scored.
 
-    Notes without length are dropped and counted in `repairs`; their order is kept, which carries no meaning.
-
-    Parameters
-    ----------
-    rows : Ragged
-        One side of the pairs: columns start, end (float64, seconds), pitch (float64, Hz), perhaps velocity and label.
-
-    Returns
-    -------
-    Cleaned
-        Flaws are times that are not finite, negative or hardly in seconds, notes that end before they start, and
-        pitches that are not finite or not above 0. Velocities are looked at only by the metrics that need them.
+    Notes without length are dropped and counted in `repairs`; their order is kept, which carries no meaning. Flaws are
+    times that are not finite, negative or hardly in seconds, notes that end before they start, and pitches that are not
+    finite or not above 0. Velocities are looked at only by the metrics that need them.
 
     Examples
     --------
@@ -79,15 +70,7 @@ UNNAMED = ""
 
 @dataclass(frozen=True, slots=True)
 class InstrumentCounts:
-    """Notes of each instrument that occurs on either side of each pair.
-
-    Parameters
-    ----------
-    pair, number : int64 (n,)
-        The pair and the instrument of each entry, in this order ascending.
-    matched, reference, estimate : int64 (n,)
-        How many notes there are.
-    """
+    """Numbers of notes of each instrument that occurs on either side of each pair, ascending by both: int64 (n,)."""
 
     pair: Int
     number: Int
@@ -97,18 +80,9 @@ class InstrumentCounts:
 
 
 def count_instruments(block: NoteBatch, rule: Rule, first: int, names: int) -> InstrumentCounts:
-    """Match the notes of each instrument of each pair of a block.
+    """Match the notes of each instrument, by number, of each pair of a block, under a rule that asks for equal labels.
 
-    Parameters
-    ----------
-    block : NoteBatch
-        Notes with ``label``.
-    rule : Rule
-        That asks for equal labels.
-    first : int
-        The number of the block's first pair in the whole call.
-    names : int
-        How many labels there are.
+    `first` is the number of the block's first pair in the whole call.
     """
     matches = block.matches(rule)
     sides = block.reference, block.estimate
@@ -141,40 +115,15 @@ def score(
     measures: Sequence[Measure],
     grid: Grid = "union",
 ) -> Scores:
-    """Scores of pairs of transcriptions.
+    """Scores of pairs of transcriptions: a `Scorer`.
 
-    Parameters
-    ----------
-    references, estimates : Ragged
-        Columns start, end (float64, seconds), pitch (float64, Hz), perhaps velocity (float64) and label; rows as
-        :func:`mirflow.metrics.transcription.metrics.clean` leaves them, in any order.
-    reference_row, estimate_row : int64 (pairs,)
-        The rows of each pair.
-    measures : sequence of Measure
-    grid : "union"
-        Notes are compared as they are; there is nothing to choose.
-
-    Returns
-    -------
-    Scores
-        Equal to mir_eval's: 0 where a side is empty. Where a side has notes without a velocity, the measures that look
-        at velocities have no score; a pair is refused if there are no others. It also is if more than 2**22 pairs of
-        notes lie near each other in time.
+    Scores are 0 where a side is empty. Where a side has notes without a velocity, the measures that look at velocities
+    have no score; a pair is refused if there are no others. It also is if more than 2**22 pairs of notes lie near each
+    other in time.
 
     References
     ----------
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def notes(start, end, pitch):
-    ...     columns = {"start": np.array(start), "end": np.array(end), "pitch": np.array(pitch)}
-    ...     return Ragged(columns, (np.array([len(start)]),))
-    >>> reference, estimate = notes([0.0, 1.0], [1.0, 2.0], [440.0, 220.0]), notes([0.02], [0.5], [441.0])
-    >>> row, wanted = np.array([0]), get_task("transcription").convention().select(["recall", "recall_no_offset"])
-    >>> score(reference, estimate, row, row, wanted).score.tolist()
-    [[0.0, 0.5]]
     """
     refuse_grid(grid, "notes")
     scalars = [measure for measure in measures if not measure.metric.dims]
@@ -355,14 +304,7 @@ _SHOWN = {"": "start", "_end": "end", "_pitch": "pitch"}
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The notes of both sides, with what became of them.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-        Of kind notes.
-    measure : Measure
-        Any that is one number and does not look at velocities.
+    """The notes of both sides, with what became of them: an `Explainer`, for measures without dims and velocities.
 
     Returns
     -------
@@ -370,13 +312,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         ``reference`` and ``estimate`` (onsets, float64, seconds; NaN where the other side has no match), in order of
         time, ``reference_end`` and ``estimate_end`` (float64, seconds), ``reference_pitch`` and ``estimate_pitch``
         (float64, Hz), and ``verdict``: ``hit``, ``missed`` or ``extra``.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not judge notes one by one.
 
     Examples
     --------
