@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import mir_eval
@@ -20,14 +20,10 @@ from ..groups import CODES, STATUSES
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 
 
-def run(name: str, folder: str, shared_data: Path, tmp_path: Path) -> xr.DataTree:
-    report = mirflow.run(
-        PIPELINES / f"{name}.yaml", root=shared_data / folder, store=tmp_path / "s.zarr", scheduler="serial"
-    )
-    assert report.failed == 0
-    tree = mirflow.open_store(report.store)
-    assert isinstance(tree, xr.DataTree)
-    return tree
+@pytest.fixture(scope="module")
+def tree_of(shipped_store: Callable[[str], Path]) -> Callable[[str], xr.DataTree]:
+    """A function that opens the store of a shipped pipeline."""
+    return lambda name: mirflow.open_store(shipped_store(name))
 
 
 def statuses(group: xr.DataTree) -> set[str]:
@@ -35,8 +31,8 @@ def statuses(group: xr.DataTree) -> set[str]:
 
 
 @pytest.fixture(scope="module")
-def harmonix(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.DataTree:
-    return run("harmonix", "harmonix", shared_data, tmp_path_factory.mktemp("harmonix"))
+def harmonix(tree_of: Callable[[str], xr.DataTree]) -> xr.DataTree:
+    return tree_of("harmonix")
 
 
 def published(file: Path) -> dict[str, dict[str, float]]:
@@ -91,8 +87,8 @@ def test_times_rounded_to_1_ms_move_the_scores_of_some_tracks(harmonix: xr.DataT
     assert 0 < float(moved.mean()) < 0.33
 
 
-def test_salami_is_a_human_ceiling(shared_data: Path, tmp_path: Path) -> None:
-    tree = run("salami", "salami", shared_data, tmp_path)
+def test_salami_is_a_human_ceiling(tree_of: Callable[[str], xr.DataTree]) -> None:
+    tree = tree_of("salami")
     assert list(tree.children) == ["functions", "hierarchy", "lowercase", "uppercase"]
     for group in tree.children.values():
         assert dict(group.sizes)["track"] == 120
@@ -102,8 +98,8 @@ def test_salami_is_a_human_ceiling(shared_data: Path, tmp_path: Path) -> None:
     assert int(sum(tree[layer].repairs.sum() for layer in ("functions", "uppercase", "lowercase"))) >= 87
 
 
-def test_two_notations_of_a_key_score_1(shared_data: Path, tmp_path: Path) -> None:
-    keys = run("giantsteps-key", "giantsteps-key", shared_data, tmp_path)["key"]
+def test_two_notations_of_a_key_score_1(tree_of: Callable[[str], xr.DataTree]) -> None:
+    keys = tree_of("giantsteps-key")["key"]
     assert (keys.system.values.tolist(), keys.sizes["track"]) == (["key_files"], 150)
     assert keys.score.sel(metric="weighted_score").values.tolist() == [[1.0] * 150]
     assert keys.score.sel(metric=["fifth", "relative", "parallel", "other"]).values.max() == 0.0
@@ -143,8 +139,8 @@ def official(file: Path) -> Iterator[tuple[str, str, str, dict[str, float]]]:
             yield algorithm, version, piece, dict(zip(names, map(float, following.split(",")), strict=True))
 
 
-def test_official_pattern_scores_of_jku(shared_data: Path, tmp_path: Path) -> None:
-    tree = run("jku-patterns", "jku-patterns", shared_data, tmp_path)
+def test_official_pattern_scores_of_jku(tree_of: Callable[[str], xr.DataTree], shared_data: Path) -> None:
+    tree = tree_of("jku-patterns")
     rows = list(official(shared_data / "jku-patterns" / "official" / "resultsMATLAB.txt"))
     assert len(rows) == 20
     for algorithm, version, piece, expected in rows:
@@ -175,8 +171,8 @@ def expected_outputs(folder: Path, group: str) -> Iterator[tuple[str, str, float
             yield "track" if name.startswith("_w=") else name, metric, float(value)
 
 
-def test_every_expected_output_of_mir_eval(shared_data: Path, tmp_path: Path) -> None:
-    tree = run("mir_eval-fixtures", "mir_eval-fixtures", shared_data, tmp_path)
+def test_every_expected_output_of_mir_eval(tree_of: Callable[[str], xr.DataTree], shared_data: Path) -> None:
+    tree = tree_of("mir_eval-fixtures")
     groups = [
         *("alignment", "beat", "chord", "hierarchy", "key", "melody", "multipitch", "onset", "pattern", "segment"),
         *("tempo", "transcription", "transcription_velocity"),
@@ -190,9 +186,9 @@ def test_every_expected_output_of_mir_eval(shared_data: Path, tmp_path: Path) ->
             assert score == pytest.approx(value, rel=0, abs=1e-9), (group, track, metric)
 
 
-def test_melodies_of_adc2004_are_those_of_mir_eval(shared_data: Path, tmp_path: Path) -> None:
+def test_melodies_of_adc2004_are_those_of_mir_eval(tree_of: Callable[[str], xr.DataTree], shared_data: Path) -> None:
     folder = shared_data / "adc2004-melody"
-    tree = run("adc2004-melody", "adc2004-melody", shared_data, tmp_path)
+    tree = tree_of("adc2004-melody")
     assert list(tree.children) == ["melody", "melody_mirex", "melody_mirex_hold"]
     melody = tree["melody"]
     assert (melody.system.values.tolist(), melody.sizes["track"], statuses(melody)) == (["SG2"], 20, {"ok"})
@@ -205,8 +201,8 @@ def test_melodies_of_adc2004_are_those_of_mir_eval(shared_data: Path, tmp_path: 
             assert score == pytest.approx(value, rel=0, abs=1e-9), (track, key)
 
 
-def test_melodies_on_frames_of_10_ms_score_nearly_the_same(shared_data: Path, tmp_path: Path) -> None:
-    tree = run("adc2004-melody", "adc2004-melody", shared_data, tmp_path)
+def test_melodies_on_frames_of_10_ms_score_nearly_the_same(tree_of: Callable[[str], xr.DataTree]) -> None:
+    tree = tree_of("adc2004-melody")
     means = {name: group.score.sel(metric="overall_accuracy").mean().item() for name, group in tree.children.items()}
     assert means["melody_mirex"] != means["melody_mirex_hold"]
     assert max(means.values()) - min(means.values()) < 0.01
@@ -244,9 +240,8 @@ def test_how_far_the_official_transcription_scores_are(
 
 
 @pytest.fixture(scope="module")
-def mirex2015(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> xr.DataTree:
-    folder = tmp_path_factory.mktemp("mirex2015")
-    return run("mirex2015-transcription", "mirex2015-su-transcription", shared_data, folder)
+def mirex2015(tree_of: Callable[[str], xr.DataTree]) -> xr.DataTree:
+    return tree_of("mirex2015-transcription")
 
 
 def test_all_notes_of_mirex2015_are_scored(mirex2015: xr.DataTree) -> None:

@@ -12,7 +12,7 @@ import xarray as xr
 import mirflow
 from mirflow.metrics import chord
 
-from ..commands import printed
+from ..commands import invoke, printed
 
 PIPELINES = Path(__file__).parents[2] / "pipelines"
 SYSTEMS = ("CB3", "CB4", "CF2", "KO1", "KO2", "NG1", "NMSD1", "NMSD2", "PP3")
@@ -26,16 +26,9 @@ RULES = {
 
 
 def test_the_demonstration_ends_with_0_and_says_what_was_wrong(tmp_path: Path) -> None:
-    output = printed("run", PIPELINES / "demo.yaml", "--store", tmp_path / "demo.zarr")
+    output = invoke("run", PIPELINES / "demo.yaml", "--store", tmp_path / "demo.zarr", code=0).output
     assert "estimates/ash/auld-lang-syne.lab:5: not a chord: 'H:moll'" in output
     assert "system 'elm' has no estimate of track 'wayfaring-stranger'" in output
-
-
-@pytest.fixture(scope="module")
-def mirex2013(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    store = tmp_path_factory.mktemp("stores") / "mirex2013-ace.zarr"
-    printed("run", PIPELINES / "mirex2013-ace.yaml", "--root", shared_data / "mirex2013-ace", "--store", store)
-    return store
 
 
 def official_average(shared_data: Path, rule: str, system: str) -> float:
@@ -44,9 +37,9 @@ def official_average(shared_data: Path, rule: str, system: str) -> float:
     return float(line.removeprefix("Average score:").strip().rstrip("%"))
 
 
-def test_collection_values_are_the_official_ones(mirex2013: Path, shared_data: Path) -> None:
+def test_collection_values_are_the_official_ones(mirex2013_store: Path, shared_data: Path) -> None:
     output = printed(
-        "query", mirex2013, "--group", "chord_mirex2013", "--aggregate", "wcsr", "--format", "csv",
+        "query", mirex2013_store, "--group", "chord_mirex2013", "--aggregate", "wcsr", "--format", "csv",
         *(part for rule in RULES for part in ("--metric", rule)),
     )  # fmt: skip
     rows = list(csv.DictReader(output.splitlines()))
@@ -56,18 +49,18 @@ def test_collection_values_are_the_official_ones(mirex2013: Path, shared_data: P
         assert float(row["value"]) * 100 == pytest.approx(expected, abs=5.1e-5), row
 
 
-def test_plain_xarray_reads_the_store_and_weighted_is_pooled(mirex2013: Path) -> None:
-    with xr.open_datatree(mirex2013, engine="zarr") as tree:
+def test_plain_xarray_reads_the_store_and_weighted_is_pooled(mirex2013_store: Path) -> None:
+    with xr.open_datatree(mirex2013_store, engine="zarr") as tree:
         assert set(tree.children) == {"chord", "chord_mirex2013"}
-    ds = xr.open_zarr(mirex2013, group="chord")
+    ds = xr.open_zarr(mirex2013_store, group="chord")
     metrics = ds.metric.values.tolist()
     pooled = ds.score.weighted(ds.weight).mean("track")
-    answer = mirflow.open_store(mirex2013).mirflow.query(metrics, aggregate="pooled", group="chord")
+    answer = mirflow.open_store(mirex2013_store).mirflow.query(metrics, aggregate="pooled", group="chord")
     np.testing.assert_array_equal(answer["value"].transpose("system", "metric"), pooled.transpose("system", "metric"))
 
 
-def test_one_system_scores_three_values_that_are_all_called_wcsr(mirex2013: Path) -> None:
-    tree = mirflow.open_store(mirex2013)
+def test_one_system_scores_three_values_that_are_all_called_wcsr(mirex2013_store: Path) -> None:
+    tree = mirflow.open_store(mirex2013_store)
     figures = {
         name: tree.mirflow.query("majmin", aggregate=name, group="chord_mirex2013", system="KO2")["value"].item()
         for name in ("wcsr", "wcsr_tn", "wcsr_total")

@@ -18,21 +18,6 @@ FOLDERS = {"mirex2015-transcription": "mirex2015-su-transcription"}
 RULES = ["root", "majmin", "majmin_inv", "sevenths", "sevenths_inv"]
 
 
-@pytest.fixture(scope="module")
-def stores(shared_data: Path, tmp_path_factory: pytest.TempPathFactory):
-    """The store of a shipped pipeline, computed when it is first asked for."""
-    made: dict[str, Path] = {}
-
-    def store(name: str) -> Path:
-        if name not in made:
-            path = tmp_path_factory.mktemp("published") / f"{name}.zarr"
-            root = shared_data / FOLDERS.get(name, name)
-            made[name] = mirflow.run(PIPELINES / f"{name}.yaml", root=root, store=path, on_error="ignore").store
-        return made[name]
-
-    return store
-
-
 def published(name: str, shared_data: Path) -> tuple[Path, Path]:
     """A shipped mapping and where its tables are."""
     return PIPELINES / "published" / f"{name}.yaml", shared_data / FOLDERS.get(name, name)
@@ -47,28 +32,31 @@ def test_every_shipped_mapping_reads_its_tables(path: Path, shared_data: Path, t
         assert not np.isnan(group.score.where(scored, 0.0)).any()
 
 
-def differences(stores, name: str, shared_data: Path, groups: dict[str, str]) -> list[xr.Dataset]:
+def differences(shipped_store, name: str, shared_data: Path, groups: dict[str, str]) -> list[xr.Dataset]:
     """A shipped table against evaluations of the pipeline, each by the name of the table's group."""
     mapping, root = published(name, shared_data)
-    return [mirflow.diff(f"{stores(name)}:{ours}", f"{mapping}:{theirs}", root=root) for ours, theirs in groups.items()]
+    return [
+        mirflow.diff(f"{shipped_store(name)}:{ours}", f"{mapping}:{theirs}", root=root)
+        for ours, theirs in groups.items()
+    ]
 
 
-def test_jku_table_is_reproduced(stores, shared_data: Path) -> None:
-    names = list(mirflow.open_store(stores("jku-patterns")).children)
-    for found in differences(stores, "jku-patterns", shared_data, dict(zip(names, names, strict=True))):
+def test_jku_table_is_reproduced(shipped_store, shared_data: Path) -> None:
+    names = list(mirflow.open_store(shipped_store("jku-patterns")).children)
+    for found in differences(shipped_store, "jku-patterns", shared_data, dict(zip(names, names, strict=True))):
         assert found["n"].values.tolist() == found["n_agreeing"].values.tolist() == [10] * 17
 
 
 @pytest.mark.slow
-def test_harmonix_tables_are_reproduced(stores, shared_data: Path) -> None:
+def test_harmonix_tables_are_reproduced(shipped_store, shared_data: Path) -> None:
     counts = {"beat": [750, 750], "downbeat_published_bock": [250], "downbeat_published_durand": [247]}
-    found = differences(stores, "harmonix", shared_data, {name: name for name in counts})
+    found = differences(shipped_store, "harmonix", shared_data, {name: name for name in counts})
     assert [one["n_agreeing"].values.tolist() for one in found] == list(counts.values())
 
 
 @pytest.mark.slow
-def test_every_official_number_of_mirex2013_is_reproduced(stores, shared_data: Path) -> None:
-    (found,) = differences(stores, "mirex2013-ace", shared_data, {"chord_mirex2013": "chord_mirex2013"})
+def test_every_official_number_of_mirex2013_is_reproduced(shipped_store, shared_data: Path) -> None:
+    (found,) = differences(shipped_store, "mirex2013-ace", shared_data, {"chord_mirex2013": "chord_mirex2013"})
     assert (found.sizes["metric"], found.attrs["metrics_only_in_b"]) == (38, [])
     assert found["n_agreeing"].values.tolist() == [9 * 217] * 38
     expected = dict.fromkeys(RULES, 0.0) | {"root": 0.9e-8, "sevenths": 1.2e-8, "sevenths_inv": 1.2e-8}
@@ -78,9 +66,9 @@ def test_every_official_number_of_mirex2013_is_reproduced(stores, shared_data: P
 
 
 @pytest.mark.slow
-def test_how_far_mir_eval_is_from_mirex2013(stores, shared_data: Path) -> None:
+def test_how_far_mir_eval_is_from_mirex2013(shipped_store, shared_data: Path) -> None:
     mapping, root = published("mirex2013-ace", shared_data)
-    found = mirflow.diff(f"{stores('mirex2013-ace')}:chord", mapping, metric=RULES, root=root)
+    found = mirflow.diff(f"{shipped_store('mirex2013-ace')}:chord", mapping, metric=RULES, root=root)
     percent = (100 * found["relative_change"]).round(4).values.tolist()
     assert percent == [0.0072, 0.9025, 1.4580, 1.0012, 1.0491]
     assert found["setting"].values.tolist() == ["convention"]
@@ -97,9 +85,9 @@ def test_official_recalls_of_mirex2013_are_those_of_the_imported_scores(shared_d
         assert 100 * value == pytest.approx(float(official), abs=10 ** -len(official.partition(".")[2]))
 
 
-def test_how_far_the_official_transcription_scores_are(stores, shared_data: Path) -> None:
+def test_how_far_the_official_transcription_scores_are(shipped_store, shared_data: Path) -> None:
     mapping, root = published("mirex2015-transcription", shared_data)
-    ours, theirs = f"{stores('mirex2015-transcription')}:transcription", f"{mapping}:transcription_mirex2015"
+    ours, theirs = f"{shipped_store('mirex2015-transcription')}:transcription", f"{mapping}:transcription_mirex2015"
     means = mirflow.diff(ours, theirs, root=root)["mean_difference"]
     assert means.sel(metric="f_measure").item() == pytest.approx(0.017, abs=5e-4)
     assert means.sel(metric="f_measure_no_offset").item() == pytest.approx(0.013, abs=5e-4)
@@ -114,12 +102,12 @@ SCRIPTS = {
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", SCRIPTS)
 def test_the_formula_of_the_paper_s_scripts_gives_what_the_docs_say(
-    stores, shared_data: Path, tmp_path: Path, scale: int
+    shipped_store, shared_data: Path, tmp_path: Path, scale: int
 ) -> None:
     mapping, root = published("mirex2013-ace", shared_data)
     mirflow.import_scores(mapping, tmp_path / "official.zarr", root=root)
     official = mirflow.open_store(tmp_path / "official.zarr")["chord_mirex2013"].score.sel(metric=RULES)
-    ours = mirflow.open_store(stores("mirex2013-ace"))["chord"].score.sel(
+    ours = mirflow.open_store(shipped_store("mirex2013-ace"))["chord"].score.sel(
         system=official.system.values, track=official.track.values, metric=RULES
     )
     own, theirs = (np.round(scale * one.values, 3) for one in (ours, official))
@@ -132,8 +120,8 @@ def test_the_formula_of_the_paper_s_scripts_gives_what_the_docs_say(
     assert all(f"{value:.4f} %" in table for value in SCRIPTS[scale])
 
 
-def test_linear_interpolation_is_not_bounded_by_nearest(stores) -> None:
-    tree = mirflow.open_store(stores("adc2004-melody"))
+def test_linear_interpolation_is_not_bounded_by_nearest(shipped_store) -> None:
+    tree = mirflow.open_store(shipped_store("adc2004-melody"))
     linear, nearest, hold = (
         tree[name].score.sel(metric="overall_accuracy", system="SG2").values
         for name in ("melody", "melody_mirex", "melody_mirex_hold")

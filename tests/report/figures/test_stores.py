@@ -367,10 +367,8 @@ class TestCommand:
 
 
 @pytest.mark.slow
-def test_the_figures_of_mirex_2013_hold_its_published_ranks(shared_data: Path, tmp_path: Path) -> None:
-    pipeline = Path(__file__).parents[3] / "pipelines" / "mirex2013-ace.yaml"
-    mirflow.run(pipeline, root=shared_data / "mirex2013-ace", store=tmp_path / "a.zarr", scheduler="serial")
-    scores = mirflow.open_store(tmp_path / "a.zarr").chord_mirex2013
+def test_the_figures_of_mirex_2013_hold_its_published_ranks(mirex2013_store: Path) -> None:
+    scores = mirflow.open_store(mirex2013_store).chord_mirex2013
     ax = scores.mirflow.plot.distributions("majmin")
     order = [one.get_text() for one in ax.get_yticklabels()]
     assert order == ["CB4", "KO1", "CB3", "NMSD2", "NMSD1", "KO2", "CF2", "NG1", "PP3"]

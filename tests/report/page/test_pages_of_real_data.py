@@ -7,35 +7,27 @@ from pathlib import Path
 
 import pytest
 
-import mirflow
 from mirflow.report.page import write_page
 from tests.groups import random_group, write_store
 
 from .reading import choose, figures
 
 PIPELINES = Path(__file__).parents[3] / "pipelines"
-REAL = {
-    "mirex2013-ace": "mirex2013-ace",
-    "harmonix": "harmonix",
-    "mir_eval-fixtures": "mir_eval-fixtures",
-    "adc2004-melody": "adc2004-melody",
-    "mirex2015-transcription": "mirex2015-su-transcription",
-    "jku-patterns": "jku-patterns",
-    "giantsteps-key": "giantsteps-key",
-    "salami": "salami",
-    "casd": "casd",
-}
+REAL = (
+    "mirex2013-ace",
+    "harmonix",
+    "mir_eval-fixtures",
+    "adc2004-melody",
+    "mirex2015-transcription",
+    "jku-patterns",
+    "giantsteps-key",
+    "salami",
+    "casd",
+)
 
 
 LISTEN = """() => { window.heard = 0; const usual = AudioContext.prototype.createOscillator;
 AudioContext.prototype.createOscillator = function (...a) { window.heard += 1; return usual.apply(this, a); }; }"""
-
-
-def store_of(name: str, shared_data: Path, folder: Path) -> Path:
-    """The store of a shipped pipeline."""
-    store = folder / f"{name}.zarr"
-    mirflow.run(PIPELINES / f"{name}.yaml", root=shared_data / REAL[name], store=store)
-    return store
 
 
 def look_and_listen(page) -> None:
@@ -84,16 +76,16 @@ def walk_through(page) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REAL)
-def test_a_page_about_real_data(name, shared_data, tmp_path, visit):
-    report = write_page(store_of(name, shared_data, tmp_path), tmp_path / "page.html")
+def test_a_page_about_real_data(name, shipped_store, tmp_path, visit):
+    report = write_page(shipped_store(name), tmp_path / "page.html")
     assert report.tracks > 0
     assert report.size < 15e6
     walk_through(visit(tmp_path / "page.html"))
 
 
-def test_a_campaign_by_keys_alone(shared_data, tmp_path, visit):
+def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
     """From the top of the page about MIREX 2013: another metric, then a track, without a pointer."""
-    write_page(store_of("mirex2013-ace", shared_data, tmp_path), tmp_path / "page.html", timelines=3)
+    write_page(shipped_store("mirex2013-ace"), tmp_path / "page.html", timelines=3)
     page = visit(tmp_path / "page.html")
     page.evaluate(LISTEN)
 
@@ -119,10 +111,8 @@ def test_a_campaign_by_keys_alone(shared_data, tmp_path, visit):
 
 
 @pytest.mark.slow
-def test_the_official_values_are_on_the_page(shared_data, tmp_path, visit):
-    write_page(
-        store_of("mirex2013-ace", shared_data, tmp_path), tmp_path / "page.html", timelines="none", metrics=["majmin"]
-    )
+def test_the_official_values_are_on_the_page(shipped_store, tmp_path, visit):
+    write_page(shipped_store("mirex2013-ace"), tmp_path / "page.html", timelines="none", metrics=["majmin"])
     page = visit(tmp_path / "page.html")
     page.select_option("#controls select[name=evaluation]", label="chord_mirex2013")
     page.wait_for_function("() => document.querySelector('#provenance dd').textContent === 'chord_mirex2013'")
