@@ -6,6 +6,7 @@ import base64
 import json
 import zlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,22 +23,19 @@ LEVEL = 6
 
 
 def to_json(value: Any) -> str:
-    r"""JSON that no tag can be hidden in: nothing in it ends a script or starts a comment.
+    r"""Write JSON that no tag can be hidden in: nothing in it ends a script or starts a comment.
 
     Examples
     --------
     >>> to_json(["</script>", float("nan")])
     '["\\u003c/script\\u003e",null]'
     """
+    dump = partial(json.dumps, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
     try:
-        text = _dump(value)
+        text = dump(value)
     except (TypeError, ValueError):
-        text = _dump(_plain(value))
+        text = dump(_plain(value))
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _dump(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=True, allow_nan=False, separators=(",", ":"))
 
 
 def _plain(value: Any) -> Any:
@@ -52,7 +50,7 @@ def _plain(value: Any) -> Any:
 
 
 class CompressedParts:
-    """The compressed parts of a page, each of which is unpacked when it is looked at; equal ones stand once.
+    """The compressed parts of a page, each of which is unpacked when it is looked at; equal ones are one.
 
     Examples
     --------
@@ -71,7 +69,7 @@ class CompressedParts:
     def add_floats(self, values: npt.NDArray[np.float64]) -> int:
         """Numbers, exact to the bit; the number of their block.
 
-        The first bytes of all numbers stand together, then the second ones, and so on: signs and exponents of
+        The first bytes of all numbers come first, then the second ones, and so on: signs and exponents of
         neighbours are alike, so that the block is much smaller.
         """
         plain = np.ascontiguousarray(values, dtype="<f8").ravel()
@@ -86,7 +84,7 @@ class CompressedParts:
         return self._places.setdefault(text, len(self._places))
 
     def add_new_json(self, value: Any) -> tuple[int, int]:
-        """A value as JSON; the number of its block, and how many characters it adds: none if it stood there before."""
+        """A value as JSON; the number of its block, and how many characters it adds: none if it was there before."""
         before = len(self._places)
         number = self.add_json(value)
         return number, len(next(reversed(self._places))) if len(self._places) > before else 0

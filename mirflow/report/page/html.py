@@ -74,7 +74,7 @@ def read_asset(name: str) -> str:
 
 
 def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
-    """Names of the modules that a module needs, each after those that it needs itself.
+    """Order the modules that a module needs, each after those that it needs itself.
 
     Raises
     ------
@@ -105,7 +105,7 @@ def order_modules(sources: Mapping[str, str], start: str = START) -> list[str]:
 
 
 def join_modules(sources: Mapping[str, str], start: str = START) -> str:
-    """All modules as one script, each in a scope of its own.
+    """Join modules to one script, each in a scope of its own.
 
     Examples
     --------
@@ -120,14 +120,12 @@ def join_modules(sources: Mapping[str, str], start: str = START) -> str:
     return {  };
     })();
     """
-    return "\n".join(_scoped(name, sources[name]) for name in order_modules(sources, start))
-
-
-def _scoped(name: str, source: str) -> str:
-    """A module as a function that runs at once and gives what it exports."""
-    exported = ", ".join(_EXPORT.findall(source))
-    body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = module_\2;", source)).strip("\n")
-    return f"const module_{name} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();"
+    joined = []
+    for name in order_modules(sources, start):  # each is a function that runs at once and gives what it exports
+        exported = ", ".join(_EXPORT.findall(sources[name]))
+        body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = module_\2;", sources[name])).strip("\n")
+        joined.append(f"const module_{name} = (() => {{\n{body}\nreturn {{ {exported} }};\n}})();")
+    return "\n".join(joined)
 
 
 def script() -> str:
@@ -137,13 +135,8 @@ def script() -> str:
     return join_modules({name: read_asset(f"{name}.js") for name in names})
 
 
-def _hash(text: str) -> str:
-    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-    return f"'sha256-{digest}'"
-
-
 def assemble(title: str, contents: str, blocks: Sequence[str]) -> str:
-    """The whole page.
+    """Put the page together.
 
     Parameters
     ----------
@@ -155,10 +148,10 @@ def assemble(title: str, contents: str, blocks: Sequence[str]) -> str:
         Base64.
     """
     own_script, own_style = script(), read_asset("page.css")
-    policy = (
-        f"default-src 'none'; script-src {_hash(own_script)}; style-src {_hash(own_style)}; "
-        "base-uri 'none'; form-action 'none'"
-    )
+    digests = (hashlib.sha256(text.encode()).digest() for text in (own_script, own_style))
+    allowed = (f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)
+    sources = "; ".join(f"{what}-src {own}" for what, own in zip(("script", "style"), allowed, strict=True))
+    policy = f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
     data = "\n".join(
         f'<script type="text/plain" id="block-{number}">{text}</script>' for number, text in enumerate(blocks)
     )
