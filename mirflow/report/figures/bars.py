@@ -19,17 +19,15 @@ from .track_scores import (
     FigureOptions,
     Stored,
     axis_name,
-    best_first,
     board_of,
     describe,
     frame_of,
     infinite,
     keep_best,
-    lower_is_better,
     named,
     one_metric,
-    overall,
     question_of,
+    rank_systems,
 )
 
 if TYPE_CHECKING:
@@ -140,7 +138,7 @@ def _columns(result: Result, inches: float) -> int:
 
 def _draw(page: Sheet, result: Result) -> None:
     ax, systems = page.ax, len(result.systems)
-    order = best_first(overall(result.value[..., 0]), lower_is_better(result))
+    order = rank_systems(result)
     height = 0.82 / systems
     for place, system in enumerate(order):
         at = np.arange(len(result.groups)) + (place - (systems - 1) / 2) * height

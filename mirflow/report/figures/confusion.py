@@ -9,11 +9,11 @@ import numpy as np
 from ...analysis.per_class import CONFUSED, ExtraAnswer, ask_extra
 from ...analysis.scores import names_of
 from ...analysis.selection import find_tables, split_names
-from ...errors import FigureError, UnknownNameError
+from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..layout import REST, choose_labels, title_of, with_others
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, plural, question_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, question_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -146,9 +146,9 @@ def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
 
 def _describe(answer: ExtraAnswer, rest: bool) -> str:
     lost = int(answer.n_missing[0, 0])
-    missing = f"missing ({answer.attrs['missing']}): {plural(lost, 'track') if lost else 'none'}"
+    missing = f"missing ({answer.attrs['missing']}): {counted(lost, 'track') if lost else 'none'}"
     n, whole = int(answer.n[0, 0]), int(answer.n_tracks[0])
-    over = f"{answer.aggregate} over {'' if n == whole else f'{n} of '}{plural(whole, 'track')}"
+    over = f"{answer.aggregate} over {'' if n == whole else f'{n} of '}{counted(whole, 'track')}"
     rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
     unit = f" [{answer.unit}]" if answer.unit else ""
     return f"{title_of(answer.attrs)}; {over}{unit}; {missing}; {rows}"

@@ -10,12 +10,12 @@ import numpy as np
 
 from ...analysis.inference import compare, friedman
 from ...analysis.selection import Question
-from ...errors import FigureError, UnknownNameError
+from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..captions import letters_note
 from ..layout import title_of
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, plural, question_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, question_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -257,7 +257,7 @@ def _describe(ds: xr.Dataset, unit: str) -> str:
 
 def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
     n, p = ds["n"].item(), ds["p"].item()
-    units = plural(n, "track") if unit == "track" else f"{n} values of {unit}"
+    units = counted(n, "track") if unit == "track" else f"{n} values of {unit}"
     chance = "p < 0.0001" if p < 0.0001 else f"p = {p:.4f}"
     test = f"Friedman: chi-square({ds['dof'].item()}) = {ds['statistic'].item():.2f}, {chance}"
     kind = "" if unit == "track" else f"{ds['aggregate'].item()} within them, "

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...errors import FigureError
 from ...ragged import Float
+from ..results import Result
 from .canvas import BLUE, RED, SKY, Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, infinite, scores_of
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, infinite, named, rank_systems, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,22 +65,21 @@ def distributions(
     """
     if style not in _SHAPES:
         raise FigureError(f"not a style of distributions: {style!r}; say violin or box")
-    shown = scores_of(scores, metric, aggregate, options)
-    every = shown.best_first()
+    result, _, score = scores_of(scores, metric, aggregate, options)
+    every = rank_systems(result)
     order = every[:_ROWS]
     cut = [f"the best {_ROWS} of {len(every)} systems"] if len(every) > _ROWS else []
     row = 0.32 if len(order) <= 15 else 0.18
     with sheet(frame_of(options), 0.45 + row * len(order)) as page:
         for place, system in enumerate(order):
-            _draw_row(page, shown, system, place, style)
-        _finish(page, shown, order, style, cut)
+            _draw_row(page, score[system], float(result.value[system, 0, 0]), place, style, score.size > _MANY)
+        _finish(page, result, order, style, [*cut, *infinite(score)])
     return page.ax
 
 
-def _draw_row(page: Sheet, shown: Shown, system: int, place: int, style: str) -> None:
+def _draw_row(page: Sheet, score: Float, value: float, place: int, style: str, many: bool) -> None:
     """One system: a shape above the line, the tracks below it, and marks on it."""
-    ax, score = page.ax, shown.score[system]
-    score = score[np.isfinite(score)]
+    ax, score = page.ax, score[np.isfinite(score)]
     if len(score):
         middle = float(np.median(score))
         first, third = np.quantile(score, (0.25, 0.75))
@@ -95,10 +95,8 @@ def _draw_row(page: Sheet, shown: Shown, system: int, place: int, style: str) ->
             ax.hlines([place - 0.22] * 2, [low, third], [first, high], color=BLUE, linewidth=0.7)
             ax.vlines(middle, place - 0.35, place - 0.09, color="black", linewidth=1.2)
         area = 5.0 if len(score) < 50 else 1.6 if len(score) < 500 else 0.7
-        many = shown.score.size > _MANY
         y = place + 0.13 + 0.27 * _spread(score)
         ax.scatter(score, y, s=area, color=BLUE, alpha=0.6 if len(score) < 500 else 0.3, linewidths=0, rasterized=many)
-    value = shown.value[system]
     if np.isfinite(value):
         ax.plot(value, place, marker="D", markersize=3.8, color=RED, markeredgecolor="white", markeredgewidth=0.5)
 
@@ -122,19 +120,18 @@ def _spread(score: Float) -> Float:
     return np.asarray((place * 0.6180339887498949) % 1.0)
 
 
-def _finish(page: Sheet, shown: Shown, order: list[int], style: str, cut: list[str]) -> None:
-    ax, n = page.ax, shown.result.n_counted[:, 0, 0]
-    told = len(set(n.tolist())) > 1
-    names = [label(shown.systems[place]) + (f" ({n[place]})" if told else "") for place in order]
+def _finish(page: Sheet, result: Result, order: list[int], style: str, notes: list[str]) -> None:
+    ax, n = page.ax, result.n_counted[:, 0, 0]
+    differ = len(set(n.tolist())) > 1
+    names = [label(result.systems[place]) + (f" ({n[place]})" if differ else "") for place in order]
     ax.set_yticks(range(len(order)), names, fontsize=page.type_size(len(order)))
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(order) - 0.5, -0.55)
-    ax.set_xlabel(label(shown.axis, 60))
+    ax.set_xlabel(label(axis_name(result), 60))
     ax.grid(axis="x")
     ax.spines["left"].set_visible(False)
     shape = _SHAPES[style]
     page.head(
-        f"{label(shown.name, 60)} of each track",
-        f"{describe(shown.result, notes=[*cut, *infinite(shown.score)])}. "
-        f"Points: tracks; {shape}; diamond: {shown.result.aggregates[0]}",
+        f"{label(named(result), 60)} of each track",
+        f"{describe(result, notes=notes)}. Points: tracks; {shape}; diamond: {result.aggregates[0]}",
     )

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 import numpy as np
 
 from ...analysis.judgements import Judgements, all_judged, fine_within_broad
-from ...errors import FigureError
+from ...errors import FigureError, counted
 from ...metrics.similarity import BROAD
 from ...ragged import Float
 from .canvas import BLUE, RED, SKY, Frame, Sheet, Width, label, sheet
-from .track_scores import plural
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -83,7 +82,7 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
         total = sum(int(one.boxes["n"].sum()) for one in campaigns)
         page.head(
             "Fine judgements within broad categories",
-            f"{plural(total, 'judgement')}, in parentheses those of each category. Box: quartiles and median; "
+            f"{counted(total, 'judgement')}, in parentheses those of each category. Box: quartiles and median; "
             "whiskers: to 1.5 of its length; crosses: judgements beyond; diamond: mean",
         )
     return page.ax

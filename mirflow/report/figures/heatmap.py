@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...errors import FigureError
+from ...errors import FigureError, counted
 from ...ragged import Float, Int
+from ..results import Result
 from .canvas import PALE, Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Shown, Stored, describe, frame_of, plural, scores_of
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, named, rank_systems, scores_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -58,50 +59,50 @@ def heatmap(
     if order not in ORDERS:
         raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")
     options.setdefault("missing", "skip")
-    shown = scores_of(scores, metric, aggregate, options)
-    rows, columns = shown.best_first(), _columns(shown, order)
+    result, tracks, score = scores_of(scores, metric, aggregate, options)
+    rows, columns = rank_systems(result), _columns(result, score, order)
     frame = frame_of(options, "page")
-    named = len(columns) * _NAME < frame.inches - 1.6
-    with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * named) as page:
-        _draw(page, shown, shown.score[rows][:, columns])
+    has_names = len(columns) * _NAME < frame.inches - 1.6
+    with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * has_names) as page:
+        _draw(page, result, score[rows][:, columns])
         ax = page.ax
         small = 6 if len(rows) <= 50 else 4
-        ax.set_yticks(range(len(rows)), [label(shown.systems[row]) for row in rows], fontsize=small)
-        if named:
-            names = [label(shown.tracks[column], 22) for column in columns]
+        ax.set_yticks(range(len(rows)), [label(result.systems[row]) for row in rows], fontsize=small)
+        if has_names:
+            names = [label(tracks[column], 22) for column in columns]
             ax.set_xticks(range(len(columns)), names, rotation=90, fontsize=6)
         else:
             first = "the hardest first" if order == "difficulty" else "in the order of the store"
             ax.set_xticks([])
-            ax.set_xlabel(f"{plural(len(columns), 'track')}, {first}")
+            ax.set_xlabel(f"{counted(len(columns), 'track')}, {first}")
         ax.tick_params(length=0)
-        title = f"{label(shown.name, 60)} of every track and system"
-        page.head(title, describe(shown.result) + "; hatched: no score")
+        title = f"{label(named(result), 60)} of every track and system"
+        page.head(title, describe(result) + "; hatched: no score")
     return page.ax
 
 
-def _columns(shown: Shown, order: str) -> Int:
+def _columns(result: Result, score: Float, order: str) -> Int:
     """The tracks from left to right."""
     if order == "stored":
-        return np.arange(len(shown.tracks))
+        return np.arange(score.shape[1])
     with warnings.catch_warnings():  # tracks that no system has come last
         warnings.simplefilter("ignore", RuntimeWarning)
-        mean = np.nanmean(shown.score, axis=0)
-    return np.argsort(-mean if shown.lower_is_better else mean, kind="stable")
+        mean = np.nanmean(score, axis=0)
+    return np.argsort(-mean if result.orientations[0] == "lower" else mean, kind="stable")
 
 
-def _draw(page: Sheet, shown: Shown, score: Float) -> None:
+def _draw(page: Sheet, result: Result, score: Float) -> None:
     from matplotlib.patches import Rectangle
 
     ax = page.ax
     finite = score[np.isfinite(score)]
     low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
-    if not shown.result.units[0] and low >= 0 and high <= 1:
+    if not result.units[0] and low >= 0 and high <= 1:
         low, high = 0.0, 1.0
     frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
     frame.set_linewidth(0)
     ax.add_patch(frame).set_zorder(0)
-    colours = "viridis_r" if shown.lower_is_better else "viridis"
+    colours = "viridis_r" if result.orientations[0] == "lower" else "viridis"
     image = ax.imshow(
         np.ma.masked_where(np.isnan(score), np.clip(score, low, high)),
         aspect="auto",
@@ -114,4 +115,4 @@ def _draw(page: Sheet, shown: Shown, score: Float) -> None:
     ax.spines[:].set_visible(False)
     bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18)
     bar.outline.set_visible(False)
-    bar.set_label(label(shown.axis, 40))
+    bar.set_label(label(axis_name(result), 40))

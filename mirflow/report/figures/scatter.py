@@ -9,24 +9,22 @@ import numpy as np
 from ...analysis.aggregation import ask, select
 from ...analysis.inference.sample import settle
 from ...analysis.selection import Names, as_names
-from ...errors import FigureError
+from ...errors import FigureError, counted
 from ...ragged import Bool, Float
 from ..results import Result
 from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
-    Shown,
     Stored,
     axis_name,
-    best_first,
     board_of,
     describe,
     frame_of,
     infinite,
-    lower_is_better,
+    named,
     one_metric,
-    plural,
     question_of,
+    rank_systems,
     scores_of,
 )
 
@@ -85,18 +83,18 @@ def scatter(
     if not tie >= 0:
         raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
     options["system"] = names
-    shown = scores_of(scores, metric, aggregate, options)
-    x, y = shown.score
+    result, _, score = scores_of(scores, metric, aggregate, options)
+    x, y = score
     both = np.isfinite(x) & np.isfinite(y)
     if not both.any():
         raise FigureError(f"no track has a finite score of both {names[0]!r} and {names[1]!r}")
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.95) as page:
-        _draw(page, shown, x[both], y[both], tie)
-        notes = [f"points: {plural(int(both.sum()), 'track')} of both", *infinite(shown.score)]
+        _draw(page, result, x[both], y[both], tie)
+        notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
         notes += [f"ties: differences up to {tie:g}"] if tie else []
-        here, there = (label(name, 24) for name in shown.systems)
-        page.head(f"{label(shown.name, 60)}: {there} against {here}", describe(shown.result, notes=notes))
+        here, there = (label(name, 24) for name in result.systems)
+        page.head(f"{label(named(result), 60)}: {there} against {here}", describe(result, notes=notes))
     return page.ax
 
 
@@ -116,7 +114,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     shown = np.where(part["included"].values, part["score"].values, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
-    best = best_first(result.value[:, 0, 0], lower_is_better(result))[:most]
+    best = rank_systems(result)[:most]
     if not finite[best].any():
         raise FigureError(f"no track has a finite score of both {chosen[0]!r} and {chosen[1]!r}")
     frame = frame_of(options)
@@ -132,7 +130,7 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         page.ax.set_xlabel(label(axis_name(result, 0), 60))
         page.ax.set_ylabel(label(axis_name(result, 1), 60))
         count = len(result.systems)
-        notes = [f"points: {plural(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
+        notes = [f"points: {counted(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
         notes += [f"the best {most} of {count} systems by {chosen[0]}"] if count > most else []
         notes += infinite(shown)
         title = f"{label(chosen[0], 40)} against {label(chosen[1], 40)}"
@@ -141,16 +139,16 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
 
 
 def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
-    shown = scores_of(scores, metric, aggregate, options)
-    if len(shown.systems) < 2:
+    result, _, _ = scores_of(scores, metric, aggregate, options)
+    if len(result.systems) < 2:
         raise FigureError("two systems make this figure, and there is one")
-    return [shown.systems[place] for place in sorted(shown.best_first()[:2])]
+    return [result.systems[place] for place in sorted(rank_systems(result)[:2])]
 
 
-def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
-    ax, names = page.ax, [label(name, 24) for name in shown.systems]
+def _draw(page: Sheet, result: Result, x: Float, y: Float, tie: float) -> None:
+    ax, names = page.ax, [label(name, 24) for name in result.systems]
     # As comparisons count wins: what rounding leaves behind is none.
-    difference = settle(x - y if shown.lower_is_better else y - x)
+    difference = settle(x - y if result.orientations[0] == "lower" else y - x)
     tied = np.abs(difference) <= tie
     groups = (
         (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),
@@ -159,15 +157,15 @@ def _draw(page: Sheet, shown: Shown, x: Float, y: Float, tie: float) -> None:
     )
     for name, chosen, colour, marker in groups:
         _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
-    low, high = _limits(shown.result.units[0], x, y)
+    low, high = _limits(result.units[0], x, y)
     ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
     ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
     ax.grid()
     above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
     below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
     _opaque_legend(page, "upper left" if above <= below else "lower right")
-    ax.set_xlabel(f"{names[0]}: {label(shown.axis, 30)}, {shown.result.aggregates[0]} {shown.value[0]:.4f}")
-    ax.set_ylabel(f"{names[1]}: {label(shown.axis, 30)}, {shown.result.aggregates[0]} {shown.value[1]:.4f}")
+    ax.set_xlabel(f"{names[0]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[0, 0, 0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[1, 0, 0]:.4f}")
 
 
 def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:

@@ -96,7 +96,7 @@ def timeline(
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
     rule = _Rule.of(ds, plan, place, named=metric is not None)
-    order = best_first(values[:, names_of(ds, "track").index(track)], texts_of(ds, "orientation")[place] == "lower")
+    order = best_first(values[:, names_of(ds, "track").index(track)], texts_of(ds, "orientation")[place])
     own = values[:, names_of(ds, "track").index(track)]
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)

@@ -16,13 +16,11 @@ from .canvas import CYCLE, PALE, Look, Sheet, figure, label, looks, sheet
 from .track_scores import (
     FigureOptions,
     Stored,
-    best_first,
     board_of,
     describe,
     frame_of,
-    lower_is_better,
-    overall,
     question_of,
+    rank_systems,
 )
 
 if TYPE_CHECKING:
@@ -137,7 +135,7 @@ def _same(ds: xr.Dataset, families: list[Family], metric: str, parameter: str | 
 
 def _draw(page: Sheet, result: Result, at: Float) -> None:
     ax, value = page.ax, result.value[:, 0]
-    order = best_first(overall(value), lower_is_better(result))
+    order = rank_systems(result, value)
     shown = len(order) if len(order) <= _ALL else len(CYCLE)
     grey = Look(PALE, "", "-")
     marks = at.size <= 15

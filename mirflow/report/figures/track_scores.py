@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
@@ -23,8 +22,8 @@ from ...analysis.selection import (
     headline_metric,
     split_names,
 )
-from ...errors import FigureError, QueryError
-from ...ragged import Float, Int
+from ...errors import FigureError, QueryError, counted
+from ...ragged import Float
 from ..captions import reference_notes
 from ..layout import title_of
 from ..results import Result
@@ -56,25 +55,16 @@ class FigureOptions(TypedDict, total=False):
 
 
 def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
-    """Where a figure is drawn, out of what was said by keyword."""
-    size = options.get("width", width), options.get("height")
-    return Frame(options.get("ax"), *size, options.get("caption", True), options.get("venue", "ieee"))
+    """Where a figure is drawn, of what was given by keyword."""
+    given: dict[str, Any] = {"width": width, **options}
+    return Frame(**{name: given[name] for name in ("ax", "width", "height", "caption", "venue") if name in given})
 
 
 def question_of(options: FigureOptions, metric: Names, aggregate: str | None = None, by: Names = None) -> Question:
-    """The question that a figure answers about metrics as they are stored, out of what was said by keyword."""
-    return Question(
-        metric,
-        aggregate,
-        by,
-        options.get("system"),
-        options.get("tracks"),
-        options.get("missing"),
-        options.get("undefined", "keep"),
-        where=options.get("where"),
-        over=options.get("over"),
-        exact=True,
-    )
+    """The query of a figure about metrics as they are stored, of what was given by keyword."""
+    given: dict[str, Any] = {**options}
+    names = ("system", "tracks", "missing", "undefined", "where", "over")
+    return Question(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
 
 
 def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, xr.Dataset]:
@@ -132,58 +122,17 @@ def one_metric(ds: xr.Dataset, metric: str | None) -> str:
         raise FigureError(str(error)) from None
 
 
-@dataclass(frozen=True)
-class Shown:
-    """The scores of one metric.
+def scores_of(
+    scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions
+) -> tuple[Result, list[str], Float]:
+    """Read the scores of one metric, and aggregate them.
 
-    Parameters
-    ----------
+    Returns
+    -------
     result : Result
-        Its aggregates, with one metric and one group of tracks.
     tracks : list of str
     score : float64 (systems, tracks)
         NaN where it does not count under the policies.
-    missing : int64 (systems, tracks)
-        1 where there is no score at all.
-    """
-
-    result: Result
-    tracks: list[str]
-    score: Float
-    missing: Int
-
-    @property
-    def systems(self) -> list[str]:
-        """The systems."""
-        return self.result.systems
-
-    @property
-    def value(self) -> Float:
-        """The aggregate of each system: float64 (systems,)."""
-        return np.asarray(self.result.value[:, 0, 0])
-
-    @property
-    def lower_is_better(self) -> bool:
-        """Whether small scores are good."""
-        return lower_is_better(self.result)
-
-    @property
-    def name(self) -> str:
-        """The metric's identity with its unit."""
-        return named(self.result)
-
-    @property
-    def axis(self) -> str:
-        """The metric as the literature calls it, for an axis."""
-        return axis_name(self.result)
-
-    def best_first(self) -> list[int]:
-        """The systems by their aggregates; those without one last."""
-        return best_first(self.value, self.lower_is_better)
-
-
-def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> Shown:
-    """The scores of one metric, and their aggregates.
 
     Raises
     ------
@@ -198,15 +147,12 @@ def scores_of(scores: Stored, metric: str | None, aggregate: str | None, options
     shown = np.where(part["included"].values, part["score"].values, np.nan)
     if not shown.size:
         raise FigureError("there are no systems or no tracks to show")
-    missing = part["missing"].values[..., 0].astype(np.int64)
-    result = Result.of(ask(ds, question, group).to_dataset())
-    return Shown(result, names_of(part, "track"), shown[..., 0], missing)
+    return Result.of(ask(ds, question, group).to_dataset()), names_of(part, "track"), shown[..., 0]
 
 
-def named(result: Result, metric: int = 0) -> str:
+def named(result: Result) -> str:
     """A metric's identity with its unit, by which it can be asked for."""
-    unit = result.units[metric]
-    return f"{result.metrics[metric]} [{unit}]" if unit else result.metrics[metric]
+    return f"{result.metrics[0]} [{result.units[0]}]" if result.units[0] else result.metrics[0]
 
 
 def axis_name(result: Result, metric: int = 0) -> str:
@@ -216,24 +162,21 @@ def axis_name(result: Result, metric: int = 0) -> str:
     return f"{called} [{unit}]" if unit else called
 
 
-def lower_is_better(result: Result, metric: int = 0) -> bool:
-    """Whether small scores of a metric are good."""
-    return result.orientations[metric] == "lower"
-
-
-def best_first(value: Float, lower: bool) -> list[int]:
+def best_first(value: Float, orientation: str) -> list[int]:
     """Positions from the best value to the worst; NaN last, ties in their order."""
-    order: list[int] = np.argsort(value if lower else -value, kind="stable").tolist()
+    order: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
     return order
 
 
-def overall(value: Float) -> Float:
-    """A figure of each system to order by: the mean of those it has; NaN where it has none."""
+def rank_systems(result: Result, value: Float | None = None) -> list[int]:
+    """The systems from the best to the worst by the mean of their values, which are (systems, values)."""
+    value = result.value[..., 0] if value is None else value
     known = ~np.isnan(value)
     number = known.sum(axis=1)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total = np.where(known, value, 0.0).sum(axis=1)
-    return np.asarray(np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0))
+    mean = np.divide(total, number, out=np.full(len(value), np.nan), where=number > 0)
+    return best_first(mean, result.orientations[0])
 
 
 def keep_best(result: Result, most: int) -> tuple[Result, str]:
@@ -241,7 +184,7 @@ def keep_best(result: Result, most: int) -> tuple[Result, str]:
     count = len(result.systems)
     if count <= most:
         return result, ""
-    chosen = sorted(best_first(overall(result.value[..., 0]), lower_is_better(result))[:most])
+    chosen = sorted(rank_systems(result)[:most])
     return result.take(chosen), f"the best {most} of {count} systems"
 
 
@@ -249,7 +192,7 @@ def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = Tr
     """What has to be known to read a figure: where from, which aggregate, over how many tracks, which policies."""
     attrs, whole = result.attrs, int(result.n_tracks.sum())
     n = result.n_counted.sum(axis=1)
-    over = plural(whole, "track")
+    over = counted(whole, "track")
     over = over if (n == whole).all() else f"{show_span(n).replace('-', ' to ')} of {over}"
     parts = [title_of(attrs), f"{', '.join(dict.fromkeys(result.aggregates))} over {over}" if aggregated else over]
     cells = whole * len(result.systems)
@@ -264,15 +207,4 @@ def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = Tr
 def infinite(values: Float, name: str = "infinite score") -> list[str]:
     """A note on values that no axis can show."""
     count = int(np.isinf(values).sum())
-    return [f"{plural(count, name)} not shown"] if count else []
-
-
-def plural(count: int, name: str) -> str:
-    """A number of things.
-
-    Examples
-    --------
-    >>> plural(1, "track"), plural(2, "track")
-    ('1 track', '2 tracks')
-    """
-    return f"{count} {name}" + ("s" if count != 1 else "")
+    return [f"{counted(count, name)} not shown"] if count else []
