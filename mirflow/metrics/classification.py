@@ -188,13 +188,6 @@ def evidence(
         ``reference``, ``estimate`` (classes), ``verdict``: ``right``, ``near`` (worth something) or ``wrong``, and
         ``credit``.
 
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored or is empty.
-    MetricError
-        If the measure does not judge single tracks.
-
     Examples
     --------
     >>> from mirflow.metrics.base import get_task

@@ -8,14 +8,15 @@ from functools import cached_property
 
 import numpy as np
 
+from ..annotations.annotation import Annotation
 from ..annotations.schema import KINDS
 from ..annotations.validation import inspect
 from ..errors import warn_caller
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention
-from .cleaning import Cleaned, impossible_times, set_aside
-from .measures import Measure
+from .base import Convention, refuse_unjudged
+from .cleaning import Cleaned, impossible_times, set_aside, usable_pair
+from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
 
 MAX_TIME = 30000.0
@@ -145,6 +146,28 @@ def matched(references: Float, estimates: Float, window: float, matching: str) -
     verdict = np.repeat(["hit", "missed", "extra"], [len(found.reference), len(missed), len(extra)])
     order = np.argsort(np.where(np.isnan(reference), estimate, reference), kind="stable")
     return {"reference": reference[order], "estimate": estimate[order], "verdict": verdict[order]}
+
+
+def evidence(
+    what: str, metrics: Sequence[Metric], reference: Annotation, estimate: Annotation, measure: Measure
+) -> dict[str, Column]:
+    """The events of both sides with their verdicts, as of `matched`; `what` names them in messages.
+
+    Examples
+    --------
+    >>> from mirflow.metrics.base import get_task
+    >>> def beats(*times):
+    ...     return Annotation("events", {"time": np.array(times)})
+    >>> convention = get_task("beat").convention()
+    >>> found = convention.explain(beats(6.0, 7.0), beats(6.02, 6.5), convention.select(["f_measure"])[0])
+    >>> found["verdict"].tolist(), found["estimate"].tolist()
+    (['hit', 'extra', 'missed'], [6.02, 6.5, nan])
+    """
+    refuse_unjudged(measure, metrics, what)
+    trim = float(measure.parameters.get("trim", -np.inf))
+    sides = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
+    references, estimates = (times[times >= trim] for times in sides)
+    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
 
 
 def validate_pair(reference: Array, estimate: Array, what: str) -> None:

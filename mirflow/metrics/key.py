@@ -351,11 +351,6 @@ def clean(rows: Ragged) -> Cleaned:
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
     """The two keys (``reference``, ``estimate``) and their ``relation``, a name of `RELATIONS`, for any measure.
 
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored or is empty.
-
     Examples
     --------
     >>> from mirflow.metrics.base import get_task

@@ -31,12 +31,10 @@ from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
-from ..ragged import Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores, refuse_unjudged
-from .cleaning import usable_pair
+from ..ragged import Float, Int, Ragged, rows_of
+from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores
 from .events import (
     CLOSE,
     MATCHINGS,
@@ -44,8 +42,8 @@ from .events import (
     Events,
     clean,
     events_of,
+    evidence,
     f_measure_of,
-    matched,
     score_pair,
     validate_pair,
 )
@@ -269,38 +267,15 @@ def score(
     return read_scores(measures, onsets, len(reference_row))
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The onsets of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not judge onsets one by one.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def onsets(*times):
-    ...     return Annotation("events", {"time": np.array(times)})
-    >>> measure = get_task("onset").convention().select(["recall"])[0]
-    >>> evidence(onsets(0.5, 1.0), onsets(0.52, 0.8), measure)["verdict"].tolist()
-    ['hit', 'extra', 'missed']
-    """
-    refuse_unjudged(measure, METRICS, "onsets")
-    references, estimates = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
-    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
-
-
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
+_evidence = partial(evidence, "onsets", METRICS)
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=_evidence)
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",
     tuple(replace(one.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for one in METRICS),
     clean,
     score,
-    explain=evidence,
+    explain=_evidence,
 )
 
 TASK = Task(

@@ -72,7 +72,7 @@ class Hits:
     rank : int64 (n,)
         From 1.
     number : int64 (n,)
-        How many relevant ones stand down to this rank: 1, 2, ... in each pair.
+        How many relevant ones there are down to this rank: 1, 2, ... in each pair.
     relevant : int64 (pairs,)
         How many relevant items there are to find.
     """
@@ -184,7 +184,7 @@ def judgements(references: Ragged) -> tuple[Bool, Float]:
 def clean(rows: Ragged) -> Cleaned:
     """Rankings in the order in which they were read.
 
-    Flaws are items without a name, items that stand twice, and values that are NaN or infinite. (Minus infinity is a
+    Flaws are items without a name, items that occur twice, and values that are NaN or infinite. (Minus infinity is a
     score
     like others: the last one.)
 
@@ -279,7 +279,7 @@ def _within(rank: Int, k: int) -> Bool:
 
 
 def _count(hits: Hits, k: int) -> Float:
-    """How many relevant items stand in the first `k` of each ranking."""
+    """How many relevant items there are in the first `k` of each ranking."""
     return np.bincount(hits.pair[_within(hits.rank, k)], minlength=len(hits.relevant)).astype(np.float64)
 
 

@@ -369,13 +369,6 @@ def evidence(
         ``label``, ``affinity`` (minus infinity for a tag that is not listed, infinity for one without a number) and
         ``verdict``: ``hit``, ``extra``, ``missed`` or ``rejected``.
 
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not decide on tags one by one.
-
     Examples
     --------
     >>> from mirflow.metrics.base import get_task

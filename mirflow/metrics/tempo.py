@@ -517,13 +517,6 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
         ``reference`` and ``estimate`` (the nearest one), float64, beats per minute; ``share`` of the salience;
         ``verdict``, ``right`` or ``wrong``.
 
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not judge tempi one by one.
-
     Examples
     --------
     >>> from mirflow.metrics.base import get_task

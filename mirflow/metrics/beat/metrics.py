@@ -9,12 +9,10 @@ from types import MappingProxyType
 
 import numpy as np
 
-from ...annotations.annotation import Annotation
 from ...kernels.intervals import batches
-from ...ragged import Bool, Column, Float, Int, Ragged
-from ..base import Convention, Grid, Scores, Task, refuse_unjudged
-from ..cleaning import usable_pair
-from ..events import CLOSE, clean, events_of, matched
+from ...ragged import Bool, Float, Int, Ragged
+from ..base import Convention, Grid, Scores, Task
+from ..events import CLOSE, clean, events_of, evidence
 from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from . import kernel
 from .kernel import CHOICES, TOO_CLOSE, Batch
@@ -332,32 +330,6 @@ def _score(
     return refused
 
 
-def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:
-    """The beats of both sides with their verdicts; see :func:`mirflow.metrics.events.matched`.
-
-    Raises
-    ------
-    AnnotationError
-        If a side cannot be scored.
-    MetricError
-        If the measure does not judge beats one by one.
-
-    Examples
-    --------
-    >>> from mirflow.metrics.base import get_task
-    >>> def beats(*times):
-    ...     return Annotation("events", {"time": np.array(times)})
-    >>> measure = get_task("beat").convention().select(["f_measure"])[0]
-    >>> found = evidence(beats(6.0, 7.0), beats(6.02, 6.5), measure)
-    >>> found["verdict"].tolist(), found["estimate"].tolist()
-    (['hit', 'extra', 'missed'], [6.02, 6.5, nan])
-    """
-    refuse_unjudged(measure, METRICS, "beats")
-    sides = (rows.columns["time"] for rows in usable_pair(reference, estimate, clean))
-    references, estimates = (times[times >= float(measure["trim"])] for times in sides)
-    return matched(references, estimates, float(measure["window"]), str(measure["matching"]))
-
-
 _MIREX: dict[str, Value] = {
     "matching": "greedy",
     "remove_offset": False,
@@ -379,8 +351,9 @@ def _as_in_mirex(metric: Metric) -> Metric:
     return changed
 
 
+_evidence = partial(evidence, "beats", METRICS)
 MIR_EVAL = Convention(
-    "mir_eval", "mir_eval 0.8.2: beats before 5 s are left out", METRICS, clean, score, explain=evidence
+    "mir_eval", "mir_eval 0.8.2: beats before 5 s are left out", METRICS, clean, score, explain=_evidence
 )
 MIREX = Convention(
     "mirex",
@@ -388,7 +361,7 @@ MIREX = Convention(
     tuple(_as_in_mirex(metric) for metric in METRICS),
     clean,
     score,
-    explain=evidence,
+    explain=_evidence,
 )
 CONVENTIONS = MappingProxyType({one.name: one for one in (MIR_EVAL, MIREX)})
 

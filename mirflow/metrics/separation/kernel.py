@@ -74,8 +74,8 @@ class Recording:
         for start in range(0, self.frames, _BLOCK):
             if not waiting:
                 break
-            heard = self.take(waiting).read(start, min(start + _BLOCK, self.frames))
-            sums = heard.reshape(len(waiting), self.channels, heard.shape[1]).sum(axis=1)
+            samples = self.take(waiting).read(start, min(start + _BLOCK, self.frames))
+            sums = samples.reshape(len(waiting), self.channels, samples.shape[1]).sum(axis=1)
             waiting = [source for source, still in zip(waiting, (sums == 0).all(axis=1), strict=True) if still]
         return waiting
 
@@ -89,7 +89,7 @@ def from_arrays(sources: Array) -> Recording:
 
 
 def from_row(rows: Ragged, row: int, frames: int | None = None) -> Recording:
-    """The sources of a row of signals, as long as the first unless told, with its number of channels."""
+    """The sources of a row of signals, as long as the first unless `frames` is given, with its number of channels."""
     first, last = rows.offsets[row : row + 2]
     signals = tuple(rows.columns["signal"][first:last].tolist())
     if not signals:
@@ -130,7 +130,7 @@ class Energies:
 
 
 class ReferenceSources:
-    """Reference sources, ready to be met by the estimates of any number of systems.
+    """Reference sources, ready for the estimates of any number of systems.
 
     `finite` says whether there are numbers to work with: no sample is infinite or NaN, or so large that its square is.
     """
@@ -162,8 +162,8 @@ class Projections:
     """The filters that project estimates onto references, onto single sources for `meetings` and onto all of them."""
 
     def __init__(self, references: ReferenceSources, estimates: Recording, meetings: Sequence[Meeting]) -> None:
-        heard = references.recording
-        found = correlate(heard.read, estimates.read, heard.frames, references.lags)
+        recording = references.recording
+        found = correlate(recording.read, estimates.read, recording.frames, references.lags)
         self.meetings = tuple(meetings)
         self.finite = bool(np.isfinite(found).all())
         self._filters: Filters | None = None
@@ -171,7 +171,7 @@ class Projections:
             return
         self._all = references.joint.filters(found)
         self._alone = [
-            references.own(source).filters(found[heard.rows(source), estimates.rows(estimate)])
+            references.own(source).filters(found[recording.rows(source), estimates.rows(estimate)])
             for estimate, source in self.meetings
         ]
 
@@ -184,14 +184,14 @@ class Projections:
         groups = self._groups(len(estimates), several)
         for start, stop, outputs in self._filters.run(references.read, [group for group, _ in groups]):
             inside = min(stop, references.frames)
-            true, heard = (
+            left, right = (
                 np.pad(side.read(start, inside), ((0, 0), (0, stop - inside))) for side in (references, estimates)
             )
             for (_, members), found in zip(groups, outputs, strict=True):
                 for place, meeting in enumerate(members):
                     estimate, source = self.meetings[meeting]
-                    own = found[place + several]
-                    one = true[references.rows(source)], heard[estimates.rows(estimate)], own, found[0]
+                    filtered = found[place + several]
+                    one = left[references.rows(source)], right[estimates.rows(estimate)], filtered, found[0]
                     sums[:, meeting] += _energies(*one)
         return Energies(*sums)
 
@@ -214,9 +214,10 @@ class Projections:
         return groups
 
 
-def _energies(source: Float, heard: Float, own: Float, joint: Float) -> list[float]:
+def _energies(source: Float, estimated: Float, filtered: Float, joint: Float) -> list[float]:
     """Energies in the order of the fields of `Energies`."""
-    parts = (source, own, joint, heard - source, own - source, heard - own, joint - own, heard - joint)
+    spatial, residual = filtered - source, estimated - filtered
+    parts = (source, filtered, joint, estimated - source, spatial, residual, joint - filtered, estimated - joint)
     return [float(np.einsum("ij,ij->", part, part)) for part in parts]
 
 
@@ -349,8 +350,8 @@ def measure_frames(
     """
     count = (references.frames - window + hop) // hop
     if count < 2:
-        ratios, own = measure_whole(ReferenceSources(references, lags), estimates, permutation)
-        return ratios[:, :, None], own[:, None].astype(np.float64)
+        ratios, single = measure_whole(ReferenceSources(references, lags), estimates, permutation)
+        return ratios[:, :, None], single[:, None].astype(np.float64)
     ratios = np.full((len(NAMES), len(references), count), np.nan)
     order = np.full((len(references), count), np.nan)
     for number in range(count):
@@ -375,17 +376,17 @@ def measure_frames_with_one_filter(references: ReferenceSources, estimates: Reco
     FloatingPointError
         If a sample is not finite.
     """
-    heard = references.recording
-    window = min(window, heard.frames)
-    count = (heard.frames - window + hop) // hop if window < heard.frames else 1
+    recording = references.recording
+    window = min(window, recording.frames)
+    count = (recording.frames - window + hop) // hop if window < recording.frames else 1
     if not references.finite:
         raise FloatingPointError(NOT_FINITE)
-    projections = Projections(references, estimates, [(source, source) for source in range(len(heard))])
+    projections = Projections(references, estimates, [(source, source) for source in range(len(recording))])
     if not projections.finite:
         raise FloatingPointError(NOT_FINITE)
-    ratios = np.full((len(NAMES), len(heard), count), np.nan)
+    ratios = np.full((len(NAMES), len(recording), count), np.nan)
     for number in range(count):
-        sides = [side.window(number * hop, number * hop + window) for side in (heard, estimates)]
+        sides = [side.window(number * hop, number * hop + window) for side in (recording, estimates)]
         if not sides[0].silent() and not sides[1].silent():
             ratios[:, :, number] = to_ratios(projections.energies(sides[0], sides[1]))
     return ratios
@@ -425,17 +426,17 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
     count = len(references)
     energy, product = np.zeros(count), np.zeros((count, count))
-    for true, heard in _pieces(sides, means):
-        energy += np.einsum("sn,sn->s", true, true)
-        product += np.einsum("en,sn->es", heard, true)
+    for source_samples, estimated in _pieces(sides, means):
+        energy += np.einsum("sn,sn->s", source_samples, source_samples)
+        product += np.einsum("en,sn->es", estimated, source_samples)
     if not (np.isfinite(energy).all() and np.isfinite(product).all()):
         raise FloatingPointError(NOT_FINITE)
     with np.errstate(divide="ignore", invalid="ignore"):
         gain = product / energy
     error = np.zeros((count, count))
-    for true, heard in _pieces(sides, means):
+    for source_samples, estimated in _pieces(sides, means):
         for source in range(count):
-            rest = heard - gain[:, source, None] * true[source]
+            rest = estimated - gain[:, source, None] * source_samples[source]
             error[:, source] += np.einsum("en,en->e", rest, rest)
     return decibels(gain**2 * energy, error)
 
@@ -451,8 +452,8 @@ def _pieces(sides: tuple[Recording, Recording], means: list[Float]) -> Iterator[
     """Both sides' samples, all channels of a source in one row."""
     for start in range(0, sides[0].frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, sides[0].frames)
-        heard = [
+        estimated = [
             (side.read(start, stop).reshape(len(side), side.channels, stop - start) - mean).reshape(len(side), -1)
             for side, mean in zip(sides, means, strict=True)
         ]
-        yield heard[0], heard[1]
+        yield estimated[0], estimated[1]
