@@ -20,7 +20,8 @@ from .cells import CELL_ATTRS, Cells, Status, concatenate_cells
 from .engine.block import BlockWork, TrackWork, block_size, score_block
 from .engine.lazy import LazyCollection, to_arrays
 from .errors import AnnotationError, InvalidAnnotationError, MetricError, MirflowWarning
-from .metrics.base import Grid, Measure, describe, get_task, tasks
+from .metrics.base import Grid, get_task, tasks
+from .metrics.measures import Measure, describe
 from .pipeline.plan import Reference
 from .readers import read
 from .readers.audio_files import SUFFIXES as SOUND

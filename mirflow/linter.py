@@ -18,7 +18,8 @@ from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
 from .errors import AnnotationError, UnreadableError
 from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
-from .metrics.base import LABELS, Convention, Measure, get_task, tasks
+from .metrics.base import Convention, get_task, tasks
+from .metrics.measures import LABELS, Measure
 from .pipeline.plan import Reference
 from .ragged import Ragged
 from .readers import read_all

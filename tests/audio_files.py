@@ -10,7 +10,9 @@ import pytest
 import soundfile
 
 from mirflow.annotations.audio import Signal
-from mirflow.metrics.base import Cleaned, Convention, Measure, Metric, Scores, Task
+from mirflow.metrics.base import Convention, Scores, Task
+from mirflow.metrics.cleaning import Cleaned
+from mirflow.metrics.measures import Measure, Metric
 from mirflow.ragged import Float, Int, Ragged
 
 RATE = 8000

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import QueryError, UnknownNameError
 from ..metrics.aggregates import table_aggregates
-from ..metrics.base import Measure, describe
+from ..metrics.measures import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
 from .scores import ANNOTATOR, Array, arrays_of, coords_of, labels_of, names_of

@@ -20,7 +20,7 @@ from ..metrics.aggregates import (
     Aggregate,
     table_aggregates,
 )
-from ..metrics.base import Measure
+from ..metrics.measures import Measure
 from ..ragged import Bool, Float, Int
 from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, sort_systems, system_coordinates
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over

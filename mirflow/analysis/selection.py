@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from ..errors import MetricError, QueryError, UnknownNameError, refuse_unknown
 from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggregates
-from ..metrics.base import Convention, Measure, get_task, parse, tasks
+from ..metrics.base import Convention, get_task, tasks
+from ..metrics.measures import Measure, parse
 from ..ragged import Bool
 from .scores import ANNOTATOR, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of, texts_of
 

@@ -20,8 +20,9 @@ from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
 from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from ..metrics.base import LABELS, Cleaned, Convention, Grid, Measure, Scores, Sparse, get_task
-from ..metrics.cleaning import emptied
+from ..metrics.base import Convention, Grid, Scores, Sparse, get_task
+from ..metrics.cleaning import Cleaned, emptied
+from ..metrics.measures import LABELS, Measure
 from ..pipeline.plan import EvaluationPlan, Reference, Stale
 from ..ragged import Bool, Column, Float, Int, Ragged
 from .plausibility import extents, implausible, unmatched_labels

@@ -28,7 +28,8 @@ from ..cells import (
     relabel,
 )
 from ..errors import MirflowWarning, PipelineError, Problem, PruneError, RunError, StoreError, counted
-from ..metrics.base import Sparse, describe, get_task
+from ..metrics.base import Sparse, get_task
+from ..metrics.measures import describe
 from ..pipeline import PlannedPipeline, plan_pipeline
 from ..pipeline.plan import SIGNATURES, EvaluationPlan, Stale, stale_cells
 from ..pipeline.plan import describe as describe_plan

@@ -15,56 +15,8 @@ from ..annotations.classes import Classes
 from ..annotations.schema import TASK_KINDS
 from ..errors import MetricError, MirflowError, UnknownNameError
 from ..ragged import Column, Float, Int, Ragged
-from .cleaning import Cleaned, Flaw
-from .measures import (
-    DESCRIBED,
-    LABELS,
-    Measure,
-    Metric,
-    Parameter,
-    Value,
-    Weight,
-    describe,
-    expand,
-    family,
-    find,
-    metric,
-    metrics_in,
-    parse,
-    select,
-)
-
-__all__ = [
-    "DESCRIBED",
-    "FRAMES",
-    "LABELS",
-    "Cleaned",
-    "Convention",
-    "Flaw",
-    "Grid",
-    "Measure",
-    "Metric",
-    "Parameter",
-    "Scores",
-    "Shared",
-    "Sparse",
-    "Task",
-    "Value",
-    "Weight",
-    "describe",
-    "expand",
-    "family",
-    "find",
-    "get_task",
-    "metric",
-    "metrics_in",
-    "parse",
-    "read_scores",
-    "refuse_grid",
-    "refuse_unjudged",
-    "select",
-    "tasks",
-]
+from .cleaning import Cleaned
+from .measures import Measure, Metric, select
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from ..cells import CELL_ATTRS, Entry
 from ..errors import AnnotationError, PipelineError, Problem, UnreadableError, suggest
-from ..metrics.base import describe
+from ..metrics.measures import describe
 from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions

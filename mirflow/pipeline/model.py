@@ -26,7 +26,8 @@ from pydantic_core import core_schema
 from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
-from ..metrics.base import Convention, Grid, Measure, Value, expand, get_task, parse
+from ..metrics.base import Convention, Grid, get_task
+from ..metrics.measures import Measure, Value, expand, parse
 from ..readers.class_tables import read_classes
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern

@@ -16,7 +16,8 @@ from ..annotations.classes import Classes
 from ..annotations.source import Source
 from ..cells import Entry, GroupContent, Status, cell_places
 from ..errors import counted
-from ..metrics.base import Grid, Measure
+from ..metrics.base import Grid
+from ..metrics.measures import Measure
 from ..ragged import Bool, Int
 
 Combine = Literal["", "mean", "max", "each"]

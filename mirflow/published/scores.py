@@ -14,7 +14,8 @@ from pydantic import ValidationError
 from ..cells import Cells, GroupContent, Status
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
 from ..metrics.aggregates import AGGREGATES
-from ..metrics.base import Convention, Measure, Metric, describe, get_task, parse
+from ..metrics.base import Convention, get_task
+from ..metrics.measures import Measure, Metric, describe, parse
 from ..pipeline.discovery import absolute
 from ..pipeline.document import Document, Place, form_problems, read_document
 from ..pipeline.load import MetadataError, track_metadata

@@ -18,7 +18,8 @@ from ..analysis.scores import coords_of, names_of, tables_of
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted
 from ..metrics.aggregates import DECLARED, table_aggregates
-from ..metrics.base import Convention, Metric, Parameter
+from ..metrics.base import Convention
+from ..metrics.measures import Metric, Parameter
 from ..ragged import Float
 from .captions import caution_notes, nothing_notes
 from .layout import (

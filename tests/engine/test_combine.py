@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from mirflow.engine.block import EACH_SCORE, EACH_WEIGHT, combine_references, name_extras
-from mirflow.metrics.base import Measure, Metric, Scores, Sparse, get_task
+from mirflow.metrics.base import Scores, Sparse, get_task
+from mirflow.metrics.measures import Measure, Metric
 
 HIGH = Measure(Metric("f", "F", "", "events"))
 LOW = Measure(Metric("deviation", "Deviation", "", "events", orientation="lower"))

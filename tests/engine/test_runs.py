@@ -26,7 +26,7 @@ from mirflow.errors import (
     RunError,
     StoreLockedError,
 )
-from mirflow.metrics.base import parse
+from mirflow.metrics.measures import parse
 from mirflow.readers.sources import FileSource
 from mirflow.store.read import dataset_of, read_scores
 from mirflow.store.write import StoreWriter

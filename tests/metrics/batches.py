@@ -8,7 +8,8 @@ from random import Random
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.metrics.base import Convention, Measure, Scores
+from mirflow.metrics.base import Convention, Scores
+from mirflow.metrics.measures import Measure
 
 Pair = tuple[Annotation, Annotation]
 

@@ -20,7 +20,8 @@ from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
-from mirflow.metrics.base import Convention, Measure, Parameter, Scores, describe, get_task, parse, tasks
+from mirflow.metrics.base import Convention, Scores, get_task, tasks
+from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
 from tests.annotation_strategies import annotations

@@ -14,9 +14,10 @@ import pytest
 
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, UnknownNameError
-from mirflow.metrics.base import Convention, Measure, Parameter, Scores, Weight, get_task, metric, metrics_in
+from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.beat.kernel import Batch, continuity
 from mirflow.metrics.events import score_pair
+from mirflow.metrics.measures import Measure, Parameter, Weight, metric, metrics_in
 from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
 

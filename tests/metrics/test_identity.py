@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.errors import MetricError, UnknownNameError
-from mirflow.metrics.base import Measure, Metric, Parameter, describe, get_task, parse, select
+from mirflow.metrics.base import get_task
+from mirflow.metrics.measures import Measure, Metric, Parameter, describe, parse, select
 
 HIT = Metric(
     "f_measure",

@@ -18,7 +18,8 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MetricError, MirflowWarning
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import io, melody
-from mirflow.metrics.base import Measure, Scores, get_task
+from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.measures import Measure
 from mirflow.metrics.melody.metrics import clean
 from mirflow.metrics.melody.mir_eval import KINDS
 from mirflow.ragged import Ragged

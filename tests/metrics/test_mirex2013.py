@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from mirflow.errors import InvalidAnnotationError, MetricError, UnknownNameError
-from mirflow.metrics.base import Measure
 from mirflow.metrics.chord.mirex2013 import CONVENTION, evidence
+from mirflow.metrics.measures import Measure
 from mirflow.ragged import Ragged
 from tests.metrics.chord_rows import Segment, as_annotation, rows, span
 

@@ -15,7 +15,8 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import score_following
-from mirflow.metrics.base import Measure, Scores, get_task
+from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.measures import Measure
 from mirflow.metrics.score_following import clean
 
 MIREX = get_task("score_following").convention()

@@ -9,7 +9,8 @@ import pytest
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.audio import HeldSignal
 from mirflow.errors import AnnotationError
-from mirflow.metrics.base import Cleaned, Scores, get_task
+from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.cleaning import Cleaned
 from mirflow.metrics.separation.metrics import median_over_frames
 from tests.metrics.recordings import SyntheticSignal, mixed, museval, of_signals, row, rows, sources
 

@@ -15,7 +15,8 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.metrics import similarity
-from mirflow.metrics.base import Measure, Scores, get_task
+from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.measures import Measure
 from mirflow.metrics.similarity import clean
 
 AMS = get_task("similarity").convention()

@@ -13,7 +13,8 @@ import pytest
 import xarray as xr
 
 import mirflow
-from mirflow.metrics.base import Metric, find, get_task, parse
+from mirflow.metrics.base import get_task
+from mirflow.metrics.measures import Metric, find, parse
 
 from ..groups import CODES, STATUSES
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from mirflow.cells import Status, concatenate_cells
 from mirflow.errors import StoreError, UnknownNameError
-from mirflow.metrics.base import Metric, Parameter, Sparse, describe, select
+from mirflow.metrics.base import Sparse
+from mirflow.metrics.measures import Metric, Parameter, describe, select
 from mirflow.store import GroupContent, StoreWriter, read_group
 
 from .example import (

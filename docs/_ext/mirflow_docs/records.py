@@ -10,7 +10,8 @@ from pkgutil import iter_modules
 
 import mirflow.metrics
 from mirflow.metrics.aggregates import TABLE_AGGREGATES
-from mirflow.metrics.base import Convention, Metric, Parameter, get_task, tasks
+from mirflow.metrics.base import Convention, get_task, tasks
+from mirflow.metrics.measures import Metric, Parameter
 
 from .markdown import code, plain, table
 

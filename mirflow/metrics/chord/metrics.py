@@ -16,8 +16,9 @@ from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
-from ..base import Cleaned, Convention, Grid, Measure, Parameter, Scores, Sparse, Weight, family, metric, metrics_in
-from ..cleaning import Problem, error_of, set_aside, usable
+from ..base import Convention, Grid, Scores, Sparse
+from ..cleaning import Cleaned, Problem, error_of, set_aside, usable
+from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 from .kernel import ChordSide, Totals, add_up, cut, lay_out, to_frames
 from .rules import RULES, VOCABULARIES, Chords, compare, encode_runs, encode_sides

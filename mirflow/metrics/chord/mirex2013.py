@@ -20,8 +20,9 @@ from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
-from ..base import Cleaned, Convention, Grid, Measure, Parameter, Scores, Shared, Weight, family, metrics_in
-from ..cleaning import Problem, set_aside
+from ..base import Convention, Grid, Scores, Shared
+from ..cleaning import Cleaned, Problem, set_aside
+from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .metrics import Evidence, Read, judge, ratio, the_only
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")

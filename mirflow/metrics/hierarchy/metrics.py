@@ -13,9 +13,9 @@ from ...annotations.schema import KINDS
 from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
-from ..base import Convention, Grid, Measure, Parameter, Scores, Task, Weight, family
+from ..base import Convention, Grid, Scores, Task
 from ..cleaning import Cleaned, set_aside
-from ..measures import Family
+from ..measures import Family, Measure, Parameter, Weight, family
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
 
 _IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")

@@ -17,21 +17,9 @@ from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches, grid_frames
 from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import (
-    FRAMES,
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-)
-from ..cleaning import Problem, impossible_times, set_aside, usable, usable_pair
+from ..base import FRAMES, Convention, Grid, Scores, Task
+from ..cleaning import Cleaned, Problem, impossible_times, set_aside, usable, usable_pair
+from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import (
     CHROMA,
     HEARD,

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import warn_caller
 from ...ragged import Float, Int, Ragged
-from ..base import Measure
+from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times
 from .kernel import (

@@ -16,20 +16,9 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import (
-    Cleaned,
-    Convention,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Task,
-    Weight,
-    metric,
-    metrics_in,
-)
-from ..cleaning import Problem, drop_items, empty_rows, impossible_times, set_aside, usable_pair
+from ..base import Convention, Grid, Scores, Task
+from ..cleaning import Cleaned, Problem, drop_items, empty_rows, impossible_times, set_aside, usable_pair
+from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
 MAX_TIME = 30000.0

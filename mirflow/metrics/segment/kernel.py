@@ -14,8 +14,9 @@ from ...kernels.intervals import NOTHING, Runs, paint, single_frames_before
 from ...kernels.matching import nearest
 from ...kernels.ragged_ops import medians, sum_by
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import Measure, Shared, Value
+from ..base import Shared
 from ..events import MATCHINGS
+from ..measures import Measure, Value
 
 GAP, BEFORE, AFTER = "none", "__t_min", "__t_max"
 """Labels of frames that no interval covers, and of what is put before and after the intervals."""

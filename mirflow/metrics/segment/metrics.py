@@ -17,23 +17,10 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged
-from ..base import (
-    Convention,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Task,
-    Weight,
-    family,
-    metric,
-    metrics_in,
-    refuse_grid,
-    refuse_unjudged,
-)
+from ..base import Convention, Grid, Scores, Task, refuse_grid, refuse_unjudged
 from ..cleaning import Cleaned, set_aside, usable_pair
 from ..events import matched
+from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
 from . import mirex
 from .kernel import (
     MOST_FRAMES,

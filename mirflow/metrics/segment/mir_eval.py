@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import warn_caller
-from ..base import Measure
+from ..measures import Measure
 from ..pair import PairFunctions, documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, validate_intervals
 from .kernel import MOST_FRAMES, LabelledSpans, encode, too_long

@@ -13,7 +13,8 @@ import numpy as np
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...ragged import Bool, Float, Int, Ragged, rows_of
-from ..base import Grid, Measure, Scores, refuse_grid
+from ..base import Grid, Scores, refuse_grid
+from ..measures import Measure
 from .kernel import (
     Boundaries,
     Codes,

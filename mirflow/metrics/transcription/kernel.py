@@ -10,7 +10,8 @@ import numpy as np
 from ...kernels.matching import match_heaviest, match_in_order, match_ranges
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from ..base import LABELS, Measure, Shared
+from ..base import Shared
+from ..measures import LABELS, Measure
 
 N_DECIMALS = 4
 """Distances in time are rounded to that many decimals, in seconds, before they are compared with a tolerance."""

@@ -16,23 +16,9 @@ from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import (
-    Convention,
-    Grid,
-    Measure,
-    Metric,
-    Parameter,
-    Scores,
-    Sparse,
-    Task,
-    Value,
-    Weight,
-    family,
-    metric,
-    refuse_grid,
-)
+from ..base import Convention, Grid, Scores, Sparse, Task, refuse_grid
 from ..cleaning import Cleaned, Problem, set_aside, usable_pair
-from ..measures import Family
+from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from .kernel import INSTRUMENT, NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule, rule_of
 
 _IMPOSSIBLE = ("not_finite", "too_late", "reversed", "negative")

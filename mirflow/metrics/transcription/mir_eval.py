@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Ragged
-from ..base import Measure, Value
+from ..measures import Measure, Value
 from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, are_times
 from ..util import validate_intervals as validate_one

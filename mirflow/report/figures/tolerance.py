@@ -9,7 +9,8 @@ import numpy as np
 from ...analysis.aggregation import ask
 from ...analysis.scores import names_of
 from ...errors import FigureError, MirflowError
-from ...metrics.base import Measure, get_task, parse
+from ...metrics.base import get_task
+from ...metrics.measures import Measure, parse
 from ...ragged import Float
 from ..results import Result
 from .canvas import CYCLE, PALE, Look, Sheet, figure, label, looks, sheet

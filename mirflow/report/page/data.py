@@ -20,7 +20,7 @@ from ...analysis.selection import Question, find_measures
 from ...cells import EMPTY, Status
 from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
-from ...metrics.base import DESCRIBED
+from ...metrics.measures import DESCRIBED
 from ...ragged import Bool, Float
 from ..captions import NO_INTERVAL, few_notes, letters_note
 from ..figures.canvas import BLUE, GREEN, ORANGE, PURPLE, RED, SKY, YELLOW
