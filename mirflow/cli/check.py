@@ -1,4 +1,4 @@
-"""The command that lints datasets: ``check``."""
+"""The command ``check``, which lists the problems of annotation files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 @click.argument(
     "paths", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PATH...", callback=check_existing
 )
-@option("task", "What the files hold. Default: what JAMS files say; .lab files hold chords.")
-@option("convention", "Whose rules decide what is an error.")
+@option("task", "Task of the annotations. Default: that of the namespaces of JAMS files; chord for .lab files.")
+@option("convention", "Convention with the rules of errors.")
 @click.option("--schema/--no-schema", default=True, help="Validate JAMS files against their schemas (slow).")
 @option("annotator", "Of JAMS files that hold several: a number or an identifier. Default: all.")
 @click.option(
     "--reference",
     type=click.Path(path_type=Path, exists=True),
-    help="What PATH is an estimate of: warn of times that are hardly those of this file or folder.",
+    help="Reference of PATH, a file or a folder: warn of implausible times.",
 )
 @output_options
 @click.pass_context
@@ -76,7 +76,7 @@ def _counted(counts: Mapping[Any, int]) -> str:
 
 
 def _lines(check: FileCheck) -> list[str]:
-    """A line for each problem, in the form that editors jump to."""
+    """A line for each problem, with a place that editors can jump to."""
     lines = []
     for problem in check.problems:
         place = place_of(check.path, problem.line)

@@ -39,7 +39,7 @@ class Command(click.Command):
 
 
 class Declared(click.Choice[str]):
-    """Names that are looked up when they are needed, so that those declared after the commands are among them.
+    """Names that are looked up on use, so that those declared after the commands are included.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Declared(click.Choice[str]):
 
     @choices.setter
     def choices(self, given: tuple[str, ...]) -> None:
-        """Leave what click sets at first: the names are looked up."""
+        """Ignore the names that click sets at first."""
 
 
 def _pairs(context: click.Context, parameter: click.Parameter, given: tuple[str, ...]) -> dict[str, str]:
@@ -115,15 +115,18 @@ _SHARED: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
         ("--undefined",),
         {"type": click.Choice(tuple(UNDEFINED)), "help": "Scores with nothing to measure."},
     ),
-    "group": (("--group", "-g"), {"help": "Which evaluation. Default: every one that has the metrics."}),
+    "group": (("--group", "-g"), {"help": "The evaluation. Default: every one that has the metrics."}),
     "cluster": (("--cluster",), {"help": "A coordinate of the tracks (artist, album) to draw together."}),
     "percent": (("--percent",), {"is_flag": True, "help": "Ratios as percentages, in tables for people."}),
     "label": (
         ("--label", "labels"),
         {"multiple": True, "help": "A name for each of several STOREs, put before its systems."},
     ),
-    "root": (("--root",), {"type": click.Path(file_okay=False, path_type=Path), "help": "Where its patterns start."}),
-    "task": (("--task", "-t"), {"help": "What the annotations are, for example chord."}),
+    "root": (
+        ("--root",),
+        {"type": click.Path(file_okay=False, path_type=Path), "help": "Base folder of its patterns."},
+    ),
+    "task": (("--task", "-t"), {"help": "Task of the annotations, for example chord."}),
     "convention": (("--convention", "-c"), {"help": "Default: mir_eval's."}),
     "annotator": (
         ("--annotator",),
@@ -170,9 +173,9 @@ def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict
 
 
 def check_existing(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
-    """Refuse paths that do not exist, but for those that stand for the files of several levels or sources."""
+    """Refuse paths that do not exist, except patterns of the files of several levels or sources."""
     for path in value if isinstance(value, tuple) else (value,):
-        # Of a link that leads nowhere more can be said where it is read.
+        # The reader has a better message about a broken link.
         if "{" not in str(path) and not path.exists() and not path.is_symlink():
             raise click.BadParameter(f"Path {str(path)!r} does not exist.")
     return value
@@ -202,7 +205,7 @@ def _names(context: click.Context, parameter: click.Parameter, value: str | None
 class ReadingCommand(Command):
     """A command with the options of reading, above those of its output; those that were given are its ``options``.
 
-    They are looked up when the command is used, as their declarations need numpy.
+    They are looked up on use, as their declarations need numpy.
 
     Parameters
     ----------
@@ -268,7 +271,7 @@ def _spelling(option: Option) -> str:
 
 
 def typed(options: Mapping[str, Any]) -> str:
-    """Reading options as one types them.
+    """Options of reading as typed on the command line.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Commands that print what mirflow knows without any data: ``metrics`` and ``schema``."""
+"""Commands that need no data: ``metrics`` and ``schema``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .common_options import Command, option
 from .output import choose_format, emit, for_people, output_options
 
 
-@click.command("metrics", cls=Command, place=11, short_help="List the metrics and what they mean.")
+@click.command("metrics", cls=Command, place=11, short_help="List the metrics and their definitions.")
 @click.argument("task", required=False)
 @option("convention", "Default: all conventions of the task.")
 @output_options

@@ -1,4 +1,4 @@
-"""Commands that score: ``run`` and ``evaluate``; and ``pack``, which makes their input faster to read."""
+"""Commands that score files: ``run`` and ``evaluate``; and ``pack``, which makes them faster to read."""
 
 from __future__ import annotations
 
@@ -39,16 +39,18 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
         raise click.BadParameter(f"must be one of {', '.join(SCHEDULERS)} or tcp://host:port, not {value!r}") from None
 
 
-@click.command("run", cls=Command, place=1, short_help="Score what a pipeline file names.")
+@click.command("run", cls=Command, place=1, short_help="Score the evaluations of a pipeline file.")
 @click.argument("pipeline", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @option("root")
-@click.option("--store", type=click.Path(path_type=Path), help="Where the scores go.")
+@click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
-@click.option("--workers", type=click.IntRange(min=1), help="How many processes or threads. Default: one a core.")
-@click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="What a failed cell means.")
-@click.option("--dry-run", is_flag=True, help="Say what would be computed, and compute nothing.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one a core.")
+@click.option(
+    "--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells."
+)
+@click.option("--dry-run", is_flag=True, help="Print what would be computed, and compute nothing.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
-@click.option("--prune", is_flag=True, help="Cells that PIPELINE no longer names may leave the store.")
+@click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")
 @click.option("--primary", is_flag=True, help="Print one table: the headline metric of each evaluation.")
 @click.option("--quiet", "-q", is_flag=True, help="No progress and no result table.")
 @click.pass_context
@@ -66,10 +68,10 @@ def run_command(
     primary: bool,
     quiet: bool,
 ) -> None:
-    """Score what PIPELINE (a YAML file) names, into its store.
+    """Score the evaluations of PIPELINE (a YAML file) into its store.
 
-    The options take the place of what the file says. Only what changed since the last run is computed; a run that
-    was stopped goes on where it was.
+    The options override the keys of the file. Only cells that changed since the last run are computed; an
+    interrupted run is resumed.
     """
     from ..engine.runs import preview, run
     from ..progress import progress_for
@@ -192,7 +194,7 @@ def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) 
 
 
 def _other_results(command: str, ds: xr.Dataset, shown: Sequence[str]) -> list[str]:
-    """Name what a store holds besides the metrics that are shown, and the command that shows it."""
+    """Name the other contents of a store, and the commands that show them."""
     from ..analysis.scores import has_annotators
     from ..analysis.selection import find_measures
 
@@ -210,7 +212,7 @@ def _other_results(command: str, ds: xr.Dataset, shown: Sequence[str]) -> list[s
 
 
 def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
-    """Print what was computed and what became of it, and how many cells in the table have nothing to measure."""
+    """Print the numbers of cells by status, and of undefined cells in the table."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
     name = evaluation.plan.name
@@ -246,11 +248,11 @@ def _grid(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--grid", callback=_grid, help="union, reference, or the hop of frames in seconds.")
 @option("percent")
 @option("annotator")
-@click.option("--estimate-annotator", callback=number_or_name, help="The estimate's, where it is another one.")
+@click.option("--estimate-annotator", callback=number_or_name, help="The estimate's, if it is another one.")
 @click.option(
     "--classes",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="The classes or tags that there are: a table of names; of class,parent; or of from,to,credit.",
+    help="The vocabulary of classes or tags: a table of names; of class,parent; or of from,to,credit.",
 )
 @output_options
 @click.pass_context
@@ -331,7 +333,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
 @click.argument("out", type=click.Path(path_type=Path))
 @option("task", required=True)
 @option("annotator", "Of files that hold several: a number or an identifier.")
-@click.option("--overwrite", is_flag=True, help="Replace a pack that is there already.")
+@click.option("--overwrite", is_flag=True, help="Replace an existing pack.")
 def pack_command(
     pattern: str, out: Path, task: str, annotator: str | int | None, overwrite: bool, options: Mapping[str, Any]
 ) -> None:
