@@ -159,27 +159,24 @@ class BlockSide:
         self._read: dict[int, ReadSource] = {}
         self._rows: list[ReadSource] = []
         for source in sources:
-            if source is not None and id(source) not in self._read:
-                self._read[id(source)] = self._read_source(source)
+            if source is None or id(source) in self._read:
+                continue
+            read = self._read[id(source)] = ReadSource(source, annotator=getattr(source, "annotator", None))
+            try:
+                annotation, read.digest = source.read()
+            except InvalidAnnotationError as error:
+                read.trouble = Status.invalid, str(error)
+            except (AnnotationError, OSError) as error:
+                read.trouble = Status.unreadable, str(error)
+            else:
+                read.row = len(self._rows)
+                # As the annotation itself says, else as was asked for.
+                read.annotator = annotation.attrs.get("annotator", read.annotator)
+                self.annotations.append(annotation)
+                self._rows.append(read)
 
     def __getitem__(self, source: Source) -> ReadSource:
         return self._read[id(source)]
-
-    def _read_source(self, source: Source) -> ReadSource:
-        read = ReadSource(source, annotator=getattr(source, "annotator", None))
-        try:
-            annotation, read.digest = source.read()
-        except InvalidAnnotationError as error:
-            read.trouble = Status.invalid, str(error)
-        except (AnnotationError, OSError) as error:
-            read.trouble = Status.unreadable, str(error)
-        else:
-            read.row = len(self._rows)
-            # As the annotation itself says, else as was asked for.
-            read.annotator = annotation.attrs.get("annotator", read.annotator)
-            self.annotations.append(annotation)
-            self._rows.append(read)
-        return read
 
     def label(self, row: int) -> str:
         """What to call the source of a row in messages; empty for the empty row."""
@@ -485,9 +482,13 @@ def _to_cells(
     status = np.array(pairs.status, dtype=np.int8)
     count = len(status)
     scored = np.isin(status, list(SCORED))
-    scores = _without_value(scores, scored[pairs.cell])
+    # Scores without a value weigh nothing: they are undefined, and the same in all tasks. What could not be compared,
+    # which its message says, keeps its weight, as does what was not scored: both are missing.
+    undefined = np.isnan(scores.score) & scored[pairs.cell][:, np.newaxis]
+    undefined[list(scores.partly)] = False
     scalars = [measure for measure in work.measures if not measure.metric.dims]
-    scores = replace(scores, extras=name_extras(scores.extras, work.measures))
+    extras = name_extras(scores.extras, work.measures)
+    scores = replace(scores, weight=np.where(undefined, 0.0, scores.weight), extras=extras)
     score, weight, extras = combine_references(work.combine, scalars, scores, pairs.cell, pairs.annotator, count)
     score[~scored] = np.nan
     for name, sparse in extras.items():
@@ -511,16 +512,6 @@ def _to_cells(
         durations,
         extras,
     )
-
-
-def _without_value(scores: Scores, scored: Bool) -> Scores:
-    """Scores of which those without a value weigh nothing: they are undefined, and the same in all tasks.
-
-    What could not be compared, which its message says, keeps its weight, as does what was not scored: both are missing.
-    """
-    undefined = np.isnan(scores.score) & scored[:, np.newaxis]
-    undefined[list(scores.partly)] = False
-    return replace(scores, weight=np.where(undefined, 0.0, scores.weight)) if undefined.any() else scores
 
 
 def _note_refusals(work: BlockWork, pairs: Pairs, scores: Scores, references: BlockSide, estimates: BlockSide) -> None:

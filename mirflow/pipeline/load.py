@@ -230,7 +230,12 @@ def _plan_document(
     block = pipeline.execution.block if pipeline else Execution().block
     # Without its root nothing would be found; that is one problem, not one for each pattern.
     rooted = rooted or all(problem.where != "root" for problem in problems)
-    for position, evaluation in _evaluations(document, pipeline) if rooted else ():
+    listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
+    for position, one in enumerate(listed if isinstance(listed, list) and rooted else ()):
+        try:  # also those that have the right form where the rest of the file has not
+            evaluation = pipeline.evaluations[position] if pipeline else Evaluation.model_validate(one)
+        except ValidationError:
+            continue
         outcome = _plan(evaluation, folder, open_pack, block)
         if isinstance(outcome, EvaluationPlan):
             plans.append(outcome)
@@ -290,20 +295,6 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
         return None, problems + form_problems(error, document, Pipeline)
 
 
-def _evaluations(document: Document, pipeline: Pipeline | None) -> list[tuple[int, Evaluation]]:
-    """The evaluations that have the right form, also where the rest of the file has not."""
-    if pipeline is not None:
-        return list(enumerate(pipeline.evaluations))
-    listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
-    valid = []
-    for position, one in enumerate(listed if isinstance(listed, list) else ()):
-        try:
-            valid.append((position, Evaluation.model_validate(one)))
-        except ValidationError:
-            continue
-    return valid
-
-
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
     """The plan of an evaluation, or all that is wrong with it."""
     resolved = resolve(evaluation, root)
@@ -326,6 +317,18 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
     estimates = tuple(tuple(found.estimates.get((system, track)) for track in found.tracks) for system in found.systems)
     given = evaluation.systems or {}
     system_meta = {name: {**found.system_meta.get(name, {}), **given.get(name, {})} for name in found.systems}
+    # Everything but the files that scores depend on.
+    shared = (
+        evaluation.task,
+        resolved.convention.name,
+        str(resolved.grid),
+        repr(resolved.reference),
+        repr(resolved.estimates),
+        str(evaluation.reference.annotator),
+        str(evaluation.estimates.annotator),
+        evaluation.reference.combine or "",
+        *([] if resolved.classes is None else [resolved.classes.digest]),
+    )
     return EvaluationPlan(
         name=evaluation.name,
         task=evaluation.task,
@@ -340,7 +343,7 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
         track_meta=track_meta,
         system_meta=tabulate(found.systems, system_meta),
         stamps=cell_stamps(references, estimates),
-        signatures=_signatures(evaluation, resolved),
+        signatures={str(one): fingerprint(*shared, str(one), str(one.metric.version)) for one in resolved.measures},
         on_error=evaluation.on_error,
         max_block=block,
         classes=resolved.classes,
@@ -356,19 +359,3 @@ def track_metadata(tracks: Tracks, root: str, names: Sequence[str]) -> Metadata:
     for name, pattern in tracks.files.items():
         columns[column_name(name)] = read_values(pattern, root, names)
     return columns
-
-
-def _signatures(evaluation: Evaluation, resolved: Resolved) -> dict[str, str]:
-    """A fingerprint for each measure of everything but the files that its scores depend on."""
-    shared = (
-        evaluation.task,
-        resolved.convention.name,
-        str(resolved.grid),
-        repr(resolved.reference),
-        repr(resolved.estimates),
-        str(evaluation.reference.annotator),
-        str(evaluation.estimates.annotator),
-        evaluation.reference.combine or "",
-        *([] if resolved.classes is None else [resolved.classes.digest]),
-    )
-    return {str(one): fingerprint(*shared, str(one), str(one.metric.version)) for one in resolved.measures}

@@ -387,10 +387,11 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
         convention = task.convention(evaluation.convention)
     except UnknownNameError as error:
         return [*troubles, (("convention",), str(error))]
-    classes = _classes(evaluation, root, troubles)
+    classes = None
     try:
+        classes = None if evaluation.classes is None else evaluation.classes.read(root)
         convention = convention.with_classes(classes)
-    except MetricError as error:
+    except (AnnotationError, MetricError) as error:
         troubles.append((("classes",), str(error)))
     grid: Grid | None = None
     try:
@@ -407,17 +408,6 @@ def resolve(evaluation: Evaluation, root: str) -> Resolved | list[Trouble]:
     if troubles or grid is None:
         return troubles
     return Resolved(convention, grid, tuple(dict.fromkeys(measures)), readings[0], readings[1], classes)
-
-
-def _classes(evaluation: Evaluation, root: str, troubles: list[Trouble]) -> Classes | None:
-    """The classes that an evaluation names."""
-    if evaluation.classes is None:
-        return None
-    try:
-        return evaluation.classes.read(root)
-    except AnnotationError as error:
-        troubles.append((("classes",), str(error)))
-        return None
 
 
 def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Trouble]) -> Iterator[Measure]:

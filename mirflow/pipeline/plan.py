@@ -164,21 +164,19 @@ def stamp_of(source: Source) -> int:
 
 def cell_stamps(references: Sequence[Sequence[Reference]], estimates: Sequence[Sequence[Source | None]]) -> Int:
     """Fingerprints of all cells: int64 (systems, tracks), never 0; `estimates` by system and track."""
-    tracks = np.array([_reference_stamp(one) for one in references], dtype=np.uint64)
+    tracks = np.zeros(len(references), dtype=np.uint64)
+    for place, own in enumerate(references):
+        several = [stamp_of(one.source) for one in own]
+        if len(several) > 1:
+            data = ",".join(map(str, several)).encode()
+            several = [int.from_bytes(hashlib.blake2b(data, digest_size=8).digest(), "little")]
+        tracks[place] = sum(several) % 2**64
     stamps = np.zeros((len(estimates), len(references)), dtype=np.int64)
     for row, sources in zip(stamps, estimates, strict=True):
         row[:] = [0 if source is None else stamp_of(source) for source in sources]
     mixed = _mix(_mix(tracks)[np.newaxis, :] ^ stamps.view(np.uint64)).view(np.int64)
     mixed[mixed == 0] = 1
     return mixed
-
-
-def _reference_stamp(references: Sequence[Reference]) -> int:
-    """Fingerprint of all references of one track: 0 where there is none."""
-    if len(references) < 2:
-        return sum(stamp_of(one.source) for one in references) % 2**64
-    stamps = ",".join(str(stamp_of(one.source)) for one in references)
-    return int.from_bytes(hashlib.blake2b(stamps.encode(), digest_size=8).digest(), "little")
 
 
 def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:

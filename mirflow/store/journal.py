@@ -142,7 +142,7 @@ _DTYPES = {"status": "int8", "repairs": "int32", "stamp": "int64", "index": "int
 def _encode(evaluation: str, signature: str, cells: Cells) -> bytes:
     block = _Block(evaluation, signature, *(_packed(one.name, getattr(cells, one.name)) for one in fields(cells)))
     payload = msgspec.msgpack.encode(block)
-    return _MAGIC + _checksum(payload) + payload
+    return _MAGIC + hashlib.blake2b(payload, digest_size=_CHECKSUM).digest() + payload
 
 
 def _packed(name: str, value: Any) -> Any:
@@ -170,7 +170,8 @@ def _decode(path: Path) -> tuple[str, str, Cells] | None:
         return None
     head = len(_MAGIC) + _CHECKSUM
     payload = data[head:]
-    if len(data) < head or data[:head] != _MAGIC + _checksum(payload):
+    checksum = hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()
+    if len(data) < head or data[:head] != _MAGIC + checksum:
         return None
     block = msgspec.msgpack.decode(payload, type=_Block)
     return block.evaluation, block.signature, Cells(*map(_unpacked, msgspec.structs.astuple(block)[2:]))
@@ -187,7 +188,3 @@ def _unpacked(value: Any) -> Any:
             for key, one in value.items()
         }
     return value
-
-
-def _checksum(payload: bytes) -> bytes:
-    return hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()

@@ -248,29 +248,29 @@ def write_pack(
     >>> pack.tracks, pack.rows.counts[0].tolist(), dict(pack.attrs)
     (('a', 'b'), [2, 1], {'annotator': 'GT'})
     """
-    from .zarr_io import consolidate, new_root
+    from .zarr_io import building
 
     path, pack = Path(path), Pack(kind, tuple(tracks), rows, attrs or {}, track_attrs or {})
     _check(path, pack)
     _refuse_taken(path, overwrite)
-    building, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
+    folder, old = (path.with_name(f".{path.name}.{os.getpid()}.{what}") for what in ("building", "old"))
     with storing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         _clean_up(path, "building")
         try:
             coordinates = " ".join(map(_coord_name, pack.track_attrs))
             root_attrs = {FORMAT_KEY: FORMAT, "kind": pack.kind, **pack.attrs, "coordinates": coordinates}
-            _write(root := new_root(building, root_attrs), pack)
-            consolidate(root)
-            sync_tree(building)
+            with building(folder, root_attrs) as root:
+                _write(root, pack)
+            sync_tree(folder)
             if path.exists():
                 path.rename(old)
-            building.rename(path)
+            folder.rename(path)
             sync_folder(path.parent)
             shutil.rmtree(old, ignore_errors=True)
             _clean_up(path, "old")
         finally:
-            shutil.rmtree(building, ignore_errors=True)
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _clean_up(path: Path, what: str) -> None:

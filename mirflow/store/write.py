@@ -127,7 +127,7 @@ class StoreWriter:
         StoreError
             If a content contradicts itself, or the disk refuses; the store stays as it was.
         """
-        from .zarr_io import consolidate, new_root
+        from .zarr_io import building
 
         contents = list(contents)
         names = [content.name for content in contents]
@@ -137,12 +137,11 @@ class StoreWriter:
             check(content)
         stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}
         with storing(self.path):
-            building = self._generations.start()
-            root = new_root(building, {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp})
-            for content in contents:
-                _write_group(root, content, stamp)
-            consolidate(root)
-            target = self._generations.publish(building)
+            folder = self._generations.start()
+            with building(folder, {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}) as root:
+                for content in contents:
+                    _write_group(root, content, stamp)
+            target = self._generations.publish(folder)
             self.journal = self._open_journal()
         return target
 

@@ -9,7 +9,8 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -196,13 +197,14 @@ class StoredArray:
         return np.asarray(self._array.oindex[ascending]).astype(self.dtype, copy=False)
 
 
-def new_root(folder: Path, attrs: Mapping[str, Any]) -> zarr.Group:
-    """The root group of a store that is built in an empty folder."""
-    return zarr.create_group(BuildingStore(folder), zarr_format=3, attributes=dict(attrs))
+@contextmanager
+def building(folder: Path, attrs: Mapping[str, Any]) -> Iterator[zarr.Group]:
+    """The root group of a store that is built in an empty folder.
 
-
-def consolidate(root: zarr.Group) -> None:
-    """Gather all metadata in the root, so that plain readers open it fast and without a warning."""
+    At the end all metadata are gathered in it, so that plain readers open it fast and without a warning.
+    """
+    root = zarr.create_group(BuildingStore(folder), zarr_format=3, attributes=dict(attrs))
+    yield root
     with warnings.catch_warnings():
         # Zarr warns that other implementations may not know consolidated metadata; they read the store without it.
         warnings.filterwarnings("ignore", "Consolidated metadata is currently not part", UserWarning)
