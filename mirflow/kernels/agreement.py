@@ -18,7 +18,7 @@ _STRENGTHS = ((0.2, "slight"), (0.4, "fair"), (0.6, "moderate"), (0.8, "substant
 
 @dataclass(frozen=True, slots=True)
 class GraderAgreement:
-    """How far graders agree.
+    """Agreement of graders.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class GraderAgreement:
 
     @property
     def strength(self) -> str:
-        """What Landis and Koch (1977) call it: ``poor`` below 0, ``slight``, ``fair``, ... ``almost perfect``.
+        """The word of Landis and Koch (1977) for it: ``poor`` below 0, ``slight``, ``fair``, ... ``almost perfect``.
 
         Examples
         --------
@@ -139,13 +139,13 @@ def merge_categories(counts: npt.ArrayLike, groups: Sequence[Sequence[int]]) -> 
 
 
 COUNTED = ("hit", "false_alarm", "miss", "rejection")
-"""What is counted of each class: true positives, false positives, false negatives, true negatives."""
+"""Counts of each class: true positives, false positives, false negatives, true negatives."""
 
 _NEAR = 1e-12
 """Of the whole, up to which a difference of sums is none."""
 
 NONE = "(none)"
-"""What stands for the class of what was not classified; it is no class of its own."""
+"""The name for what was not classified; it is no class of its own."""
 
 
 @dataclass(frozen=True, slots=True)

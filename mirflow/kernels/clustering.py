@@ -133,7 +133,7 @@ _NEGLIGIBLE = 37.0
 """Terms are left out where all of them together have a probability below ``exp(-37)``, or 1e-16."""
 
 _AT_ONCE = 1 << 15
-"""How many terms are worked on at once: what stays in the cache."""
+"""Terms that are worked on at once: what stays in the cache."""
 
 _CELLS_AT_ONCE = 1 << 20
 

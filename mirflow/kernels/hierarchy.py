@@ -21,7 +21,7 @@ _LIMIT = 1 << 19
 """Entries of the largest temporary arrays."""
 
 Level = Int
-"""What each block is part of on one level: int64 (layers, blocks), -1 for nothing; more layers where things overlap."""
+"""The part of a level of each block: int64 (layers, blocks), -1 for nothing; more layers where things overlap."""
 
 
 def edges_of(frames: int, *bounds: Int) -> Int:
@@ -181,7 +181,7 @@ def _lay_out(counts: Float, length: Int, gained: Int, lost: Int) -> Float:
 
 
 def agreement(tables: Tables, transitive: bool) -> tuple[float, float]:
-    """How well the right orders what is ordered around frames on the left, and how many such frames there are.
+    """Agreement of the right with what is ordered around frames on the left, and the number of such frames.
 
     With `transitive` any two frames of different rank on the left are compared, otherwise only those whose ranks differ
     by one. Agreed is, summed over frames, the share of these pairs that have different ranks, in the same order, on the

@@ -153,7 +153,7 @@ MOST_FRAMES = 2**22
 
 
 def grid_frames(end: float, hop: float) -> int:
-    """How many frames from 0 s on lie before an end.
+    """Number of frames from 0 s on before an end.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def grid_frames(end: float, hop: float) -> int:
 
 
 def frames_before(start: Float, hop: float, time: Float) -> Int:
-    """How many frames of a grid lie before a time: int64 (n,), also the first frame at or after it.
+    """Numbers of frames of a grid before a time: int64 (n,), also the first frame at or after it.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ class Runs:
 
 
 def single_frames_before(time: Float, hop: float, including: bool) -> Int:
-    """How many frames lie before a time, where frame k is at ``k * hop`` in single precision: int64 (n,).
+    """Numbers of frames before a time, where frame k is at ``k * hop`` in single precision: int64 (n,).
 
     Parameters
     ----------
@@ -403,7 +403,7 @@ def fragmentation(times: Float, counts: Int, opens: Bool, counted: Bool) -> Floa
 def directional_hamming(
     start: Float, end: Float, counts: Int, cut_start: Float, cut_end: Float, cut_counts: Int
 ) -> Float:
-    """How finely the intervals of some rows are cut up by the boundaries of others: float64 (rows,).
+    """Fragmentation of the intervals of some rows by the boundaries of others: float64 (rows,).
 
     The summed length of all intervals outside their largest pieces, over the span of the row; 0 is no cut at all.
 

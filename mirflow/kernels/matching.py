@@ -157,7 +157,7 @@ def _assign_by_end(first: Int, last: Int) -> Bool:
 
 
 def _assign(first: Int, last: Int) -> tuple[Bool, Int]:
-    """Which items of a list of ranges get an element of theirs when each takes the first free one, and which one.
+    """The ranges of a list that get an element of theirs when each takes the first free one, and that element.
 
     Both ends of the ranges must not descend, and no range may be empty. After item j the first free element is
     ``free[j] = min(last[j], max(first[j], free[j - 1]) + 1)``. With j subtracted that is a clamp of what was before.
@@ -281,7 +281,7 @@ Graph = Mapping[int, Sequence[int]]
 """The right vertices of each left vertex, both in the order in which they are visited."""
 
 _START = -1
-"""Stands for the right vertex before an unmatched left vertex, which has none."""
+"""In place of the right vertex before an unmatched left vertex, which has none."""
 
 
 def match_in_order(left: Int, right: Int, left_size: int, right_size: int) -> Int:

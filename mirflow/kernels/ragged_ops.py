@@ -179,14 +179,14 @@ def search_rows(times: Float, counts: Int, queries: Float, query_counts: Int, si
 
 
 def _keys(values: Float, counts: Int, low: float, scale: float, bits: int) -> Int:
-    """Integers that ascend with the row and, as far as they can tell values apart, with the value."""
+    """Integers that ascend with the row and, as far as they differ, with the value."""
     return (rows_of(counts) << bits) + ((values - low) * scale).astype(np.int64)
 
 
 def advance(times: Float, place: Int, end: Int, bounds: Float, side: Side) -> Int:
     """Move places to the right, at most to their ends, past all ascending values that are before a bound: int64 (n,).
 
-    The side says whether to stop before values equal to the bound or after them.
+    On the left the search stops before values equal to the bound, on the right after them.
 
     Examples
     --------

@@ -18,7 +18,7 @@ _LONGEST = 2**14
 
 @dataclass(frozen=True, slots=True)
 class SignalBlocks:
-    """How a signal is cut for transforms; it depends on the length and the number of lags alone.
+    """Blocks of a signal for transforms, which depend on the length and the number of lags alone.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ class DelaySpan:
     def __init__(self, correlations: Float) -> None:
         rows, _, self._lags = correlations.shape
         energy = correlations[np.arange(rows), np.arange(rows), 0]
-        # Unit energy: what depends on others is told from what is merely quiet.
+        # Unit energy: what depends on others differs from what is merely quiet.
         with np.errstate(invalid="ignore"):
             self._scale = np.where(energy > 0, 1 / np.sqrt(np.where(energy > 0, energy, 1.0)), 1.0)
         self._order: Int | None = None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # The command line offers the names, so that numpy and kernels are imported when something is computed.
 
 Factor = Literal["one", "weight", "duration"]
-"""What a track counts with: 1, the weight of its score, or the seconds of its reference."""
+"""The factor of a track: 1, the weight of its score, or the seconds of its reference."""
 Requirement = Literal["scores", "weights", "recall"]
 
 
@@ -51,7 +51,7 @@ class Aggregate:
     outcomes : callable or None
         From :class:`mirflow.kernels.agreement.Outcomes`, summed over the tracks, to float64.
     rejections : bool
-        Whether `outcomes` needs what was rightly left out, of which counts of what was matched say nothing.
+        Whether `outcomes` needs what was rightly left out, which counts of what was matched do not hold.
     ordered, reached : callable or None
         From :class:`mirflow.kernels.ranking.Ordered`; and the same from how many tracks with the tag, and of all,
         have at least each affinity, float64 (replicates, affinities) each.
@@ -80,16 +80,16 @@ class Aggregate:
 
     @property
     def needs_duration(self) -> bool:
-        """Whether the durations of the references must be known."""
+        """Need of the durations of the references."""
         return "duration" in (self.above, self.below)
 
     @property
     def over_scores(self) -> bool:
-        """Whether it is one of scores, not of what was counted or put in order."""
+        """True of aggregates of scores, not of counts or orders."""
         return bool(self.below) or self.statistic is not None
 
     def factors(self, weight: Float, duration: Float) -> tuple[Float, Float]:
-        """What a track's score is multiplied by above, and what is added up below, the fraction line.
+        """Factors of a track's score above the fraction line, and what is added up below it.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class Aggregate:
         assert self.statistic is not None
         if not ordered.shape[-1]:
             return np.full(count.shape, np.nan)
-        with np.errstate(divide="ignore", invalid="ignore"):  # of both infinities there is no mean, and NaN says so
+        with np.errstate(divide="ignore", invalid="ignore"):  # of both infinities the mean is NaN
             return np.where(count > 0, self.statistic(ordered, count), np.nan)
 
 
@@ -131,7 +131,7 @@ def declare(aggregate: Aggregate) -> Aggregate:
     Raises
     ------
     MetricError
-        If the name is taken, or it is not said how it is computed.
+        If the name is taken, or there is not exactly one way to compute it.
 
     Examples
     --------
@@ -292,7 +292,7 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
     """The aggregates of a metric with extra dims: those of scores, where one way is better, or of counts.
 
     Counts by class of both sides, counts by outcome, and affinities also have values of each class or tag. Numbers of
-    what was matched, and of what either side has, say nothing of what was rightly left out.
+    what was matched, and of what either side has, do not hold what was rightly left out.
     """
     if orientation != "none":
         return SCORE_AGGREGATES
@@ -305,7 +305,7 @@ def table_aggregates(orientation: str, dims: tuple[str, ...] = ()) -> Mapping[st
 
 
 _LISTED = {"scores": "median", "weights": "pooled", "recall": "wcsr"}
-"""What a store lists of a metric that meets a requirement."""
+"""The aggregate that a store lists of a metric that meets a requirement."""
 
 
 def allowed_aggregates(listed: str) -> list[str]:

@@ -94,7 +94,7 @@ def reduce_quality(parts: ChordParts) -> ChordParts:
 
 
 def quality_semitones(quality: str) -> list[int]:
-    """Which of the 12 semitones above the root sound in a quality.
+    """The sounding ones of the 12 semitones above the root of a quality.
 
     Raises
     ------

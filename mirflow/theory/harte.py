@@ -35,7 +35,7 @@ CHORD_RE = re.compile(
     rf"(?::(?!/|\Z)(?P<quality>{'|'.join(QUALITY_NAMES)})?(?P<degrees>{_DEGREES})?)?"
     rf"(?:/(?P<bass>{_DEGREE}))?)\Z"
 )
-"""What a chord label looks like; use its `match`."""
+"""The form of a chord label; use its `match`."""
 
 
 class InvalidChordException(MirflowError):
@@ -147,7 +147,7 @@ def parse_chord(label: str) -> ChordParts:
 
 
 def not_a_chord(label: str) -> str:
-    """What to tell whoever wrote a label that does not parse.
+    """The message on a label that does not parse.
 
     Examples
     --------

@@ -16,13 +16,13 @@ from .harte import pitch_class_to_semitone
 MODES: Final = ("major", "minor", "other", "dorian", "phrygian", "lydian", "mixolydian", "locrian")
 """The modes, in the order of their codes. ``other`` is any mode that is neither major nor minor."""
 _MAJOR, _MINOR, _OTHER = range(3)
-# Ionian and aeolian have the notes of major and of natural minor: there is nothing to tell them apart by.
+# Ionian and aeolian have the notes of major and of natural minor: the same modes for scoring.
 _SPELLINGS = MappingProxyType({"maj": _MAJOR, "ionian": _MAJOR, "min": _MINOR, "aeolian": _MINOR})
 _CODES = MappingProxyType({mode: code for code, mode in enumerate(MODES)} | _SPELLINGS)
 _LABEL = re.compile(rf"(?P<letter>[a-g])(?P<accidentals>#*|b*)(?:(?:\s*:\s*|\s+)(?P<mode>{'|'.join(_CODES)}))?")
 
 RELATIONS: Final = ("same", "fifth_up", "fifth_down", "relative", "parallel", "other")
-"""How an estimated key is related to a reference; every pair of keys has exactly one relation."""
+"""Relations of an estimated key to a reference; every pair of keys has exactly one."""
 SAME, FIFTH_UP, FIFTH_DOWN, RELATIVE, PARALLEL, OTHER = range(6)
 
 
@@ -69,7 +69,7 @@ def parse_key(label: str) -> Key | None:
 
 @cache
 def relation_table() -> npt.NDArray[np.int8]:
-    """How every key is related to every other: int8 (97, 97), indices into `RELATIONS` by the codes of both.
+    """Relation of every key to every other: int8 (97, 97), indices into `RELATIONS` by the codes of both.
 
     ``fifth_up``: the estimate's tonic lies a fifth above the reference's, in the same mode. ``relative``: the reference
     is major and the estimate, in another mode, nine semitones above it, or minor and three. ``parallel``: the same

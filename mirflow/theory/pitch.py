@@ -73,7 +73,7 @@ def to_hertz(pitch: Float, kind: str, unit: str) -> Float:
     """
     if unit == "Hz":
         return pitch
-    with np.errstate(over="ignore"):  # numbers that are no MIDI pitches become infinite, and are told of when scored
+    with np.errstate(over="ignore"):  # what is no MIDI pitch becomes infinite, which is refused when scored
         if kind == "notes":
             return np.asarray(midi_to_hz(pitch), dtype=np.float64)
         return np.asarray(np.sign(pitch) * midi_to_hz(np.abs(pitch)), dtype=np.float64)

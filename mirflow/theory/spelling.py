@@ -61,7 +61,7 @@ _CHORD = re.compile(
 NONE: Final = -1
 """The root code of no chord; as a triad, tetrad or bass code: there is none."""
 UNDEFINED: Final = -2
-"""The root code of a label that says that the chord is outside every vocabulary."""
+"""The root code of a label for chords outside every vocabulary."""
 
 
 def position(degree: str) -> int:

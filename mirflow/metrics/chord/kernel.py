@@ -14,7 +14,7 @@ from ...theory.chords import OCTAVE
 from .rules import RULES, VOCABULARIES, Chords, compare, to_25
 
 NOTHING = -1
-"""The item where a sequence says nothing, which counts as no chord."""
+"""The item where no interval is in force, which counts as no chord."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,7 @@ class StepRows:
         rows, low, high : int64 (pairs,)
             The row of each pair, and its span as ranks, with low < high.
         chord : int64 (intervals + 1,) or None
-            What makes neighbours one run; the last element stands for `NOTHING`. None: each step is an edge.
+            What makes neighbours one run; the last element is for `NOTHING`. None: each step is an edge.
 
         Returns
         -------
@@ -147,14 +147,14 @@ class StepRows:
         # If the row's step before `high` is a stop, its step at `high` is the start of the next interval.
         resumes = (last < self.offsets[rows + 1]) & (self._rank[last] == high)
         counts = 1 + last - first
-        source = ranges(first - 1, counts)  # the first of each is the step in force at `low`, or a stand-in for it
+        source = ranges(first - 1, counts)  # the first of each is the step in force at `low`, or a placeholder
         rank, item, stop, edge = self._rank[source], self._item[source], self._stop[source], self._edge[source]
         front = offsets_of(counts)[:-1]
-        # An interval that ends just at `low` says something only if the next one continues its run.
+        # An interval that ends just at `low` is in force only if the next one continues its run.
         goes_on = (rank[front] == low) & ((last > first) | resumes)
         goes_on &= False if chord is None else chord[item[front]] == chord[self._item[first]]
-        speaks = (first > self.offsets[rows]) & (~stop[front] | goes_on)
-        item[front] = np.where(speaks, item[front], NOTHING)
+        in_force = (first > self.offsets[rows]) & (~stop[front] | goes_on)
+        item[front] = np.where(in_force, item[front], NOTHING)
         rank[front], stop[front], edge[front] = low, False, True
         if chord is not None:  # a run begins, or not, at the first interval after the pad
             second = front[counts > 1] + 1
@@ -194,7 +194,7 @@ class ChordTimelines:
     low, high : int64 (pairs,)
         The reference's span, as ranks.
     unit : float
-        Seconds that a difference of 1 in `times` stands for.
+        Seconds of a difference of 1 in `times`.
     merged : int64 (chords,) or None
         What makes neighbours one run; None: they are never merged.
     """
@@ -217,7 +217,7 @@ class ChordTimelines:
 
     @property
     def ragged_ends(self) -> Int:
-        """How often each pair's estimate starts after its reference or ends before it: 0, 1 or 2."""
+        """Late starts and early ends of each pair's estimate, against its reference: 0, 1 or 2."""
         first, last = (bound[self.estimate_row] for bound in self.estimate.bounds())
         some = self.estimate.counts[self.estimate_row] > 0
         return np.where(some, (first > self.low).astype(np.int64) + (last < self.high), 0)

@@ -89,7 +89,7 @@ def _pairs_of(faults: dict[int, list[int]], row: Int) -> list[int]:
 
 
 def _matters(rows: Ragged, item: int, span: tuple[float, float]) -> bool:
-    """Whether a fault is still one after the row was cut to a span."""
+    """Check that a fault is still one after the row was cut to a span."""
     start, end = rows.columns["start"], rows.columns["end"]
     if end[item] < start[item] or start[item + 1] < start[item] or end[item + 1] < end[item]:
         return True
@@ -174,7 +174,7 @@ Read = tuple[Float, Float]
 """Score and weight of each pair, float64 (pairs,) each."""
 
 _RULES, _FRAGMENTATION, _CONFUSIONS = "rules", "fragmentation", "confusions"
-"""What metrics need: see `Totals`."""
+"""Needs of metrics: see `Totals`."""
 
 
 def ratio(part: Float, whole: Float) -> Float:
@@ -419,7 +419,7 @@ def score(
     hop = _hop(grid)
     chords = encode_sides(references, estimates)
     refused, silent, scorable = _sort_out(references, estimates, reference_row, estimate_row, chords, merging)
-    # One more row, which is empty, stands for estimates that cannot be compared.
+    # One more row, which is empty, takes the place of estimates that cannot be compared.
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
     rows = reference_row[scorable], np.where(silent, len(estimates), estimate_row)[scorable]
     sides = ChordSide(references, chords.reference), ChordSide(silence, chords.estimate)
@@ -510,7 +510,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> E
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Evidence of several estimates of a track, computed together; an error stands for what cannot be scored."""
+    """Evidence of several estimates of a track, computed together, or errors of those that cannot be scored."""
     rule = measure.metric.name if measure.metric.name in RULES else measure.parameters.get("rule")
     if rule is None or "hop" in measure.parameters:
         raise MetricError(f"{measure} does not judge segments one by one; ask for one of {', '.join(RULES)}")

@@ -326,7 +326,7 @@ def evaluate(
     ref_labels, est_labels : sequence of str
         One for each interval.
     **kwargs
-        There are none; they are only named to say so.
+        There are none.
 
     Raises
     ------

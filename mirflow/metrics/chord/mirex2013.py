@@ -33,7 +33,7 @@ _BASSES = 13
 
 @dataclass(frozen=True, slots=True)
 class Mapped:
-    """The chords that one rule maps the labels of one side to; one more element stands for silence.
+    """The chords that one rule maps the labels of one side to; one more element is for silence.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class SideVocabulary:
 
 
 def encode(labels: Sequence[str], rules: Sequence[str], *, reference: bool) -> SideVocabulary:
-    """Map labels by each of the rules, named as in `RULES`; a last row, beyond them, stands for silence.
+    """Map labels by each of the rules, named as in `RULES`; a last row, beyond them, is for silence.
 
     A reference keeps the spelling of its degrees and is confined to the rule's classes; an estimate is neither.
 
@@ -309,7 +309,7 @@ _BATCH_SEGMENTS = 20_000
 
 
 class Outcome(IntEnum):
-    """What becomes of one stretch of time under a rule."""
+    """Outcome of one stretch of time under a rule."""
 
     left_out = 0
     correct_no_chord = 1
@@ -330,7 +330,7 @@ class Judged(Shared):
     Parameters
     ----------
     times : float64 (n,), seconds
-        What the ranks stand for.
+        The distinct times, by rank.
     sides : (SegmentSide, SegmentSide)
         References and estimates.
     labels : (SideVocabulary, SideVocabulary)
@@ -354,7 +354,7 @@ class Judged(Shared):
 
     @cached_property
     def _by_root(self) -> Int:
-        """What the roots alone decide, as if all types were equal; of two chords a different type is the next one."""
+        """Outcomes by the roots alone, as if all types were equal; of two chords a different type is the next one."""
         reference, estimate = self._labels[0].root[self.pieces.reference], self._labels[1].root[self.pieces.estimate]
         outcome = np.where(reference == estimate, Outcome.all_correct.value, Outcome.type_correct.value)
         outcome[estimate == NONE] = Outcome.deleted
@@ -363,7 +363,7 @@ class Judged(Shared):
         return outcome
 
     def outcomes(self, rule: str) -> Int:
-        """What becomes of each stretch of time under a rule: values of `Outcome`, int64 (stretches,)."""
+        """Outcome of each stretch of time under a rule: values of `Outcome`, int64 (stretches,)."""
         return self.once(("outcomes", rule), lambda: self._outcomes(rule))
 
     def _outcomes(self, rule: str) -> Int:
@@ -584,7 +584,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> E
 def evidences(
     reference: Annotation, estimates: Sequence[Annotation], measure: Measure
 ) -> list[Evidence | AnnotationError]:
-    """Evidence of several estimates of a track, computed together; an error stands for what cannot be scored."""
+    """Evidence of several estimates of a track, computed together, or errors of those that cannot be scored."""
     rule = _rule_of(measure)
     if not rule:
         raise MetricError(f"{measure} does not judge stretches of time; ask for one of the rules, such as majmin")

@@ -139,7 +139,7 @@ DIFFERENT_SHAPES = "Estimated and reference hierarchies must have the same shape
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What ranks the frames, around which frame, and which pairs of them are compared.
+    """A ranking of frames, the window around them, and the pairs of them that are compared.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ def check_frame_size(frame_size: float, window: float) -> None:
 def agreements(
     reference: Hierarchy, estimate: Hierarchy, rankings: Iterable[Ranking]
 ) -> dict[Ranking, tuple[RankSums, RankSums]]:
-    """How well the reference orders what the estimate orders (precision), and the other way round (recall), in sums.
+    """Agreement of the reference with what the estimate orders (precision), and the other way round (recall), in sums.
 
     Raises
     ------

@@ -54,7 +54,7 @@ _MCFEE_2015 = "McFee, Nieto and Bello, Hierarchical evaluation of segment bounda
 _MCFEE_2017 = "McFee et al., Evaluating hierarchical structure in music annotations, Frontiers in Psychology, 2017"
 _BY_SEGMENTS = "frames are ranked by the deepest segment they share"
 LABELLED, NEIGHBOURS = "labels", "neighbouring ranks"
-"""What metrics need: frames ranked by labels, or only neighbouring ranks compared."""
+"""Needs of metrics: frames ranked by labels, or only neighbouring ranks compared."""
 
 _SUMMARIES = {
     "precision": "mean over frames of the share of the estimate's pairs of frames that the reference orders alike",
@@ -190,7 +190,7 @@ def score(
 
 
 def _ranking_of(measure: Measure) -> Ranking:
-    """How a measure ranks frames; what its record does not name it does not depend on."""
+    """The ranking of frames of a measure; what its record does not name it does not depend on."""
     given = measure.parameters
     needs = measure.metric.needs
     return Ranking(

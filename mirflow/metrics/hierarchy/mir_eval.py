@@ -96,7 +96,7 @@ def tmeasure(
     frame_size: float = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Whether frames that share deep segments in one hierarchy do so in the other.
+    """Agreement of two hierarchies on which frames share deep segments.
 
     Returns
     -------
@@ -125,7 +125,7 @@ def lmeasure(
     frame_size: float = 0.1,
     beta: float = 1.0,
 ) -> tuple[float, float, float]:
-    """Whether frames that share labels on deep levels in one hierarchy do so in the other.
+    """Agreement of two hierarchies on which frames share labels on deep levels.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Melody extraction: reference and estimate are series of frequencies in Hz over time in seconds.
 
-A frequency of 0 is unvoiced, a negative one a guess of the pitch where unvoiced; a continuous voicing may stand in
+A frequency of 0 is unvoiced, a negative one a guess of the pitch where unvoiced; a continuous voicing may take
 their place. The functions are those of ``mir_eval.melody``, with the same arguments, results and errors; `TASK` holds
 the metrics of whole datasets.
 

@@ -33,13 +33,13 @@ class Series:
     cents : float64 (samples + rows,)
         Above the base frequency; 0 where there is no pitch, and behind the last sample.
     voicing : float64 (samples + rows,)
-        From 0, not voiced and what stands behind the last sample, to 1.
+        From 0, not voiced and behind the last sample, to 1.
     counts : int64 (rows,)
         Numbers of samples, at least 1.
     graded : bool (rows,)
         Whether some voicing of the row is neither 0 nor 1.
     gap : int
-        How many places stand behind the last sample of each row: 0 in series that are not read at other times.
+        Number of places behind the last sample of each row: 0 in series that are not read at other times.
     """
 
     times: Float
@@ -51,12 +51,12 @@ class Series:
 
     @cached_property
     def first(self) -> Int:
-        """Where each row starts: int64 (rows,)."""
+        """Start of each row: int64 (rows,)."""
         return offsets_of(self.counts + self.gap)[:-1]
 
     @cached_property
     def last(self) -> Int:
-        """Where the last sample of each row stands: int64 (rows,)."""
+        """Place of the last sample of each row: int64 (rows,)."""
         return self.first + self.counts - 1
 
     @cached_property
@@ -138,14 +138,14 @@ def series_of(rows: Ragged, chosen: Int, base_frequency: float, resampled: bool 
 
 
 def is_graded(voicing: Float, counts: Int) -> Bool:
-    """Whether rows of voicing hold anything but 0 and 1: bool (rows,)."""
+    """Rows of voicing that hold anything but 0 and 1: bool (rows,)."""
     between = offsets_of(((voicing != 0) & (voicing != 1)).astype(np.int64))
     ends = offsets_of(counts)
     return np.asarray(between[ends[1:]] > between[ends[:-1]])
 
 
 def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
-    """Whether groups of times are those of the rows that are to be read at them, but for rounding: bool (groups,).
+    """Groups of times that are those of the rows to be read at them, but for rounding: bool (groups,).
 
     The tolerance is 1e-8 s plus 1e-5 of the time.
     """
@@ -162,7 +162,7 @@ def is_on_grid(series: Series, row: Int, times: Float, counts: Int) -> Bool:
 
 
 def resample(series: Series, row: Int, times: Float, counts: Int, resampling: str) -> Sampled:
-    """What series say, as mir_eval reads them, at other times: cents and voicing.
+    """Cents and voicing of series at other times, as mir_eval reads them.
 
     Times that are those of the series get its samples unchanged. If the series ends before the last of the times, a
     silent sample is there. Between a sample with a pitch and one without, the pitch holds. Voicing is read like
@@ -214,7 +214,7 @@ def _interpolate_voicing(series: Series, row: Int, place: Int, times: Float, cou
 
 
 def _end(series: Series, row: Int, place: Int, times: Float, counts: Int, resampling: str, sampled: Sampled) -> None:
-    """What is said after the last sample, up to a silent one at the last of the times."""
+    """Fill in what comes after the last sample, up to a silent one at the last of the times."""
     ends, last = np.cumsum(counts), series.last[row]
     final, end = times[ends - 1], series.rounded[last]
     item = np.flatnonzero(place == np.repeat(np.where(final > end, last, -1), counts))
@@ -241,7 +241,7 @@ _FRAMES_A_SAMPLE = 16
 class Frames:
     """The frames of some pairs, one pair after the other; cents are 0 where there is no pitch.
 
-    `graded` says of both sides whether their voicing is anything but 0 and 1 somewhere.
+    `graded`, of both sides: whether their voicing is anything but 0 and 1 somewhere.
     """
 
     reference_cents: Float
@@ -261,7 +261,7 @@ def mean_hop(series: Series) -> Float:
 
 
 def most_frames(samples: Int) -> Int:
-    """How many frames series of so many samples may be read on: int64 (n,).
+    """The largest number of frames that series of so many samples may be read on: int64 (n,).
 
     A single late sample would make millions of frames of a file of one line. What needs more is refused; its times are
     hardly in seconds.
@@ -275,7 +275,7 @@ def most_frames(samples: Int) -> Int:
 
 
 def hop_counts(ends: Float, hop: float) -> Int:
-    """How many frames from 0 s on fit before each end: int64 (n,)."""
+    """Numbers of frames from 0 s on that fit before each end: int64 (n,)."""
     return np.floor(np.round(ends, _DECIMALS) / hop).astype(np.int64) + 1
 
 
@@ -296,7 +296,7 @@ def hop_times(counts: Int, hop: float) -> Float:
 
 
 def unreached(references: Series, estimates: Series, reference: Int, estimate: Int) -> Bool:
-    """Pairs whose reference starts, before 0 s, where the estimate says nothing yet: bool (pairs,)."""
+    """Pairs whose reference starts, before 0 s, where the estimate has not begun: bool (pairs,)."""
     begin = np.round(references.times[references.first[reference]], _DECIMALS)
     early = np.asarray(begin < np.round(estimates.times[estimates.first[estimate]], _DECIMALS))
     if early.any():
@@ -351,7 +351,7 @@ def _on_own_frames(series: Series, hop: float, resampling: str) -> tuple[Int, Fl
     return counts, times, *sampled
 
 
-VOICED, PITCH, CHROMA, HEARD = 1, 2, 4, 8
+VOICED, PITCH, CHROMA, ESTIMATED = 1, 2, 4, 8
 """Bits of the class of a frame: voiced in the reference, right pitch, right chroma, voiced in the estimate."""
 _CLASSES = 16
 
@@ -369,7 +369,7 @@ def classes_of(frames: Frames, tolerance: float) -> Classes:
     found = right.view(np.uint8) * np.uint8(PITCH + CHROMA)
     found[other[np.abs(apart - 1200.0 * np.floor(apart / 1200.0 + 0.5)) < tolerance]] = CHROMA
     found += frames.reference_voicing > 0
-    found += (frames.estimate_voicing > 0).view(np.uint8) * np.uint8(HEARD)
+    found += (frames.estimate_voicing > 0).view(np.uint8) * np.uint8(ESTIMATED)
     return found
 
 
@@ -403,7 +403,7 @@ class FrameTally:
         found = np.repeat(np.arange(pairs, dtype=np.int64) * _CLASSES, frames.counts)
         found += classes_of(frames, tolerance)
         number = np.bincount(found, minlength=pairs * _CLASSES).astype(np.float64).reshape(pairs, _CLASSES)
-        of_reference, of_estimate = (np.arange(_CLASSES) & bit > 0 for bit in (VOICED, HEARD))
+        of_reference, of_estimate = (np.arange(_CLASSES) & bit > 0 for bit in (VOICED, ESTIMATED))
         sums = {"frames": number, "reference": of_reference * number, "estimate": of_estimate * number}
         sums["both"] = of_reference * sums["estimate"]
         graded = dict(zip(("reference", "estimate", "both"), (*frames.graded, any(frames.graded)), strict=True))

@@ -22,7 +22,7 @@ from ..cleaning import Cleaned, Problem, impossible_times, set_aside, usable, us
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import (
     CHROMA,
-    HEARD,
+    ESTIMATED,
     PITCH,
     RESAMPLINGS,
     VOICED,
@@ -181,7 +181,7 @@ def _times(rows: Sequence[Ragged], grid: GridSpec, hop: float | None) -> Float:
 
 
 def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
-    """The times at which a melody says something: from its first sample, which also holds from 0 s on, to its last."""
+    """The times that a melody covers: from its first sample, which also holds from 0 s on, to its last."""
     own = np.round(row.columns["time"], _DECIMALS)
     first = int(np.searchsorted(times, min(float(own[0]), 0.0)))
     return slice(first, int(np.searchsorted(times, own[-1], side="right")) if to_end else len(times))
@@ -396,7 +396,7 @@ def _hop(grid: Grid) -> float | None:
 
 
 def _silent_rows(rows: Ragged) -> tuple[Ragged, int]:
-    """The rows and one more, a silent sample at 0 s, that stands for those without samples; and which one that is."""
+    """The rows and one more, a silent sample at 0 s, that takes the place of those without samples; and its number."""
     if rows.counts[0].all():
         return rows, 0
     columns = {name: np.append(column, 0) for name, column in rows.columns.items()}
@@ -432,7 +432,7 @@ def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str
 
 
 def _frames(reference: Side, estimate: Side, hop: float) -> tuple[Int, Float]:
-    """How many frames from 0 s on each side of each pair has, and where it ends in seconds: (2, pairs)."""
+    """Numbers of frames from 0 s on, and ends in seconds, of each side of each pair: (2, pairs)."""
     ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
     return hop_counts(ends, hop), ends
 
@@ -549,7 +549,7 @@ def _frequency(cents: Float, voicing: Float, base: float) -> Float:
 
 
 def _verdict(classes: Classes, estimate_cents: Float, of_pitch: bool) -> Column:
-    voiced, estimated = classes & VOICED > 0, classes & HEARD > 0
+    voiced, estimated = classes & VOICED > 0, classes & ESTIMATED > 0
     answered = estimate_cents != 0 if of_pitch else estimated
     verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
     verdict[voiced] = _MISSED

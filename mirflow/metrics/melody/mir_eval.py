@@ -259,7 +259,7 @@ def to_cent_voicing(
 
 
 def _series(times: Array, frequencies: Array, voicing: Array) -> Series:
-    """A single series as it is, with what stands behind its last sample."""
+    """A single series as it is, with what comes behind its last sample."""
     count = _count(times)
     columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
     time, value, voiced = (column.astype(np.float64) for column in columns)

@@ -114,13 +114,13 @@ def nearest_frame(rows: Ragged, row: Int, times: Float, counts: Int) -> Int:
 
 
 def beside(estimates: Pitches, frame: Int) -> Pitches:
-    """The frames of estimates that stand beside those of the references; -1 stands for one without pitches."""
+    """The frames of estimates beside those of the references; -1 is one without pitches."""
     first, counts = (np.append(column, 0)[frame] for column in (estimates.first, estimates.counts))
     return replace(estimates, first=first, counts=counts)
 
 
 def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bool:
-    """Whether pitches may be matched: no further apart than a window in semitones, around the octave for `chroma`.
+    """Pitches that may be matched: no further apart than a window in semitones, around the octave for `chroma`.
 
     The sums are formed as mir_eval forms them, so that what is decided at the very edge of the window is the same.
     """
@@ -134,7 +134,7 @@ def within(reference: Float, estimate: Float, window: float, chroma: bool) -> Bo
 
 
 def matched(references: Pitches, estimates: Pitches, ways: Sequence[Way]) -> Iterator[tuple[Way, tuple[Int, Int, Int]]]:
-    """Largest matchings of the pitches of frames that stand side by side, some frames at a time, in each way.
+    """Largest matchings of the pitches of frames side by side, some frames at a time, in each way.
 
     Yields
     ------

@@ -92,7 +92,7 @@ def _in_order(rows: Ragged) -> Ragged:
 
 @dataclass(frozen=True)
 class Counts:
-    """What is counted over the frames of some pairs: float64 (pairs,) each.
+    """Numbers of pitches over the frames of some pairs: float64 (pairs,) each.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def total_error(counts: Counts, measure: Measure) -> Read:
 
 
 CHROMA = "chroma"
-"""What a metric needs that is read off counts of pitches whose octaves are left aside."""
+"""The need of a metric that is read off counts of pitches whose octaves are left aside."""
 
 
 def _chroma(metric: Metric) -> Metric:
@@ -309,7 +309,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 
 
 def _others(side: Pitches, frame: Int, taken: Int) -> tuple[Int, Int]:
-    """Frame and place of the pitches that found none. A frame of an estimate may stand beside several."""
+    """Frame and place of the pitches that found none. A frame of an estimate may be beside several."""
     frames, place = rows_of(side.counts), ranges(side.first, side.counts)
     size = len(side.midi) + 1
     left = ~np.isin(frames * size + place, frame * size + taken)

@@ -132,7 +132,7 @@ def _extend(given: LabelledSpans, kept: Bool, codes: Codes, lead: Float, last: F
 
 
 def count_misfits(references: LabelledSpans, estimates: LabelledSpans, limit: Float) -> Int:
-    """How many ends have to be mended: late starts, and estimates that end before or after their limit, int64 (pairs,).
+    """Numbers of ends to mend: late starts, and estimates that end before or after their limit, int64 (pairs,).
 
     An estimate without intervals has none.
     """

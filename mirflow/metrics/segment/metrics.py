@@ -413,7 +413,7 @@ def v_measures(place: int, scores: PairScores, measure: Measure) -> Scored:
 METRICS = metrics_in(globals())
 
 _AT_ONCE = 1 << 13
-"""How many intervals are worked on at once: what stays in the cache."""
+"""Intervals that are worked on at once: what stays in the cache."""
 
 
 def score(

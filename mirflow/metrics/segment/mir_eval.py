@@ -147,7 +147,7 @@ def detection(
     beta: float = 1.0,
     trim: bool = False,
 ) -> tuple[float, float, float]:
-    """How many boundaries are found within a window.
+    """Precision, recall and F-measure of boundaries within a window.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def detection(
 
 @_documented
 def deviation(reference_intervals: Array, estimated_intervals: Array, trim: bool = False) -> tuple[float, float]:
-    """How far boundaries are from the nearest of the other side.
+    """Median distances of boundaries to the nearest of the other side.
 
     Returns
     -------
@@ -315,7 +315,7 @@ def nce(
     Returns
     -------
     over, under, f_measure : float
-        Over-segmentation (1 where the reference's labels tell those of the estimate), under-segmentation, and both
+        Over-segmentation (1 where the reference's labels determine those of the estimate), under-segmentation, and both
         together. 0 for a side with a single label.
 
     Examples

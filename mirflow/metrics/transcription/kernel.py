@@ -20,7 +20,7 @@ STEP = 0.01
 """Times may be rounded down to a multiple of that instead, in seconds."""
 
 VELOCITY, INSTRUMENT = "velocity", LABELS
-"""What metrics need: velocities that agree, or notes of each instrument by themselves."""
+"""Needs of metrics: velocities that agree, or notes of each instrument by themselves."""
 NO_OFFSET = "_no_offset"
 """The ending of the names of metrics that do not look at the ends of notes."""
 
@@ -78,10 +78,10 @@ def rule_of(measure: Measure) -> Rule:
 
 _CENTS = 1200
 _SLACK = 10.0**-N_DECIMALS
-"""What rounding may add to a tolerance, in seconds, and more."""
+"""The most that rounding may add to a tolerance, in seconds, and more."""
 
 _STEP, _STEPS = 2.0**-10, 2.0**36
-"""The distance of whole numbers that stand for times, in seconds, and the largest of these numbers."""
+"""The distance of whole numbers that represent times, in seconds, and the largest of these numbers."""
 
 Edges = tuple[Int, Int]
 """Reference and estimated notes that may be matched, as indices, ordered by the former."""
@@ -202,7 +202,7 @@ class NoteBatch(Shared):
         """The pairs of the reference notes that are matched where onsets or ends alone decide.
 
         There are many edges then, and only the number of matches is ever asked for. In order of time, the estimated
-        notes that a reference note may be matched with stand side by side.
+        notes that a reference note may be matched with are neighbours.
         """
         reference, estimate = self.edges(rule)
         if not len(reference):
@@ -289,7 +289,7 @@ def _compare(distance: Float, tolerance: Float | float, strict: bool) -> Bool:
 
 
 def _within(one: Float, other: Float, tolerance: Float, rule: Rule) -> Bool:
-    """Whether times are near enough; rounded, a distance of 50 ms is one whatever the times are."""
+    """Times that are near enough; rounded, a distance of 50 ms is one whatever the times are."""
     distance: Float = np.abs(one - other)
     if not rule.floored:
         np.around(distance, N_DECIMALS, out=distance)
@@ -329,7 +329,7 @@ def _reach(
 
 
 def agree(reference: Notes, estimate: Notes, matches: Matches, tolerance: float) -> Bool:
-    """Whether the velocities of matched notes agree: bool (matches,).
+    """Matched notes whose velocities agree: bool (matches,).
 
     The reference's velocities are scaled so that those of each pair span 0 to 1 (by 1 if they differ by less). The line
     that takes the estimate's to them is fitted by least squares to the matched notes; then they must be less than the

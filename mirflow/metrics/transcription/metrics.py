@@ -48,7 +48,7 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 COUNTED = ("matched", "reference", "estimate")
-"""What is counted of each instrument."""
+"""Counts of each instrument."""
 
 UNNAMED = ""
 """The instrument of notes without a label."""
@@ -120,7 +120,7 @@ def score(
     crowded = _crowded(references, estimates, reference_row, estimate_row, measures)
     if crowded:
         refused |= crowded
-        # One more row, which is empty, stands for the estimates of such pairs.
+        # One more row, which is empty, takes the place of the estimates of such pairs.
         estimate_row = estimate_row.copy()
         estimate_row[list(crowded)] = len(estimates)
         estimates = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
@@ -454,7 +454,7 @@ METRICS = (
 )
 
 _OF_2015: dict[str, Value] = {"rounding": "times", "offset_min_tolerance": 0.0}
-"""What MIREX's program of 2015 does otherwise than mir_eval."""
+"""Defaults of MIREX's program of 2015 that differ from mir_eval."""
 
 MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=evidence)
 MIREX2015 = Convention(
