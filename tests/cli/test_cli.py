@@ -32,7 +32,7 @@ from mirflow.errors import (
 )
 from mirflow.metrics.base import get_task, tasks
 
-from ..commands import invoke
+from ..commands import invoke, rows
 from ..datasets import write_dataset, write_pipeline
 from ..groups import CODES, make_group, random_group, write_store
 
@@ -148,23 +148,9 @@ class TestQuery:
 
 
 class TestShow:
-    def test_begins_with_a_table_of_what_there_is(self, store):
-        lines = [line.split() for line in invoke("show", store).stdout.splitlines()]
-        assert lines[0] == ["group", "task", "convention", "systems", "tracks", "metrics", "cells", "scored"]
-        assert lines[2] == ["chord", "chord", "mir_eval", "2", "4", "2", "7", "of", "8"]
-        assert lines[3][:2] == ["chord_mirex2013", "chord"]
-
-    def test_contents_and_coverage(self, store):
-        out = invoke("show", store).stdout
-        lines = [line.split() for line in out.splitlines()]
-        assert ["systems", "(2)", "KO1,", "NG1"] in lines
-        assert ["group", "system", "ok", "missing_estimate"] in lines
-        assert ["chord", "KO1", "3", "1"] in lines
-        assert ["chord_mirex2013", "NG1", "4"] in lines
-
     def test_coverage_for_programs(self, store):
-        rows = json.loads(invoke("show", store, "-g", "chord", "--format", "json").stdout)
-        assert rows == [
+        found = rows("show", store, "-g", "chord")
+        assert found == [
             {"group": "chord", "system": "KO1", "ok": 3, "missing_estimate": 1},
             {"group": "chord", "system": "NG1", "ok": 4, "missing_estimate": 0},
         ]
@@ -175,11 +161,11 @@ class TestShow:
 
 class TestMetrics:
     def test_every_metric_of_every_convention_is_listed(self):
-        rows = json.loads(invoke("metrics", "chord", "--format", "json").stdout)
+        found = rows("metrics", "chord")
         expected = [
             (rules.name, metric.name) for rules in get_task("chord").conventions.values() for metric in rules.metrics
         ]
-        assert [(row["convention"], row["metric"]) for row in rows] == expected
+        assert [(row["convention"], row["metric"]) for row in found] == expected
 
     def test_for_people_with_sources(self):
         result = invoke("metrics", "chord", "--convention", "mir_eval")
@@ -200,12 +186,11 @@ class TestMetrics:
         assert ["beat", "mir_eval", str(len(get_task("beat").convention("mir_eval").metrics))] in beats[:4]
 
     def test_without_a_task_all_of_them(self):
-        rows = [row for task in tasks() for row in json.loads(invoke("metrics", task, "--format", "json").stdout)]
-        assert json.loads(invoke("metrics", "--format", "json").stdout) == rows
+        assert rows("metrics") == [row for task in tasks() for row in rows("metrics", task)]
 
     def test_a_matrix_is_added_up_and_has_no_plain_mean_as_its_standard(self):
-        rows = json.loads(invoke("metrics", "chord", "--convention", "mir_eval", "--format", "json").stdout)
-        (row,) = [row for row in rows if row["metric"] == "confusion"]
+        found = rows("metrics", "chord", "--convention", "mir_eval")
+        (row,) = [row for row in found if row["metric"] == "confusion"]
         of_classes = "precision recall f_measure accuracy negative_accuracy"
         assert (row["standard_aggregate"], row["aggregates"]) == ("sum", f"sum mean {of_classes}")
 
@@ -332,8 +317,8 @@ class TestRun:
         result = invoke("evaluate", *files, "-t", "chord", "-m", "confusion@sevenths")
         assert result.exit_code == 0
         assert result.stdout.splitlines()[1].split()[:3] == ["ref_class", "\\", "est_class"]
-        rows = json.loads(invoke("evaluate", *files, "-t", "chord", "-m", "confusion", "--format", "json").stdout)
-        assert {row["metric"] for row in rows} == {"confusion"}
+        found = rows("evaluate", *files, "-t", "chord", "-m", "confusion")
+        assert {row["metric"] for row in found} == {"confusion"}
 
     def test_a_matrix_beside_numbers(self, tmp_path):
         write_dataset(tmp_path)
@@ -342,7 +327,7 @@ class TestRun:
         assert f"the store also holds confusion: mirflow query {store} --group chord --metric conf" in (
             invoke("run", pipeline).stdout.replace("\n  ", " ")
         )
-        both = json.loads(invoke("query", store, "-m", "majmin", "-m", "confusion@majmin", "--format", "json").stdout)
+        both = rows("query", store, "-m", "majmin", "-m", "confusion@majmin")
         assert {row["metric"] for row in both} == {"majmin", "confusion"}
         assert "confusion" not in invoke("query", store, "--format", "csv").stdout
 
@@ -366,12 +351,12 @@ class TestRun:
         assert f"{'H' * 77}..." in second
         assert "H" * 78 not in second
         assert last == f"  all of them: mirflow show {tmp_path / 'store.zarr'} --problems"
-        rows = json.loads(invoke("show", tmp_path / "store.zarr", "--problems", "--format", "json").stdout)
-        assert [(row["group"], row["system"], row["track"], row["status"]) for row in rows] == [
+        found = rows("show", tmp_path / "store.zarr", "--problems")
+        assert [(row["group"], row["system"], row["track"], row["status"]) for row in found] == [
             *(("chord", "ada", f"t{track:02d}", "missing_estimate") for track in range(4)),
             ("chord", "bob", "t05", "invalid"),
         ]
-        assert "H" * 300 in rows[-1]["message"]
+        assert "H" * 300 in found[-1]["message"]
         assert "H" * 78 not in invoke("show", tmp_path / "store.zarr", "--problems", COLUMNS="500").stdout
 
     def test_a_store_without_problems_lists_none(self, tmp_path):

@@ -11,7 +11,9 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-from ..commands import invoke, printed
+import mirflow
+
+from ..commands import invoke, printed, refused
 from ..commands import rows as table
 from ..groups import make_group, random_group, write_store
 
@@ -223,16 +225,6 @@ class TestLayouts:
         assert r"\begin{tabular}" in latex
         assert r"\scriptsize" in latex
         assert r"\textsuperscript{*}" in latex
-
-    def test_significance_for_terminals_and_programs(self, larger):
-        told = "*: not told apart from the best at 0.05 (permutation test, max-T, n = 12)"
-        assert told in printed("query", larger, "--significance")
-        assert [row["like_best"] for row in rows(larger, "--significance", 0.9)] == [1, 1]
-
-    def test_four_tracks_have_no_stars_and_a_sentence(self, store):
-        told = "no *: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 4)"
-        assert told in printed("query", store, "--significance")
-        assert [row["like_best"] for row in rows(store, "--significance")] == [0, 0]
 
     def test_parquet_holds_what_csv_holds(self, store, tmp_path):
         pytest.importorskip("pyarrow")
@@ -446,3 +438,64 @@ class TestNothingInCommon:
         output = printed("compare", apart, "-m", "majmin", "--friedman")
         assert "no track has a score of every system, so that nothing can be ranked" in output
         assert "nan" not in output
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two good systems that do not differ, and a bad one; the second metric is an error, of which less is better."""
+    rng = np.random.default_rng(1)
+    good = rng.uniform(0.7, 0.9, (1, 30))
+    scores = np.concatenate([good, good + rng.normal(0, 0.01, (1, 30)), good - 0.3])
+    both = np.stack([scores, 1 - scores], axis=2)
+    group = make_group(both, standard=["mean", "mean"], orientation=["higher", "lower"])
+    return write_store(tmp_path_factory.mktemp("marks") / "s.zarr", {"chord": group})
+
+
+def marked(store: Path, *words: object) -> dict[str, list[bool]]:
+    """Whether each system is marked, by metric."""
+    found: dict[str, list[bool]] = {}
+    for row in rows(store, "--significance", *words):
+        found.setdefault(row["metric"], []).append(bool(row["like_best"]))
+    return found
+
+
+def test_the_best_and_what_does_not_differ_from_it(three):
+    assert marked(three) == {"majmin": [True, True, False], "root": [True, True, False]}
+
+
+def test_marks_agree_with_the_comparison(three):
+    chord = mirflow.open_store(three)["chord"]
+    best = int(np.argmax(chord.mirflow.query("majmin")["value"].values))
+    differs = chord.mirflow.compare("majmin")["significant"].values[best, :, 0]
+    assert marked(three, "-m", "majmin")["majmin"] == (~differs).tolist()
+
+
+def test_a_level_that_nothing_reaches(three):
+    assert marked(three, 0.9995) == {"majmin": [True, True, False], "root": [True, True, False]}
+    few = [word for track in range(5) for word in ("--track", f"t{track}")]
+    for words in ([1 - 1e-9], few):
+        assert not any(map(any, marked(three, *words).values()))
+        assert "\nno *: so few units cannot give" in printed("query", three, "--significance", *words)
+
+
+def test_neither_way_is_better(tmp_path):
+    group = make_group(np.random.default_rng(0).random((2, 9, 1)), standard=["mean"], orientation=["none"])
+    assert marked(write_store(tmp_path / "s.zarr", {"chord": group})) == {"majmin": [False, False]}
+
+
+def test_groups_of_tracks_have_none(three):
+    said = refused("query", three, "--significance", "--by", "track")
+    assert "significance is that of values over all tracks" in said
+
+
+def test_tables_have_a_star_and_a_note(three):
+    lines = printed("query", three, "--significance").splitlines()
+    assert [line.split()[1].endswith("*") for line in lines[3:6]] == [True, True, False]
+    note = "*: not told apart from the best at 0.05 (permutation test, max-T, n = 30)"
+    assert f"{note}; a best one without it differs from all others" in " ".join(lines)
+
+
+def test_programs_have_a_column(three):
+    found = rows(three, "--significance", "-m", "majmin")
+    assert [row["like_best"] for row in found] == [1, 1, 0]
+    assert {row["test"] for row in found} == {"permutation"}
