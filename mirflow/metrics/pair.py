@@ -130,7 +130,9 @@ def _from_record(argument: inspect.Parameter, metrics: Sequence[Metric]) -> str:
 def _entry(parameter: Parameter, name: str, default: object) -> str:
     unit = f", {_UNITS.get(parameter.unit, parameter.unit)}" if parameter.unit else ""
     text = f"{parameter.help[:1].upper()}{parameter.help[1:]}"
-    return f"{name} : {type(parameter.default).__name__}{unit}, default {default}\n    {text}."
+    choices = ", ".join(f'"{choice}"' for choice in parameter.choices)
+    kind = f"{{{choices}}}" if choices else type(parameter.default).__name__
+    return f"{name} : {kind}{unit}, default {default}\n    {text}."
 
 
 def row_of_intervals(intervals: npt.NDArray[Any], labels: Iterable[Any] | None = None) -> Ragged:

@@ -42,7 +42,7 @@ from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
 from .base import Convention, Grid, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
-from .pair import PairFunctions
+from .pair import PairFunctions, documented
 
 __all__ = ["TASK", "evaluate"]
 
@@ -497,6 +497,19 @@ _REFERENCE = ("time", "position", "pitch")
 _ESTIMATE = ("time", "detected", "position", "pitch")
 
 
+@documented(
+    """
+    Returns
+    -------
+    OrderedDict of str to float
+        By the names of the metrics; NaN for what is measured of aligned notes where there are none.
+
+    References
+    ----------
+    Cont, Schwarz, Schnell and Raphael, Evaluation of real-time audio-to-score alignment, ISMIR 2007
+    """,
+    METRICS,
+)
 def evaluate(
     reference: npt.ArrayLike,
     estimate: npt.ArrayLike,
@@ -514,17 +527,6 @@ def evaluate(
     estimate : (reports, 4)
         Estimated onset in the performance, time of detection and onset in the score, in seconds, and MIDI number: the
         columns of MIREX, which are in milliseconds there.
-    threshold : float, seconds
-        Largest distance of a correctly aligned note.
-    by : {"estimated", "detected"}
-        Whether the estimated onset or the time of detection is to be so near.
-    tolerance : float, seconds
-        By how much positions in the score may differ.
-
-    Returns
-    -------
-    OrderedDict of str to float
-        By the names of the metrics; NaN for what is measured of aligned notes where there are none.
 
     Raises
     ------
@@ -532,10 +534,6 @@ def evaluate(
         For arrays of another shape and times that are negative or not finite.
     MetricError
         For parameters that cannot be.
-
-    References
-    ----------
-    A. Cont, D. Schwarz, N. Schnell, C. Raphael, "Evaluation of real-time audio-to-score alignment", ISMIR 2007.
 
     Examples
     --------

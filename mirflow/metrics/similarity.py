@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -39,7 +38,8 @@ from ..kernels.ranking import Met, meet_judged, repeated
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from .base import Convention, Grid, Scores, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
-from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
+from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
+from .pair import documented
 
 __all__ = ["TASK", "average_dynamic_recall", "evaluate"]
 
@@ -269,10 +269,6 @@ class ListPairs:
         some = np.bincount(rows_of(self.judged.counts)[known], minlength=len(self.judged.counts))[self.row] > 0
         return np.where(some, score, np.nan), np.where(some, places, 0), np.where(some, missing, 0), known
 
-    def broad(self, weights: tuple[float, ...], measure: Measure) -> Tally:
-        """The same of what the categories NS, SS and VS count."""
-        return self.mean(self.judged.broad(weights) / max(weights), measure)
-
 
 Tally = tuple[Float, Int, Int, Bool]
 """Score, places that count and unjudged candidates among them, of each pair; the candidates that were judged."""
@@ -283,17 +279,14 @@ _UNJUDGED = Parameter(
     "unjudged", "refuse", choices=("refuse", "zero", "skip"), help="what becomes of candidates that nobody judged"
 )
 _DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
-_mean = partial(
-    metric,
-    weight=Weight("number of candidates that count", "candidates"),
+_PLACES = Weight("number of candidates that count", "candidates")
+
+
+@metric(
+    "FINE",
+    _PLACES,
     perfect=None,
     literature=f"table 4 of {_DOWNIE}",
-)
-_broad = partial(_mean, needs="broad", parameters=(_K, _UNJUDGED))
-
-
-@_mean(
-    "FINE",
     key="FINE",
     aliases=("Fine",),
     needs="fine",
@@ -308,38 +301,37 @@ def _fine(lists: ListPairs, measure: Measure) -> Tally:
     return lists.mean(lists.judged.fine / float(measure["scale"]), measure)
 
 
-@_broad("PSum", key="PSum")
-def _psum(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 2, as a share of the largest."""
-    return lists.broad((0.0, 1.0, 2.0), measure)
+_SUMS = {
+    "psum": ("PSum", (), (0, 1, 2), ""),
+    "wcsum": ("WCsum", ("WCSum",), (0, 1, 3), " ('World Cup')"),
+    "sdsum": ("SDsum", ("SDSum",), (0, 1, 4), " ('Stephen Downie')"),
+    "greater0": ("Greater0", (), (0, 1, 1), ""),
+    "greater1": ("Greater1", (), (0, 0, 1), ""),
+}
+"""Title, aliases, what NS, SS and VS count, and a nickname, of the means of broad judgements."""
 
 
-@_broad("WCsum", key="WCsum", aliases=("WCSum",))
-def _wcsum(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 3 ('World Cup'), as a share of the
-    largest.
-    """
-    return lists.broad((0.0, 1.0, 3.0), measure)
-
-
-@_broad("SDsum", key="SDsum", aliases=("SDSum",))
-def _sdsum(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 4 ('Stephen Downie'), as a share of
-    the largest.
-    """
-    return lists.broad((0.0, 1.0, 4.0), measure)
-
-
-@_broad("Greater0", key="Greater0")
-def _greater0(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the broad judgements of the first candidates, NS = 0, SS = 1, VS = 1, as a share of the largest."""
-    return lists.broad((0.0, 1.0, 1.0), measure)
-
-
-@_broad("Greater1", key="Greater1")
-def _greater1(lists: ListPairs, measure: Measure) -> Tally:
-    """Mean of the broad judgements of the first candidates, NS = 0, SS = 0, VS = 1, as a share of the largest."""
-    return lists.broad((0.0, 0.0, 1.0), measure)
+@family(
+    _PLACES,
+    {
+        name: {
+            "title": title,
+            "key": title,
+            "aliases": aliases,
+            "summary": "mean of the broad judgements of the first candidates, "
+            f"NS = {low}, SS = {middle}, VS = {high}{nickname}, as a share of the largest",
+        }
+        for name, (title, aliases, (low, middle, high), nickname) in _SUMS.items()
+    },
+    perfect=None,
+    literature=f"table 4 of {_DOWNIE}",
+    needs="broad",
+    parameters=(_K, _UNJUDGED),
+)
+def _sum(name: str, lists: ListPairs, measure: Measure) -> Tally:
+    """Mean of what the broad judgements of the first candidates count, as a share of the largest."""
+    counts = _SUMS[name][2]
+    return lists.mean(lists.judged.broad(counts) / max(counts), measure)
 
 
 @metric(
@@ -518,6 +510,7 @@ TASK = Task(
 )
 
 
+@documented("", METRICS)
 def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[str], k: int = 0) -> float:
     """The average dynamic recall of a list of results.
 
@@ -540,11 +533,6 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     AnnotationError
         If a candidate occurs twice in the groups, or in the results.
 
-    References
-    ----------
-    R. Typke, R. C. Veltkamp, F. Wiering, "A measure for evaluating retrieval techniques based on partially ordered
-    ground truth lists", ICME 2006; equations 13 and 14 of Downie et al. 2010.
-
     Examples
     --------
     The groups of the chapter's example, <(1, 2), (3, 4, 5)>: the recalls are 1/1, 1/2, 2/3, 3/4 and 4/5.
@@ -558,6 +546,7 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     return float(_scores(judged, results, [METRICS[-1].measure(k=k, by="fine")])[0])
 
 
+@documented("", METRICS)
 def evaluate(
     candidates: Sequence[str],
     results: Sequence[str],
@@ -585,10 +574,6 @@ def evaluate(
         Who judged; None: nobody in particular, and nothing is said of who judged twice.
     k : int
         How many results count; 0: all. The average dynamic recall has as many places as there are relevant candidates.
-    scale : float
-        The largest fine judgement.
-    unjudged : {"refuse", "zero", "skip"}
-        What becomes of results that nobody judged: an error; not similar; left out with their place.
 
     Returns
     -------
