@@ -102,7 +102,6 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
 
     Parameters
     ----------
-    texts : sequence of str
     places : int64 array or None
         Positions in `texts`; None: all of them in their order.
 

@@ -208,13 +208,7 @@ def _size_name(outer: str, dim: str) -> str:
 
 
 def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
-    """Ragged rows from named arrays; every length is checked.
-
-    Raises
-    ------
-    AnnotationError
-        If a variable is missing or the lengths do not fit, as after selecting tracks without their values.
-    """
+    """Ragged rows from named arrays; every length is checked."""
     names = [_size_name(outer, dim) for outer, dim in zip(("track", *kind.dims), kind.dims, strict=False)]
     missing = [name for name in (*names, *kind.required) if name not in variables]
     if missing:
@@ -234,13 +228,7 @@ def from_variables(kind: Kind, variables: Mapping[str, Column]) -> Ragged:
 
 
 def from_dataset(dataset: xr.Dataset) -> Collection:
-    """The collection that a dataset of contiguous ragged arrays holds; lengths are checked.
-
-    Raises
-    ------
-    AnnotationError
-        If it is not a collection, or was cut or reordered so that tracks and values do not fit.
-    """
+    """The collection that a dataset of contiguous ragged arrays holds; lengths are checked."""
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS or "track" not in dataset.coords:
         raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")

@@ -24,11 +24,6 @@ NOTHING = ""
 def hop_of(grid: GridSpec) -> float | None:
     """The hop of a grid of frames in seconds; None for ``union`` and ``reference``.
 
-    Raises
-    ------
-    AnnotationError
-        For anything else.
-
     Examples
     --------
     >>> hop_of({"hop": 0.01}), hop_of("union")

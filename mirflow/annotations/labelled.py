@@ -45,13 +45,7 @@ def _attrs(long_name: str, units: str | None) -> dict[str, str]:
 
 
 def from_dataset(dataset: xr.Dataset) -> Annotation:
-    """The plain columns of a labelled dataset.
-
-    Raises
-    ------
-    AnnotationError
-        If the dataset is not one annotation of a known kind, or a required variable is missing.
-    """
+    """The plain columns of a labelled dataset."""
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")

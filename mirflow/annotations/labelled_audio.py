@@ -91,13 +91,7 @@ class LabelledSignal:
 
 
 def audio_dataset(annotation: Annotation) -> xr.Dataset:
-    """Signals as a dataset ``amplitude(source, channel, sample)``; no sample is read before it is looked at.
-
-    Raises
-    ------
-    AnnotationError
-        If there is no source, or they are not of one length, rate and number of channels.
-    """
+    """Signals as a dataset ``amplitude(source, channel, sample)``; no sample is read before it is looked at."""
     signals: list[Signal] = list(annotation.columns["signal"])
     names = annotation.labels or [f"source {place}" for place in range(len(signals))]
     where = annotation.attrs.get("source")
@@ -123,11 +117,6 @@ def audio_annotation(dataset: xr.Dataset) -> Annotation:
     dataset : xr.Dataset
         ``amplitude`` over ``source``, ``sample`` and perhaps ``channel``, floating point, with the attribute ``rate``
         in Hz; the coordinate ``source``, if there is one, names the sources.
-
-    Raises
-    ------
-    AnnotationError
-        If that is not what it holds.
     """
     if AMPLITUDE not in dataset.data_vars:
         raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")

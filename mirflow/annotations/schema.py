@@ -71,10 +71,8 @@ class Kind:
 
     Parameters
     ----------
-    name : str
     dims : tuple of str
         From the outermost to the innermost; empty for kinds that hold a single record.
-    variables : tuple of Variable
     rules : tuple of str
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     drawn_as : str
@@ -462,11 +460,6 @@ TIMES = ("time", "start", "end")
 
 def kind_of(task: str) -> Kind:
     """The kind of annotation that a task compares.
-
-    Raises
-    ------
-    UnknownNameError
-        If no kind serves the task.
 
     Examples
     --------

@@ -60,7 +60,6 @@ class HeldSource(Source):
 
     Parameters
     ----------
-    annotation : Annotation
     name : str
         Name in messages.
 

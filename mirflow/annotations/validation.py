@@ -18,7 +18,6 @@ class Finding:
 
     Parameters
     ----------
-    rule : str
     items : Bool
         Flat mask over the items (the innermost depth).
     message : str
@@ -135,11 +134,6 @@ _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = 
 
 def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     """All items that break a rule of their kind, by the name of what is wrong.
-
-    Parameters
-    ----------
-    kind : Kind
-    rows : Ragged
 
     Returns
     -------

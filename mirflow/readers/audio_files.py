@@ -40,13 +40,6 @@ class FileSignal:
     max_bytes : int or None
         Larger files are refused.
 
-    Raises
-    ------
-    UnreadableError
-        If it is not there, no audio file, encoded as libsndfile cannot decode, or shorter than its header says.
-    InvalidAnnotationError
-        If it holds no sample.
-
     Examples
     --------
     >>> import soundfile, tempfile
@@ -192,13 +185,7 @@ def _reason(error: Exception) -> str:
 
 
 def digest_file(path: str, name: str = "") -> str:
-    """The digest of a file's bytes, as of those of other annotations, without ever holding all of them.
-
-    Raises
-    ------
-    UnreadableError
-        If it cannot be read.
-    """
+    """The digest of a file's bytes, as of those of other annotations, without ever holding all of them."""
     try:
         with BufferedReader(open_file(path, name or path)) as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=8)).hexdigest()
@@ -211,13 +198,7 @@ SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", "
 
 
 def audio_files(folder: Path) -> list[Path]:
-    """The audio files in a folder, not in those below it, sorted.
-
-    Raises
-    ------
-    AnnotationError
-        If there is none.
-    """
+    """The audio files in a folder, not in those below it, sorted."""
     found = sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         raise AnnotationError("no audio files in the folder", path=folder)
@@ -225,13 +206,7 @@ def audio_files(folder: Path) -> list[Path]:
 
 
 def audio_folders(folder: Path) -> list[Path]:
-    """A folder and those below it, as far as they hold audio files, sorted.
-
-    Raises
-    ------
-    AnnotationError
-        If there is none.
-    """
+    """A folder and those below it, as far as they hold audio files, sorted."""
     found = {path.parent for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path)}
     if not found:
         raise AnnotationError(f"no audio files ({', '.join(SUFFIXES)}) in the folder", path=folder)

@@ -26,11 +26,6 @@ def open_file(path: str | Path, name: str | None = None) -> FileIO:
     """A regular file, opened for reading without a buffer.
 
     A pipe may never end and a device may never stop: either would hang a run or fill the memory.
-
-    Raises
-    ------
-    UnreadableError
-        If it is not there, not permitted, or no regular file.
     """
     try:
         # A pipe that nobody writes would block already when it is opened.
@@ -53,16 +48,10 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
 
     Parameters
     ----------
-    path : path
     max_bytes : int
         Size limit.
     name : str or None
         What to call the file in messages; None: its path.
-
-    Raises
-    ------
-    UnreadableError
-        If it is not there, not a file, not permitted or too large.
     """
     data, size = read_within(path, max_bytes, name)
     if size > max_bytes:
@@ -73,13 +62,7 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
 
 
 def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[bytes, int]:
-    """The bytes of a file that has at most so many, else not all of them; and how many it has at least.
-
-    Raises
-    ------
-    UnreadableError
-        If it is not there, not a file or not permitted.
-    """
+    """The bytes of a file that has at most so many, else not all of them; and how many it has at least."""
     with open_file(path, name) as file:
         size = os.fstat(file.fileno()).st_size
         try:
@@ -115,10 +98,6 @@ def _demand_unpacked(data: bytes, name: str | Path) -> None:
 def demand_no_json(data: bytes, name: str | Path) -> None:
     """Raise if bytes that are to be read as text are those of a JAMS file that is called otherwise.
 
-    Raises
-    ------
-    UnreadableError
-
     Examples
     --------
     >>> demand_no_json(b'{"annotations": []}', "a.json")
@@ -132,13 +111,7 @@ def demand_no_json(data: bytes, name: str | Path) -> None:
 
 
 def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
-    """Size in bytes and time of modification in ns of a file as it is now.
-
-    Raises
-    ------
-    UnreadableError
-        If it is not there.
-    """
+    """Size in bytes and time of modification in ns of a file as it is now."""
     try:
         status = Path(path).stat()
     except OSError as error:
@@ -166,8 +139,6 @@ def unreadable(path: str | Path, error: OSError, name: str | None = None) -> Unr
 
     Parameters
     ----------
-    path : path
-    error : OSError
     name : str or None
         What to call the file in messages; None: its path.
     """
@@ -215,11 +186,6 @@ def digest_of(data: bytes) -> str:
 
 def decode(data: bytes, name: str | Path, encoding: str = "utf-8") -> str:
     """The text of bytes, with ``\\n`` as line ends and without a byte order mark.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are binary or not in the encoding.
 
     Examples
     --------

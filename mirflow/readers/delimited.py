@@ -40,16 +40,12 @@ class Layout:
 
     Parameters
     ----------
-    kind : Kind
-    reading : Reading
     name : str
         Name of the file in messages.
     separator : str
         A character, or ``whitespace``.
-    places : mapping of str to int
     splits : int
         Most splits of a line, so that the last column stays whole; -1: any number.
-    header : sequence of str or None
     """
 
     kind: Kind
@@ -75,13 +71,7 @@ class Layout:
         return split_line(line, self.separator, self.splits)
 
     def annotation(self, rows: Sequence[Row], attrs: Mapping[str, Attribute]) -> Annotation:
-        """The annotation in the rows of a file, or of one track in it.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            For the first row with too few columns or a field that is not a number, with its line.
-        """
+        """The annotation in the rows of a file, or of one track in it."""
         options = self.reading.delimited
         columns: dict[str, Column] = {}
         _demand_one_sign(rows, self)
@@ -130,9 +120,6 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 
     Parameters
     ----------
-    data : bytes
-    reading : Reading
-    format : {"lab", "txt", "csv", "tsv"}
     name : path
         Name of the file in messages, and its ``source``.
 
@@ -141,13 +128,6 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     Annotation
         Times in seconds and pitches in Hz, as they stand: not sorted, not checked. Without a label column intervals
         have empty labels and events none; a file without rows gives no items.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not text.
-    InvalidAnnotationError
-        For a row with too few columns or others than the task has, or a field that is not a number, with its line.
 
     Examples
     --------
@@ -260,13 +240,7 @@ def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[t
 
 
 def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> dict[str, Column]:
-    """Columns of rows that hold nothing but numbers, or of which the others are not read.
-
-    Raises
-    ------
-    ValueError
-        If rows are not like that, or may be those of another task.
-    """
+    """Columns of rows that hold nothing but numbers, or of which the others are not read."""
     names = [name for name in layout.places if name != "label"]
     if len(names) == 1 and (head := layout.split(rows[0])) and len(head) == 1:
         return {names[0]: np.array(list(map(float, rows)), dtype=np.float64)}
@@ -412,9 +386,6 @@ def find_layout(
 
     Parameters
     ----------
-    first : str
-    line : int
-    reading : Reading
     separator : str or None
         None: by the row.
     name : str
@@ -488,13 +459,7 @@ def _demand_columns_of_kind(
 
 
 def find_place(column: str, where: int | str, header: Sequence[str] | None, name: str, line: int | None = None) -> int:
-    """The place of a column that is declared by its place or its name; messages name the column, if it is given.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If no column has that name.
-    """
+    """The place of a column that is declared by its place or its name; messages name the column, if it is given."""
     if isinstance(where, int):
         return where
     wanted = f"no column {where!r}{f' for {column!r}' if column else ''}"
@@ -508,11 +473,6 @@ def find_place(column: str, where: int | str, header: Sequence[str] | None, name
 
 def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
     """The fields of a line, without blanks around them.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        For quotes that do not end.
 
     Examples
     --------

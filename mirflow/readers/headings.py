@@ -77,8 +77,6 @@ def named_columns(
 
     Parameters
     ----------
-    kind : Kind
-    header : sequence of str
     task : str or None
         What the file is read for, for messages.
     name : path
@@ -87,11 +85,6 @@ def named_columns(
         Of the header.
     keyed : bool
         Whether there has to be a column of tracks.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If a column that is needed is not named, or a name is unknown and may be that of a column that is not.
 
     Examples
     --------
@@ -205,9 +198,6 @@ def demand_read(
 
     Parameters
     ----------
-    kind : Kind
-    header : sequence of str
-    rows : iterable of sequence of str
     places : mapping of str to int
         Of the columns that are read.
     name : path

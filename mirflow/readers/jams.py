@@ -102,17 +102,10 @@ def choose(choices: Sequence[AnnotationChoice], reading: Reading, annotator: str
 
     Parameters
     ----------
-    choices : sequence of AnnotationChoice
-    reading : Reading
     annotator : str, int or None
         A name, a position among those that fit, or None where only one fits.
     name : str
         What to call the file in messages.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If none fits, or more than one; the message lists what is there.
     """
     fitting = list_choices(choices, reading)
     what = reading.namespace or reading.task or reading.kind
@@ -153,13 +146,7 @@ class Observations:
     def annotation(
         self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str = "data"
     ) -> Annotation:
-        """As an annotation of a kind that the namespace can be read as.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            For a value that is not of its namespace's form, with its place.
-        """
+        """As an annotation of a kind that the namespace can be read as."""
         if kind == "hierarchy":
             return self._hierarchy(attrs, name, where)
         if kind == "patterns":
@@ -388,8 +375,6 @@ class JamsFile:
     ----------
     name : str
         What to call it in messages.
-    digest : str
-    headers : sequence
     choices : tuple of AnnotationChoice
         Namespace and annotator of each annotation, in the file's order.
     attrs : mapping
@@ -467,19 +452,10 @@ def read_jams(path: str, reading: Reading, annotator: str | int | None, name: st
 
     Parameters
     ----------
-    path : str
-    reading : Reading
     annotator : str, int or None
         An annotator's id, a position among the annotations that fit, or None where only one fits.
     name : str
         What to call the file in messages.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not JSON or not JAMS.
-    InvalidAnnotationError
-        If it holds no such annotation, or more than one; the message lists what it holds.
     """
     file = open_jams(path, reading.max_bytes, name)
     return file.annotation(choose(file.choices, reading, annotator, name), reading), file.digest
@@ -503,11 +479,6 @@ def _open(path: str, max_bytes: int, name: str, stat: tuple[int, int]) -> JamsFi
 
 def decode_jams(data: bytes, name: str) -> JamsFile:
     """The decoded frame of a JAMS file from its bytes.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not JSON, or not JAMS: truncated, too deeply nested, of another shape.
 
     Examples
     --------

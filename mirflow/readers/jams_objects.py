@@ -32,8 +32,6 @@ def observations_of(annotation: Annotation, namespace: str, duration: float) -> 
 
     Parameters
     ----------
-    annotation : Annotation
-    namespace : str
     duration : float, seconds
         Of the track, for what holds throughout: a key, a tempo.
 
@@ -255,20 +253,10 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
     """What breaks the JAMS schema, or the schema of an annotation's namespace.
 
-    Parameters
-    ----------
-    path : path
-    max_bytes : int
-
     Returns
     -------
     list of Problem
         Each with its place, such as ``annotations[0].data[12].value``; empty for a valid file.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not JSON.
     """
     data = read_bytes(path, max_bytes)
     try:

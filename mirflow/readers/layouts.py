@@ -57,18 +57,12 @@ def demand_columns(rows: Rows, kind: Kind, task: str | None, width: int, name: s
     Parameters
     ----------
     rows : sequence of (int, sequence of str)
-    kind : Kind
     task : str or None
         None: any that has such annotations.
     width : int
         Number of columns that are read.
     name : path
         Name of the file in messages.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        With the line, and the task that the file looks like.
 
     Examples
     --------

@@ -73,7 +73,6 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
 
     Parameters
     ----------
-    data : bytes
     reading : Reading
         ``drums``: whether percussion is taken; ``instrument``: what labels the notes.
     name : path
@@ -84,13 +83,6 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     Annotation
         Of kind ``notes``, by start and pitch, with velocities and the instruments as labels. A note that ends when it
         starts has no length.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not a MIDI file, or more than `MOST_BYTES`.
-    InvalidAnnotationError
-        If something else than notes is to be read.
     """
     if reading.kind != "notes":
         raise InvalidAnnotationError(f"a MIDI file holds notes, not {reading.kind}", path=name)

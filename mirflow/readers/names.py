@@ -38,7 +38,6 @@ class RenamedSource(Source):
 
     Parameters
     ----------
-    source : Source
     names : tuple of (str, str)
         Names of items of its query: in the list, and in the reference.
     """
@@ -123,7 +122,6 @@ class ReferenceNames:
         ----------
         estimates : mapping of str to Source
             By track.
-        system : str
 
         Returns
         -------
@@ -236,11 +234,6 @@ def call_alike(own: Iterable[str], others: Iterable[str]) -> dict[str, str]:
 
 def call_tracks(own: Iterable[str], others: Iterable[str], path: str = "") -> dict[str, str]:
     """The other side's name of each track of one system, by the rule of `call_alike`.
-
-    Raises
-    ------
-    AnnotationError
-        If two would be the same track; it begins with the path of their file, if that is given.
 
     Examples
     --------

@@ -77,11 +77,6 @@ NAMESPACES = MappingProxyType(
 def namespace_kind(name: str) -> str:
     """The kind of annotation that a namespace is read as.
 
-    Raises
-    ------
-    UnknownNameError
-        If the namespace is not one of those that are read.
-
     Examples
     --------
     >>> namespace_kind("beat_position")

@@ -169,7 +169,6 @@ def group_by(matches: Sequence[Match], names: Sequence[str], key: str) -> list[t
 
     Parameters
     ----------
-    matches : sequence of Match
     names : sequence of str
         The pattern's placeholders, in order.
     key : str

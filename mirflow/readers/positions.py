@@ -43,11 +43,6 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
     Annotation
         Without the column ``bar``.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        If a position is not a whole number, or there are no numbers of bars.
-
     Examples
     --------
     >>> beats = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])}, ["1", "2", "1"])

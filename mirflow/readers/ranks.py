@@ -22,11 +22,6 @@ def order_names(annotation: Annotation, name: str | Path) -> Annotation:
     name : path
         Name of the file in messages.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        For a score or grade that is NaN, and ranks that cannot be; with the line.
-
     Examples
     --------
     >>> order_names(Annotation("ranking", {"rank": np.array([2.0, 1.0])}, ["a", "b"]), "a.csv").labels

@@ -45,11 +45,6 @@ def parse_key(data: bytes, reading: Reading, format: str = "txt", name: str | Pa
     Annotation
         Of kind ``key``: the label is what stands there, with one blank for several.
 
-    Raises
-    ------
-    InvalidAnnotationError
-        If there is more than one row, or one of tempi.
-
     Examples
     --------
     >>> parse_key(b"Gb\\tmajor\\n", Reading.of("key")).labels
@@ -73,11 +68,6 @@ def parse_tempo(data: bytes, reading: Reading, format: str = "txt", name: str | 
     Annotation
         Of kind ``tempo``: one tempo, or two; in beats a minute. A third number is the relative strength of the first:
         their ``salience`` is then that number and what it lacks of 1.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If there is more than one row, other than one to three numbers, or a strength outside of 0 to 1.
 
     Examples
     --------
@@ -129,13 +119,6 @@ def parse_multipitch(data: bytes, reading: Reading, format: str = "txt", name: s
     Annotation
         Of kind ``multipitch``. A row that holds a time only is a frame in which nothing sounds. Pitches stand as they
         are written, zeros too.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not text.
-    InvalidAnnotationError
-        For a field that is not a number, with its line.
 
     Examples
     --------
@@ -201,13 +184,6 @@ def parse_patterns(data: bytes, reading: Reading, format: str = "txt", name: str
     -------
     Annotation
         Of kind ``patterns``: onsets in quarter notes (they may be negative), pitches as MIDI numbers.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not text.
-    InvalidAnnotationError
-        For a line that is neither the name of a pattern or an occurrence nor a note, with its number.
 
     Examples
     --------

@@ -47,13 +47,6 @@ def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> An
         By time. Of a pitch track on a grid, what the layer leaves out between two points is unvoiced: a 0 stands one
         step after the one and one step before the other. Levels of notes become velocities of 0 to 127.
 
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not XML, or declare entities.
-    InvalidAnnotationError
-        If the file has no such layer or several, or a number is none; with its line.
-
     Examples
     --------
     >>> text = b'''<sv><data><model id="1" sampleRate="100" type="sparse" dimensions="2" dataset="0"/>
@@ -180,13 +173,7 @@ class _Document:
 
     @classmethod
     def parse(cls, text: bytes, name: str | Path) -> _Document:
-        """The layers of XML.
-
-        Raises
-        ------
-        UnreadableError
-            If it is not XML, or declares entities.
-        """
+        """The layers of XML."""
         models: list[dict[str, str]] = []
         points: dict[str, list[tuple[dict[str, str], int]]] = {}
         current: list[tuple[dict[str, str], int]] = []

@@ -24,15 +24,7 @@ PathLike = str | os.PathLike[str]
 
 
 def parse_file(data: bytes, reading: Reading, format: str, name: str | Path = "<bytes>") -> Annotation:
-    """An annotation from the bytes of a file of any format but JAMS.
-
-    Raises
-    ------
-    UnreadableError
-        If the bytes are not of the format.
-    InvalidAnnotationError
-        If they cannot be understood, or hold something else than what is to be read; of text with the line.
-    """
+    """An annotation from the bytes of a file of any format but JAMS."""
     if format in TABLES:
         raise InvalidAnnotationError(f"{format} files hold many tracks: load_collection reads them", path=name)
     if format == "midi":
@@ -55,7 +47,6 @@ class FileSource(Source):
     ----------
     path : str
         Absolute if other processes are to read it.
-    reading : Reading
     annotator : str, int or None
         Of a JAMS file: an annotator's id, a position among the annotations that fit, or None where one fits.
     name : str
@@ -106,7 +97,6 @@ class FilesSource(Source):
     ----------
     path : str
         Name in messages: the pattern, with the placeholder of the parts in it, or the file.
-    reading : Reading
     parts : tuple of str
         Levels from the coarsest to the finest, or names of sources; empty for a single audio file.
     files : tuple of FileSource or None
@@ -150,15 +140,7 @@ class FilesSource(Source):
         return whole, digest_of("".join(digest for _, digest in read).encode())
 
     def open(self) -> Annotation:
-        """The annotation; of audio the signals, of which only the headers are read now.
-
-        Raises
-        ------
-        UnreadableError
-            If a part has no file, or one that cannot be read.
-        InvalidAnnotationError
-            If sources are not of one length, rate and number of channels.
-        """
+        """The annotation; of audio the signals, of which only the headers are read now."""
         if self.reading.kind != "audio":
             return self.read()[0]
         names = tuple(file.label for file in self._all())
@@ -183,7 +165,6 @@ class SelectedSource(Source):
 
     Parameters
     ----------
-    source : Source
     select : {"downbeat", "bar_start", "bar_end"} or None
         See :mod:`mirflow.readers.positions`.
     """
@@ -229,19 +210,12 @@ def gather(
 
     Parameters
     ----------
-    matches : sequence of Match
-    pattern : str
     names : sequence of str
         The pattern's placeholders, in order.
     reading : Reading
         With the levels or sources; without, a track has the sources that are found, sorted by name.
     annotator : str, int or None
         As for `FileSource`.
-
-    Raises
-    ------
-    AnnotationError
-        If no levels are declared, or a declared part is nowhere found.
     """
     kind, declared = KINDS[reading.kind], reading.levels or reading.sources
     if kind.part not in names:
@@ -287,14 +261,8 @@ def source_at(
     place : path or list of paths
         A file, or a path with ``{level}`` for the files of a hierarchy. Of audio also a folder, a list of files, or a
         path with ``{source}``.
-    reading : Reading
     annotator : str, int or None
         As for `FileSource`.
-
-    Raises
-    ------
-    AnnotationError
-        If no levels are declared, there is no audio file, or a path has other placeholders.
     """
     if reading.kind == "audio":
         return _audio_at(place, reading)

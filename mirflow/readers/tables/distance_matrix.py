@@ -178,13 +178,7 @@ class Ranker:
         object.__setattr__(self, "places", {item: place for place, item in enumerate(self.items)})
 
     def rank(self, query: str, distances: Float, line: int, name: str) -> Annotation:
-        """The items from the nearest to the farthest; equally far ones in the order of the columns.
-
-        Raises
-        ------
-        InvalidAnnotationError
-            For a distance that is not finite.
-        """
+        """The items from the nearest to the farthest; equally far ones in the order of the columns."""
         odd = np.flatnonzero(~np.isfinite(distances))
         if len(odd):
             place = int(odd[0])
@@ -207,7 +201,6 @@ class TextMatrix(SpanTable):
 
     Parameters
     ----------
-    ranker : Ranker
     separator : str
         A character, or ``whitespace``.
     head : bytes
@@ -270,13 +263,6 @@ def open_matrix(path: str, reading: Reading, name: str) -> Table:
         ``exclude`` says whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
     name : str
         What to call the file in messages.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there, or is no matrix.
-    InvalidAnnotationError
-        If its rows or columns cannot be told apart.
     """
     if path.lower().endswith(".npy"):
         return open_array(path, reading, name)
@@ -343,13 +329,6 @@ def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     """The table in an ``.npy`` file that holds a square of distances.
 
     The names of the items stand one a line in a file beside it: ``x.txt`` for ``x.npy``, or ``items.txt`` for all.
-
-    Raises
-    ------
-    UnreadableError
-        If a file is not there, or is no array of numbers.
-    InvalidAnnotationError
-        If it is not square, or there are not as many names.
     """
     open_file(path, name).close()
     try:

@@ -29,8 +29,6 @@ class GroupTable(Table):
 
     Parameters
     ----------
-    name : str
-    items : tuple of str
     lines : int64 (items,)
     group, same : int64 (items,)
         The group of each item, and what it has in common with those that are left out for it; -1: none.
@@ -98,19 +96,11 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
 
     Parameters
     ----------
-    path : str
     reading : Reading
         Columns ``track`` and ``label`` (the group), found by their names in a header, else the first two; ``exclude``
         and ``exclude_same``. Items without a group are relevant for none, and none is for them.
     name : str
         What to call the file in messages.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there, too large or not text.
-    InvalidAnnotationError
-        If a column is not there, or an item occurs twice.
     """
     options = reading.delimited
     text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)

@@ -40,13 +40,7 @@ class ListTable(SpanTable):
 
 
 def open_lists(path: str, reading: Reading, name: str) -> ListTable:
-    """The table in a file of the format ``lists``: in each line a query and its items in the order of rank.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there or not text.
-    """
+    """The table in a file of the format ``lists``: in each line a query and its items in the order of rank."""
     options = reading.delimited
     delimiter = _delimiter(path, name, options)
     comment = options.comment.encode()
@@ -186,24 +180,12 @@ class TrecTable(SpanTable):
 
 
 def open_run(path: str, reading: Reading, name: str) -> TrecTable:
-    """The table in a run; its ranks are left alone, as by trec_eval, for the scores say the order.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there or not text.
-    """
+    """The table in a run; its ranks are left alone, as by trec_eval, for the scores say the order."""
     return _open(path, reading, name, ("query", "_", "item", "_", "score", "_"))
 
 
 def open_qrels(path: str, reading: Reading, name: str) -> TrecTable:
-    """The table in a file of relevance judgements.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there or not text.
-    """
+    """The table in a file of relevance judgements."""
     return _open(path, reading, name, ("query", "_", "item", "grade"))
 
 

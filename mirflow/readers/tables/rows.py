@@ -35,8 +35,6 @@ class RowTable(Table):
 
     Parameters
     ----------
-    name : str
-    layout : Layout
     header : str
         The line with the names of the columns; empty: there is none.
     rows : mapping of RowKey to list of (int, str)
@@ -83,19 +81,11 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
 
     Parameters
     ----------
-    path : str
     reading : Reading
         Its columns are those of the kind, and ``track``, ``system`` and ``annotator``. Where none are declared and
         there is no header, the track comes first.
     name : str
         What to call the file in messages.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there, too large or not text.
-    InvalidAnnotationError
-        If a column is not there, or a row names no track.
     """
     if reading.kind not in COLUMNS:
         raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, not {reading.kind}", path=name)
@@ -122,11 +112,6 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
 
 def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> dict[RowKey, list[tuple[int, str]]]:
     """Lines with their numbers by what they are about.
-
-    Raises
-    ------
-    InvalidAnnotationError
-        If a row names no track.
 
     Examples
     --------

@@ -102,9 +102,6 @@ class TableSource(Source):
 
     Parameters
     ----------
-    path : str
-    key : RowKey
-    reading : Reading
     name : str
         Name of the file in messages; empty: its path.
     found : (int, int) or None
@@ -173,15 +170,7 @@ def format_of(path: str, reading: Reading) -> str:
 
 
 def open_table(path: str, reading: Reading, name: str) -> Table:
-    """The table in a file; this process keeps it as long as the file stays as it is.
-
-    Raises
-    ------
-    UnreadableError
-        If the file is not there or not of its format.
-    InvalidAnnotationError
-        If it cannot be understood as a whole.
-    """
+    """The table in a file; this process keeps it as long as the file stays as it is."""
     place = (path, reading, *file_stat(path, name), *_beside(path))
     if place not in _opened:
         try:
@@ -234,15 +223,8 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
 
     Parameters
     ----------
-    match : Match
-    reading : Reading
     tracks : collection of str or None
         Those that the other side has: of the formats in `WHOLE` no others are taken. None: all are.
-
-    Raises
-    ------
-    UnreadableError, InvalidAnnotationError
-        As `open_table`.
     """
     table = open_table(match.path, reading, match.name)
     asked = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
@@ -251,14 +233,7 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
 
 
 def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
-    """What the files of many tracks of a path or pattern hold, by track.
-
-    Raises
-    ------
-    AnnotationError
-        If the pattern matches nothing, no row names a track, one has two annotations, or rows cannot be read: all of
-        them are told.
-    """
+    """What the files of many tracks of a path or pattern hold, by track."""
     matcher = Pattern(path.lstrip("/"))
     root = "/" if path.startswith("/") else "."
     matches = [replace(match, name=match.path) for match in matcher.find(root)]
@@ -305,10 +280,8 @@ class SpanTable(Table):
 
     Parameters
     ----------
-    path, name : str
     reading : Reading
         Its ``max_bytes`` is the limit of the rows of one key.
-    of_key : mapping of RowKey to list of Span
     """
 
     path: str
@@ -327,13 +300,7 @@ class SpanTable(Table):
         return sum(400 + 100 * len(spans) for spans in self.of_key.values())
 
     def data(self, key: RowKey) -> bytes:
-        """The bytes of the rows of a key.
-
-        Raises
-        ------
-        UnreadableError
-            If there are none any more, or too many.
-        """
+        """The bytes of the rows of a key."""
         self.demand(key)
         spans, most = self.of_key[key], self.reading.max_bytes
         size = sum(span.stop - span.start for span in spans)
@@ -402,10 +369,6 @@ class SameLine(Sequence[int]):
 def demand_line_ends(line: bytes, name: str, number: int) -> None:
     """Raise if a line holds others, whose ends are carriage returns alone: only its first would be found.
 
-    Raises
-    ------
-    UnreadableError
-
     Examples
     --------
     >>> demand_line_ends(b"q1: a\\rq2: b\\r", "a.txt", 1)
@@ -426,16 +389,10 @@ def index_rows(
 
     Parameters
     ----------
-    path, name : str
     key_of : callable
         (line, its number) -> its key; None: the line is no row.
     start, line : int
         Where the first line begins, and its number.
-
-    Raises
-    ------
-    UnreadableError
-        If the file cannot be read.
     """
     found: dict[RowKey, list[Span]] = {}
     current: RowKey | None = None
