@@ -153,7 +153,7 @@ def _plain(value: Annotated, task: str | None) -> Plain:
     if isinstance(value, Plain):
         return value
     if hasattr(value, "data_vars"):
-        if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: the task says what it holds
+        if "kind" not in value.attrs and task is not None:  # a dataset of the user's own: by its task
             value = value.assign_attrs(kind=kind_of(task).name)
         return collection_from_dataset(value) if "track" in value.dims else from_dataset(value)
     several = isinstance(value, list | tuple) and task is not None and kind_of(task).name == "audio"
@@ -188,7 +188,7 @@ def _demand_kind(task: str, reference: Plain, estimate: Plain) -> None:
 
 
 def _sources(value: Plain, side: str) -> dict[str, Source]:
-    """What to read of each track; of what is in memory nothing is read."""
+    """The source of each track; annotations in memory are their own."""
     if isinstance(value, LazyCollection):
         return dict(zip(value.tracks, value.sources, strict=True))
     if isinstance(value, Annotation):
@@ -206,7 +206,7 @@ def _with_matched_names(
     """The tracks of one system with its items called as in the references, where no name would match else.
 
     Warns of names that match nowhere. A single pair keeps its names, and is scored as it would be among others: that a
-    list holds nothing relevant says little, unless files have other folders or suffixes in the reference.
+    list has nothing relevant shows little, unless files have other folders or suffixes in the reference.
     """
     kind = kind_of(task).name
     if kind not in NAMED or classes is not None or not tracks:
@@ -254,7 +254,7 @@ def explain(
     convention: str | None = None,
     classes: Classes | None = None,
 ) -> xr.Dataset:
-    """What an estimate got right and wrong against a reference under one metric.
+    """Verdicts on an estimate against a reference under one metric.
 
     Parameters
     ----------
@@ -335,7 +335,7 @@ def evaluate_paths(
     ----------
     reference, estimate : path
         Two files or two folders; folders are searched with the folders in them, and suffixes may differ. A path with
-        ``{level}`` stands for the files of the levels of one hierarchy, a pack for its tracks. Of audio each
+        ``{level}`` is that of the files of one hierarchy, a pack that of its tracks. Of audio each
         folder is a track, and its files are the sources.
     task : str
     metrics, convention, grid, classes
@@ -408,7 +408,7 @@ def _are_tables(reference: Path, estimate: Path, reading: Reading) -> bool:
 
 
 def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
-    """What a file of many tracks holds, by track.
+    """Sources in a file of many tracks, by track.
 
     Raises
     ------
@@ -424,7 +424,7 @@ def _rows(path: Path, reading: Reading) -> dict[str, TableSource]:
 
 
 def _name(path: Path) -> str:
-    """What to call the annotation at a path: as its file, or as the folder of the files of its sources."""
+    """The name of the annotation at a path: that of its file, or of the folder of the files of its sources."""
     return path.parent.name if "{" in path.stem else path.stem
 
 
@@ -453,7 +453,7 @@ def is_pack(path: Path) -> bool:
 
 
 def pack_sources(path: Path, kind: str) -> Mapping[str, PackSource]:
-    """What a pack holds, by track.
+    """Sources in a pack, by track.
 
     Raises
     ------

@@ -26,7 +26,7 @@ from .readers import read_all
 from .readers.audio_files import SUFFIXES as SOUND
 from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
-from .readers.jams import open_jams, tell_absent
+from .readers.jams import describe_absent, open_jams
 from .readers.namespaces import NAMESPACES
 from .readers.options import MAX_BYTES, TABLES, Reading
 from .readers.tables.table import TableSource, format_of, holds_tracks, open_table
@@ -38,7 +38,7 @@ _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "tra
 _TASKS |= dict.fromkeys(SOUND, "separation")
 
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
-"""Tasks whose two sides say different things, so that an annotation against itself means nothing."""
+"""Tasks whose two sides hold different things, so that an annotation against itself means nothing."""
 
 _SEVERITIES: dict[str, Severity] = {
     "not_finite": "error",
@@ -100,7 +100,7 @@ def check_paths(
     ----------
     paths : iterable of path
     task : str or None
-        What the files hold. None: what the namespaces of a JAMS file say; ``.lab`` files then count as chords, ``.key``
+        What the files hold. None: by the namespaces of a JAMS file; ``.lab`` files then count as chords, ``.key``
         files as keys, MIDI files as transcriptions, audio files as sources, and others are skipped with a note.
     convention : str or None
         Whose rules decide what is an error; None: the task's default.
@@ -150,15 +150,15 @@ def _check_each(
 def _against(
     reference: str | Path, paths: Sequence[Path], task: str | None, convention: str | None, options: Mapping[str, Any]
 ) -> dict[str, list[FileProblem]]:
-    """What a run would warn of when these were scored, by the name of the estimate."""
+    """Warnings of a run that scored these, by the name of the estimate."""
     if task is None:
         raise AnnotationError("a reference needs a task, for example --task beat", path=reference)
     rules = get_task(task).convention(convention)
-    asked = [str(rules.select()[0])]  # warnings are the same for all metrics but those that compare labels
-    asked += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
+    chosen = [str(rules.select()[0])]  # warnings are the same for all metrics but those that compare labels
+    chosen += next(([one.name] for one in rules.metrics if one.needs == LABELS), [])
     odd: dict[str, list[FileProblem]] = {}
     for path in paths:
-        ds = evaluate_paths(reference, path, task, metrics=asked, convention=convention, **options)
+        ds = evaluate_paths(reference, path, task, metrics=chosen, convention=convention, **options)
         for message in map(str, ds["message"].values.ravel().tolist()):
             if message.startswith(WARNING):
                 label, _, text = message.removeprefix(WARNING).partition(": ")
@@ -271,7 +271,7 @@ def _check_file(
         yield from _check_schema(path)
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
-        yield FileProblem("error", "absent", tell_absent(choices, options.get("namespace") or task or ""))
+        yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
         if annotation.kind == "audio":
             yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
@@ -371,7 +371,7 @@ def _task_of(annotation: Annotation) -> str | None:
 
 
 def _flaws(rules: Convention, annotation: Annotation, rows: Ragged, known: set[int]) -> Iterator[tuple[int, str]]:
-    """What the convention refuses: the first flaw of the whole, and then what is wrong with each item by itself."""
+    """Flaws under a convention: the first of the whole, then those of each item by itself."""
     flaws = {flaw.item: flaw.text(annotation) for flaw in rules.clean(rows).flaws.values()}
     if flaws and len(rows.counts) == 1:
         # One item a row, so that no flaw hides another.

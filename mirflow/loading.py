@@ -49,7 +49,7 @@ def load(
         A JAMS, lab, txt, csv or tsv file, or an object of the jams library. Of audio also a folder, a list of files or
         a path with ``{source}``: one file for each source.
     task : str or None
-        What it holds, such as ``chord``; needed unless `namespace` tells.
+        What it holds, such as ``chord``; needed unless a `namespace` is given.
     annotator : str, int or None
         Of several annotations in a JAMS file: an annotator's id, a position, or ``"all"`` for a list of datasets.
     validate : bool
@@ -59,7 +59,7 @@ def load(
     Returns
     -------
     xr.Dataset, or a list of them
-        With the dims and variables of the task's kind; attributes say where it comes from.
+        With the dims and variables of the task's kind; with its origin as attributes.
 
     Raises
     ------
@@ -102,7 +102,7 @@ def load_collection(
     Parameters
     ----------
     pattern : path
-        With ``{track}`` where the track's name stands, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
+        With ``{track}`` for the track's name, as ``refs/{track}.jams``; or a pack. Of a hierarchy that has one
         file for each level also with ``{level}``, of audio with one for each source with ``{source}``.
     task : str
     annotator, **options
@@ -119,7 +119,7 @@ def load_collection(
     Raises
     ------
     AnnotationError
-        If the pattern matches nothing, or files cannot be read: all of them are told.
+        If the pattern matches nothing, or files cannot be read: all of them are listed.
     """
     reading = Reading.of(task, **options)
     sources = _sources(pattern, reading, annotator)
@@ -128,7 +128,7 @@ def load_collection(
 
 
 def _read(collection: LazyCollection) -> Collection:
-    """A collection read now; if that fails, everything that is wrong with any of its files is told."""
+    """A collection read now; if that fails, the error lists everything that is wrong with any of its files."""
     try:
         return collection.compute(scheduler="synchronous")
     except AnnotationError as first:
@@ -139,7 +139,7 @@ def _read(collection: LazyCollection) -> Collection:
 
 
 def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -> dict[str, Source]:
-    """What a pattern finds, by track."""
+    """The sources that a pattern finds, by track."""
     text = Path(pattern).as_posix()
     matcher = Pattern(text.lstrip("/"))
     root = "/" if text.startswith("/") else "."

@@ -16,7 +16,7 @@ Column = npt.NDArray[Any]
 
 
 def offsets_of(counts: Int) -> Int:
-    """Where each row starts, and where the last one ends: int64 (n + 1,).
+    """Start of each row, and end of the last one: int64 (n + 1,).
 
     Examples
     --------
@@ -57,7 +57,7 @@ class Ragged:
         ``counts[0]`` is the number of items of each row; ``counts[1]``, for nested kinds, the number of inner
         items of each of those, and so on: an occurrence of a pattern of a track has counts three deep.
     labels : tuple of str
-        The vocabulary that the integer column ``label`` points into; -1 stands for no label.
+        The vocabulary that the integer column ``label`` points into; -1 is no label.
     depths : mapping of str to int
         Depth of each column that is not of the innermost depth.
 
@@ -83,7 +83,7 @@ class Ragged:
                 raise ValueError(f"column {name!r} has {len(column)} items, the counts say {expected}")
 
     def depth(self, name: str) -> int:
-        """How deep a column lies; 1 is one value per item of a row."""
+        """Depth of a column; 1 is one value per item of a row."""
         return self.depths.get(name, len(self.counts))
 
     def __len__(self) -> int:
@@ -91,7 +91,7 @@ class Ragged:
 
     @property
     def offsets(self) -> Int:
-        """Where each row's items of the first depth start: int64 (rows + 1,)."""
+        """Start of the items of the first depth of each row: int64 (rows + 1,)."""
         return offsets_of(self.counts[0])
 
     def take(self, rows: Sequence[int] | Int) -> Ragged:

@@ -125,7 +125,7 @@ def texts_at(texts: Sequence[str], places: Int | None = None) -> Column:
 
 Attribute = str | float | int
 DTYPES: Mapping[str, type] = {"float64": np.float64, "str": np.str_, "signal": object}
-"""What arrays hold, by the name that the schema gives it; of labels codes."""
+"""Types of arrays by their names in the schema; of labels codes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,7 +233,7 @@ def _filled(annotation: Annotation, name: str, depth: int) -> Column:
 
 
 def absent(kind: Kind, name: str, size: int) -> Column:
-    """A column that says nothing: NaN, empty text, or no label.
+    """A column of missing values: NaN, empty text, or no label.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def absent(kind: Kind, name: str, size: int) -> Column:
     return np.full(size, "" if kind.variable(name).dtype == "str" else np.nan)
 
 
-def _says_nothing(column: Column) -> bool:
+def _is_missing(column: Column) -> bool:
     return bool((column == "").all() if column.dtype.kind == "U" else np.isnan(column).all())
 
 
@@ -256,9 +256,9 @@ def _codes(annotations: Sequence[Annotation], vocabulary: dict[str, int]) -> Int
         return codes
     depth = len(annotations[0].schema.dims)
     sizes = [_size(annotation, depth) for annotation in annotations]
-    told = np.repeat([annotation.labels is not None for annotation in annotations], sizes)
-    spread = np.full(len(told), -1, dtype=np.int64)
-    spread[told] = codes
+    labelled = np.repeat([annotation.labels is not None for annotation in annotations], sizes)
+    spread = np.full(len(labelled), -1, dtype=np.int64)
+    spread[labelled] = codes
     return spread
 
 
@@ -273,7 +273,7 @@ def from_ragged(kind: str, rows: Ragged, row: int, attrs: Mapping[str, Attribute
     columns = {
         name: column
         for name, column in one.columns.items()
-        if name != "label" and not (name in optional and len(column) and _says_nothing(column))
+        if name != "label" and not (name in optional and len(column) and _is_missing(column))
     }
     return Annotation(kind, columns, labels, one.counts[1:], attrs=dict(attrs or {}))
 
@@ -286,7 +286,7 @@ def stack_levels(levels: Sequence[Annotation], files: Sequence[str] = ()) -> Ann
     levels : sequence of Annotation
         At least one, of kind intervals.
     files : sequence of str
-        What to call the file of each level in messages; empty: all are of one file.
+        Name of the file of each level in messages; empty: all are of one file.
 
     Examples
     --------

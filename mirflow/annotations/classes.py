@@ -54,7 +54,7 @@ class Classes:
             if not name or name in seen:
                 raise AnnotationError(f"the class {name!r} occurs twice" if name else "a class without a name")
             seen.add(name)
-        told: set[tuple[str, str]] = set()
+        seen_pairs: set[tuple[str, str]] = set()
         for reference, estimate, credit in self.credits:
             pair = f"the credit for {estimate!r} where {reference!r} is right"
             unknown = next((name for name in (reference, estimate) if name not in seen), None)
@@ -64,9 +64,9 @@ class Classes:
                 raise AnnotationError(f"{pair}: that is no error, and worth 1")
             if not 0 <= credit <= 1:  # NaN is not, either
                 raise AnnotationError(f"{pair} is not between 0 and 1: {credit}")
-            if (reference, estimate) in told:
+            if (reference, estimate) in seen_pairs:
                 raise AnnotationError(f"{pair} occurs twice")
-            told.add((reference, estimate))
+            seen_pairs.add((reference, estimate))
 
     @classmethod
     def of(
@@ -99,7 +99,7 @@ class Classes:
 
     @cached_property
     def table(self) -> Float:
-        """What each estimate is worth: float64 (reference's class, estimate's class), 1 on the diagonal."""
+        """Worth of each estimate: float64 (reference's class, estimate's class), 1 on the diagonal."""
         place = {name: number for number, name in enumerate(self.names)}
         worth = np.eye(len(self.names))
         for reference, estimate, credit in self.credits:

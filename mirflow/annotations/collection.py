@@ -118,7 +118,7 @@ class Collection:
         Raises
         ------
         AnnotationError
-            For sound, which stays in its files.
+            For audio, which stays in its files.
         """
         import xarray as xr
 
@@ -199,8 +199,8 @@ def with_columns(kind: Kind, rows: Ragged, names: Iterable[str]) -> Ragged:
 
 def _order(tracks: Sequence[str], rows: Ragged) -> str:
     """A fingerprint of which track has how many items, in which order: values lie in the order of the tracks."""
-    told = "\0".join([*tracks, *map(str, rows.counts[0].tolist())])
-    return hashlib.blake2b(told.encode(), digest_size=8).hexdigest()
+    text = "\0".join([*tracks, *map(str, rows.counts[0].tolist())])
+    return hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def _size_name(outer: str, dim: str) -> str:
@@ -232,7 +232,7 @@ def from_dataset(dataset: xr.Dataset) -> Collection:
     name = str(dataset.attrs.get("kind"))
     if name not in KINDS or "track" not in dataset.coords:
         raise AnnotationError("not a collection: it needs an attribute 'kind' and a coordinate 'track'")
-    # A variable that is named as its dim, as tempo is, stands among the coordinates.
+    # A variable that is named as its dim, as tempo is, is among the coordinates.
     rows = from_variables(KINDS[name], {str(key): value.values for key, value in dataset.variables.items()})
     known = {*to_variables(KINDS[name], rows)}
     metadata = {

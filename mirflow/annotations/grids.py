@@ -39,7 +39,7 @@ def hop_of(grid: GridSpec) -> float | None:
 
 
 def grid_attr(grid: GridSpec) -> str:
-    """What a dataset says of its grid.
+    """A grid as the attribute of a dataset.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def align(
 
 
 def names_of(annotations: Sequence[Annotation]) -> list[str]:
-    """Names that tell the annotations apart, or numbers."""
+    """Distinct names of the annotations, or numbers."""
     for key in ("annotator", "system", "source"):
         names = [str(annotation.attrs.get(key, "")) for annotation in annotations]
         if all(names) and len(set(names)) == len(names):

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def to_dataset(annotation: Annotation) -> xr.Dataset:
-    """An annotation as a labelled dataset with units; the counts of nested kinds stand as variables ``<dim>_size``.
+    """An annotation as a labelled dataset with units; the counts of nested kinds are variables ``<dim>_size``.
 
-    Sound becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
+    Audio becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
     """
     if annotation.kind == "audio":
         from .labelled_audio import audio_dataset

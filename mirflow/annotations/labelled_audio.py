@@ -39,7 +39,7 @@ class _Samples:
 
 
 def _span(key: Place, size: int) -> tuple[slice, Place]:
-    """The one stretch of samples that holds all that are asked for, and where they are in it."""
+    """The one stretch of samples that holds all samples of a key, and their places in it."""
     if isinstance(key, np.ndarray):
         low = int(key.min(initial=size))
         return slice(low, int(key.max(initial=low - 1)) + 1), key - low
@@ -134,11 +134,11 @@ def audio_annotation(dataset: xr.Dataset) -> Annotation:
 
 
 def _rate(dataset: xr.Dataset) -> float:
-    told = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
+    given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
     try:
-        rate = float(told)  # type: ignore[arg-type]  # None too: it is no number, as others are not
+        rate = float(given)  # type: ignore[arg-type]  # None too: it is no number, as others are not
     except (TypeError, ValueError):
         rate = 0.0
     if not (np.isfinite(rate) and rate > 0):
-        raise AnnotationError(f"audio needs the attribute {RATE!r}, samples a second in Hz, not {told!r}")
+        raise AnnotationError(f"audio needs the attribute {RATE!r}, samples a second in Hz, not {given!r}")
     return rate

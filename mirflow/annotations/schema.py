@@ -78,7 +78,7 @@ class Kind:
     drawn_as : str
         Form in timelines: ``text`` for what has no times, ``list`` for what is too long for that; empty: none.
     height : str
-        Variable that stands high or low in timelines.
+        Variable on the vertical axis of timelines.
     level : str
         Kind of each level of a hierarchy.
     part : str
@@ -102,11 +102,11 @@ class Kind:
     values : str
         Meaning of the numbers beside names, for kinds whose scores depend on them.
     ordered_by : tuple of str
-        Columns of which any says how the names are meant, so that other numbers may be left out.
+        Columns of which any gives the order of the names, so that other numbers may be left out.
     numbers : int
         Numbers at the beginning of each row.
     followed_by : str
-        What stands behind these numbers.
+        What follows these numbers.
     alike : tuple of str
         Tasks of other kinds whose rows may look the same.
     rows : mapping of str to tuple of str
@@ -190,7 +190,7 @@ HEADINGS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "duration": _words("duration dur length duration_s"),
         "label": _words("label labels value chord segment section function key text name position instrument"),
         "bar": _words("bar bar_number measure"),
-        # Not among them: names that say MIDI, for which the unit has to be declared, and a confidence, which is no
+        # Not among them: names with MIDI, for which the unit has to be declared, and a confidence, which is no
         # voicing.
         "frequency": _words("frequency f0 freq hz pitch f0_hz frequency_hz"),
         "pitch": _words("pitch frequency freq f0 hz pitch_hz frequency_hz"),
@@ -395,7 +395,7 @@ KINDS = MappingProxyType(
             ),
             Kind(
                 "judgements",
-                # References hold what graders said of each candidate; estimates the candidates in the order of rank.
+                # References hold judgements of each candidate; estimates the candidates in the order of rank.
                 ("judgement",),
                 (
                     Variable("label", "str", "the candidate's name"),

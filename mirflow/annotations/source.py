@@ -19,7 +19,7 @@ class Source:
     name: str
     """Name of the file in messages; empty: its path."""
     found: tuple[int, int] | None
-    """What `stat` returns, where it was read when the source was found."""
+    """Result of `stat`, where it was read when the source was found."""
 
     @property
     def paths(self) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ class Finding:
     message: str
 
     def describe(self, rows: Ragged, item: int) -> str:
-        """What is wrong with one item, with its values."""
+        """The error of one item, with its values."""
         values = {name: column[item] for name, column in rows.columns.items() if name in TIMES}
         if item > 0:
             values |= {f"previous_{name}": column[item - 1] for name, column in rows.columns.items() if name in TIMES}

@@ -51,7 +51,7 @@ def read(
     Parameters
     ----------
     source : path, list of paths, jams.JAMS or jams.Annotation
-        A path with ``{level}`` stands for one file for each of `levels`. Of audio also a path with ``{source}``, a
+        A path with ``{level}`` is that of one file for each of `levels`. Of audio also a path with ``{source}``, a
         folder or a list of files: one for each source.
     task, kind : str or None
         What it holds; one of them or a namespace is needed. A task chooses among the namespaces that serve it.
@@ -88,7 +88,7 @@ def read_all(
     kind: str | None = None,
     **options: Any,
 ) -> list[Annotation]:
-    """Every annotation of a file that fits, in its order; their ``annotator`` and ``namespace`` tell them apart.
+    """Every annotation of a file that fits, in its order; with the attributes ``annotator`` and ``namespace``.
 
     Takes the parameters of :func:`read`. A delimited file holds exactly one.
     """

@@ -16,7 +16,7 @@ from ..ragged import Float
 from .content import file_stat, is_listed_file, open_file, unreadable
 
 # What libsndfile notes of a header that promises more than the file holds: `data : 200000 (should be 119982)`.
-_PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<told>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
+_PROMISE = re.compile(r"^\s*(?P<chunk>[\w ]+?)\s*:\s*(?P<promised>\d+) \(should be (?P<held>\d+)\)", re.MULTILINE)
 _SAMPLE_CHUNKS = ("data", "SSND", "Data Size")
 # Recorders that write to a pipe do not know the length, and put the largest number, or nearly, in its place.
 _LENGTH_UNKNOWN = 0x7FFFF000
@@ -36,7 +36,7 @@ class FileSignal:
     path : str
         Where it is; absolute if other processes are to read it.
     name : str
-        What to call it in messages; empty: its path.
+        Name in messages; empty: its path.
     max_bytes : int or None
         Larger files are refused.
 
@@ -108,7 +108,7 @@ class FileSignal:
         return read.copy()
 
     def _decode(self, start: int, stop: int) -> Float:
-        """Samples as they come from the file, which is searched only where it does not stand at `start`."""
+        """Samples as they come from the file, which is searched only where its position is not `start`."""
         from soundfile import SoundFileError
 
         if self._opened is None:
@@ -139,17 +139,17 @@ class FileSignal:
         open_file(self.path, self.name).close()  # libsndfile waits for whoever writes a pipe
         try:
             return SoundFile(self.path)
-        except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and nobody says how it is coded
+        except (SoundFileError, TypeError) as error:  # a TypeError: it is called .raw, and its coding is unknown
             raise UnreadableError(f"is no audio file that can be read: {_reason(error)}", path=self.name) from None
 
     def _demand_whole(self, file: Any) -> None:
         """Whether all is there that the header promises; the samples of compressed files are tried at the end."""
         for found in _PROMISE.finditer(file.extra_info):
-            told, held = int(found["told"]), int(found["held"])
+            promised, held = int(found["promised"]), int(found["held"])
             # Some programs count the container's own head in, which is 8 bytes, or a byte of padding.
             slack = 1 if found["chunk"].strip() in _SAMPLE_CHUNKS else 8
-            if slack < told - held and told < _LENGTH_UNKNOWN:
-                raise UnreadableError(f"is cut off: its header says {told} bytes, there are {held}", path=self.name)
+            if slack < promised - held and promised < _LENGTH_UNKNOWN:
+                raise UnreadableError(f"is cut off: its header says {promised} bytes, there are {held}", path=self.name)
         from soundfile import SoundFileError
 
         try:
@@ -180,7 +180,7 @@ def _nothing(channels: int) -> tuple[int, Float]:
 
 
 def _reason(error: Exception) -> str:
-    """What libsndfile says, without the name of the file, which our own message has."""
+    """The message of libsndfile, without the name of the file, which our own message has."""
     return str(error).rpartition("': ")[2].removeprefix("Error : ").rstrip(".")
 
 
@@ -194,7 +194,7 @@ def digest_file(path: str, name: str = "") -> str:
 
 
 SUFFIXES = (".wav", ".flac", ".ogg", ".oga", ".opus", ".mp3", ".aiff", ".aif", ".w64", ".rf64", ".caf", ".au")
-"""What the names of audio files end in; in folders the others are left alone."""
+"""Suffixes of audio files; in folders the others are left alone."""
 
 
 def audio_files(folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from .options import MAX_BYTES, DelimitedOptions
 
 _FORMS = "class; class,parent; or from,to,credit"
 _NO_CLASSES = ("tag", "tags", "classes", "labels", "genre", "genres", "name", "category")
-"""What heads a column, and names no class."""
+"""Headings of a column, which name no class."""
 _Row = tuple[int, list[str]]
 _DEEPEST = 100
 """Levels of a tree."""
@@ -29,10 +29,10 @@ def read_classes(path: str | os.PathLike[str], name: str = "") -> Classes:
     path : path
         A table with a header, comma separated or, if its name ends in ``.tsv``, by tabs: a column ``class`` alone for
         names; ``class`` and ``parent`` for a tree, in which a class without a parent is at the top; or ``from``, ``to``
-        and ``credit`` for what it is worth to say ``to`` where ``from`` is right. A file without such a header holds a
+        and ``credit`` for what ``to`` is worth where ``from`` is right. A file without such a header holds a
         name on each line.
     name : str
-        What to call the file in messages; empty: its path.
+        Name of the file in messages; empty: its path.
 
     Returns
     -------

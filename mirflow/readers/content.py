@@ -51,7 +51,7 @@ def read_bytes(path: str | Path, max_bytes: int, name: str | None = None) -> byt
     max_bytes : int
         Size limit.
     name : str or None
-        What to call the file in messages; None: its path.
+        Name of the file in messages; None: its path.
     """
     data, size = read_within(path, max_bytes, name)
     if size > max_bytes:
@@ -66,7 +66,7 @@ def read_within(path: str | Path, most: int, name: str | None = None) -> tuple[b
     with open_file(path, name) as file:
         size = os.fstat(file.fileno()).st_size
         try:
-            # What a file is said to hold and what it gives differ while somebody writes it, and under /proc.
+            # The size of a file and what it gives differ while somebody writes it, and under /proc.
             data = b"" if size > most else _read_up_to(file, max(size, 4096), most + 1)
         except OSError as error:
             raise unreadable(path, error, name) from None
@@ -120,10 +120,10 @@ def file_stat(path: str | Path, name: str | None = None) -> tuple[int, int]:
 
 
 def modified_of(status: os.stat_result) -> int:
-    """Time of modification in ns; of a file that is too new for it to tell a later change, minus the time now.
+    """Time of modification in ns; of a file so new that a later change may not show, minus the time now.
 
     A file system that counts whole seconds (FAT: two) gives a file that is written twice within one the same time
-    both times. Until its clock has moved on, no time is told that could come again, and the file is read again next
+    both times. Until its clock has moved on, no time is given that could come again, and the file is read again next
     time. Others count the ticks of the kernel, which take at most `_TICK`; that is waited for.
     """
     modified, now = status.st_mtime_ns, time_ns()
@@ -135,26 +135,26 @@ def modified_of(status: os.stat_result) -> int:
 
 
 def unreadable(path: str | Path, error: OSError, name: str | None = None) -> UnreadableError:
-    """Why a file cannot be read: of a link that leads nowhere, which file is gone.
+    """The error for a file that cannot be read; of a link that leads nowhere with the file that is gone.
 
     Parameters
     ----------
     name : str or None
-        What to call the file in messages; None: its path.
+        Name of the file in messages; None: its path.
     """
     message = dangling(Path(path)) or f"cannot be read: {error.strerror or error}"
     return UnreadableError(message, path=name or path)
 
 
 def dangling(path: Path) -> str:
-    """What is wrong with a link that leads nowhere; empty for any other path."""
+    """The error for a link that leads nowhere; empty for any other path."""
     if not path.is_symlink() or path.exists():
         return ""
     return f"is a link to {str(path.readlink())!r}, which is not there"
 
 
 def is_listed_file(path: Path) -> bool:
-    """Whether what a folder lists stands for a file: a link that leads nowhere does, and is not left out in silence."""
+    """Whether an entry of a folder is a file: a link that leads nowhere does, and is not left out in silence."""
     return path.is_file() or bool(dangling(path))
 
 
@@ -166,7 +166,7 @@ def mix_stats(stats: Sequence[tuple[int, int]]) -> tuple[int, int]:
     >>> mix_stats([(5, 1), (7, 2)])[0], mix_stats([(5, 1), (7, 2)]) == mix_stats([(7, 2), (5, 1)])
     (12, False)
     """
-    # Multiplied so that two files that change places, or times that add up to the same, are told apart.
+    # Multiplied so that two files that change places, or times that add up to the same, differ.
     mixed = 0
     for size, modified in stats:
         mixed = (mixed * 1_000_003 + modified + size) % 2**63

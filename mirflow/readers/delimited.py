@@ -26,7 +26,7 @@ from .positions import select_beats
 from .ranks import order_names
 
 Row = tuple[int, Sequence[str]]
-"""The fields of a row and the line that it stands on."""
+"""The fields of a row and its line."""
 
 _SHOWN = 60
 """Characters of a row that a message shows."""
@@ -126,7 +126,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
     Returns
     -------
     Annotation
-        Times in seconds and pitches in Hz, as they stand: not sorted, not checked. Without a label column intervals
+        Times in seconds and pitches in Hz, neither sorted nor checked. Without a label column intervals
         have empty labels and events none; a file without rows gives no items.
 
     Examples
@@ -151,7 +151,7 @@ def parse_delimited(data: bytes, reading: Reading, format: str, name: str | Path
 
 
 def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annotation:
-    """What is read from rows that have been read: selected beats, a ranking in its order, levels as a hierarchy."""
+    """Select beats, put a list in its order, or make a hierarchy of one level."""
     kind = KINDS[reading.kind]
     if kind.level:
         return stack_levels([annotation])
@@ -382,7 +382,7 @@ def _in_units(columns: dict[str, Column], kind: Kind, options: DelimitedOptions,
 def find_layout(
     first: str, line: int, reading: Reading, separator: str | None, name: str, *, keyed: bool = False
 ) -> Layout:
-    """The layout of a file by its first row, which stands on that line.
+    """The layout of a file by its first row and the line of that.
 
     Parameters
     ----------
@@ -492,7 +492,7 @@ def split_line(line: str, separator: str, splits: int = -1) -> list[str]:
 
 
 def find_separator(text: str, format: str, options: DelimitedOptions) -> str | None:
-    """What stands between columns, as declared or by the format of a file; None where `sniff` has to find it.
+    """The separator of columns, as declared or by the format of a file; None where `sniff` has to find it.
 
     Examples
     --------

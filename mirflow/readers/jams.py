@@ -41,7 +41,7 @@ class AnnotationChoice:
 def annotator_names(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
     """A name for the annotator of every annotation: the id, else the name, else the position in its namespace.
 
-    Names that would stand twice in a namespace get a number, from the second on.
+    Names that would occur twice in a namespace get a number, from the second on.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def list_choices(choices: Sequence[AnnotationChoice], reading: Reading) -> list[
     return [place for place, choice in enumerate(choices) if choice.namespace in wanted]
 
 
-def tell_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
-    """What to do about a file without an annotation of a namespace, or for a task.
+def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
+    """The error for a file without an annotation of a namespace, or for a task, with the remedy.
 
     Examples
     --------
-    >>> tell_absent([AnnotationChoice("chord", "A1")], "beat")
+    >>> describe_absent([AnnotationChoice("chord", "A1")], "beat")
     "holds no annotation for 'beat'; it holds chord by A1: say task chord"
     """
     message = f"holds no annotation for {what!r}; it holds {', '.join(map(str, choices)) or 'no annotation at all'}"
@@ -105,12 +105,12 @@ def choose(choices: Sequence[AnnotationChoice], reading: Reading, annotator: str
     annotator : str, int or None
         A name, a position among those that fit, or None where only one fits.
     name : str
-        What to call the file in messages.
+        Name of the file in messages.
     """
     fitting = list_choices(choices, reading)
     what = reading.namespace or reading.task or reading.kind
     if not fitting:
-        raise InvalidAnnotationError(tell_absent(choices, what), path=name)
+        raise InvalidAnnotationError(describe_absent(choices, what), path=name)
     held = ", ".join(str(choices[place]) for place in fitting)
     if isinstance(annotator, int):
         if not 0 <= annotator < len(fitting):
@@ -136,7 +136,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Observations:
-    """What one JAMS annotation holds, in parallel sequences; `confidence` only where it is needed."""
+    """Observations of one JAMS annotation in parallel sequences; `confidence` only where it is needed."""
 
     time: Float
     duration: Float
@@ -199,11 +199,11 @@ class Observations:
     def _strengths(self, column: str) -> dict[str, Column]:
         """The confidences as a column of that name, if every observation has one."""
         strengths = [number_or_nan(value) for value in self.confidence]
-        told = len(strengths) == len(self.values) and not np.isnan(strengths).any()
-        return {column: np.array(strengths, dtype=np.float64)} if told else {}
+        complete = len(strengths) == len(self.values) and not np.isnan(strengths).any()
+        return {column: np.array(strengths, dtype=np.float64)} if complete else {}
 
     def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
-        """Notes as they stand; a pitch over time, or several, in order of time."""
+        """Notes in their order; a pitch over time, or several, in order of time."""
         unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
         pitch = np.array(self._each(list(map(signed_frequency, self.values)), "value", name, where), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
@@ -317,7 +317,7 @@ class _File(msgspec.Struct):
 
 
 class _TextObservation(msgspec.Struct, gc=False):
-    """What nearly all observations look like; the others take the slower types below."""
+    """The form of nearly all observations; the others take the slower types below."""
 
     time: float
     duration: float
@@ -374,7 +374,7 @@ class JamsFile:
     Parameters
     ----------
     name : str
-        What to call it in messages.
+        Name in messages.
     choices : tuple of AnnotationChoice
         Namespace and annotator of each annotation, in the file's order.
     attrs : mapping
@@ -455,7 +455,7 @@ def read_jams(path: str, reading: Reading, annotator: str | int | None, name: st
     annotator : str, int or None
         An annotator's id, a position among the annotations that fit, or None where only one fits.
     name : str
-        What to call the file in messages.
+        Name of the file in messages.
     """
     file = open_jams(path, reading.max_bytes, name)
     return file.annotation(choose(file.choices, reading, annotator, name), reading), file.digest
@@ -513,7 +513,7 @@ def _without_constants(data: bytes, name: str) -> bytes:
         return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
-    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # encoding meets halves of surrogate pairs
+    except (UnicodeDecodeError, UnicodeEncodeError) as error:  # halves of surrogate pairs cannot be encoded
         raise _broken(str(error), data, name) from None
     except json.JSONDecodeError as error:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None

@@ -102,7 +102,7 @@ def _notes(annotation: Annotation) -> Iterator[Observation]:
 
 
 def _number(label: str) -> float | str | None:
-    """A label as the number that it stands for, null where it is empty."""
+    """A label as a number where it is one, null where it is empty."""
     if not label:
         return None
     try:
@@ -113,7 +113,7 @@ def _number(label: str) -> float | str | None:
 
 
 def is_jams(thing: object) -> bool:
-    """Whether something is a ``jams.JAMS`` or ``jams.Annotation``, told without importing jams.
+    """Whether something is a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
 
     Examples
     --------
@@ -229,9 +229,9 @@ def to_jams(
 
 
 def _duration(annotations: Sequence[Annotation]) -> float:
-    told = [float(one.attrs["duration"]) for one in annotations if "duration" in one.attrs]
+    given = [float(one.attrs["duration"]) for one in annotations if "duration" in one.attrs]
     ends = [one.columns[name] for one in annotations for name in ("time", "end", "onset") if name in one.columns]
-    return told[0] if told else max((float(end.max()) for end in ends if len(end)), default=0.0)
+    return given[0] if given else max((float(end.max()) for end in ends if len(end)), default=0.0)
 
 
 def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:
@@ -251,7 +251,7 @@ def _namespace(annotation: Annotation, task: str | None, namespace: str | None) 
 
 
 def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
-    """What breaks the JAMS schema, or the schema of an annotation's namespace.
+    """Breaches of the JAMS schema, or of the schema of an annotation's namespace.
 
     Returns
     -------

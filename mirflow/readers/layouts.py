@@ -1,7 +1,7 @@
 """The task that rows without a header look like, and the refusal of rows of another task.
 
-A row of a chord begins with a number, as one of a beat does: read as beats it would have a score. So whatever stands
-in a row and is no column of the task is an error, and so are numbers that can only be those of another task.
+A row of a chord begins with a number, as one of a beat does: read as beats it would have a score. So whatever is in
+a row and no column of the task is an error, and so are numbers that can only be those of another task.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..errors import InvalidAnnotationError
 from ..ragged import Float
 
 Rows = Sequence[tuple[int, Sequence[str]]]
-"""Fields of rows with the lines that they stand on."""
+"""Fields of rows with their lines."""
 
 SAMPLE = 200
 """Rows by which a task is recognised."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import mido
 
 DRUMS = "Drums"
-"""What the notes of channel 10 are labelled, where they are taken."""
+"""Label of the notes of channel 10, where they are taken."""
 
 PROGRAMS: tuple[str, ...] = (
     *("Acoustic Grand Piano", "Bright Acoustic Piano", "Electric Grand Piano", "Honky-tonk Piano"),
@@ -56,11 +56,11 @@ PROGRAMS: tuple[str, ...] = (
 )
 
 _DRUM_CHANNEL = 9  # channel 10 of the standard, which counts from 1
-_DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file says otherwise
+_DEFAULT_TEMPO = 500_000  # microseconds a beat, until the file sets another
 MOST_BYTES = 2**22
 """Larger files hold millions of messages, each of which takes some microseconds and 300 bytes when decoded."""
 _MOST_TICKS = 2**28
-"""What the four bytes that a number may have can say."""
+"""More than the four bytes of a number can hold."""
 # Each byte of a number that goes on for ever makes it larger, and the next one slower. Text may have such bytes, too.
 _ENDLESS = re.compile(rb"[\x80-\xff]{4096}")
 
@@ -76,7 +76,7 @@ def parse_midi(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> A
     reading : Reading
         ``drums``: whether percussion is taken; ``instrument``: what labels the notes.
     name : path
-        What to call the file in messages, and its ``source``.
+        Name of the file in messages, and its ``source``.
 
     Returns
     -------
@@ -175,7 +175,7 @@ class _Clock:
 
     @classmethod
     def of(cls, file: mido.MidiFile, name: str | Path) -> _Clock:
-        """The clock of a file, whose tempi may stand in any of its tracks."""
+        """The clock of a file, whose tempi may be in any of its tracks."""
         division = file.ticks_per_beat
         if division > 0:
             # Of several changes at one tick the last holds.

@@ -29,7 +29,7 @@ _FILES = tuple(name for name in NAMED if "rank" in KINDS[name].columns)
 _LOOKED_AT, _COMPARED = 20, 500
 """Names that others are sought for, and others that each is compared with where none holds it."""
 _WORDS = MappingProxyType({"ranking": ("item", "listed"), "labels": ("label", "given")})
-"""What a name is of, and what an estimate does with it; candidates that nobody judged are reported query by query."""
+"""Words for a name, and for what an estimate does with it; unjudged candidates are reported query by query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class RenamedSource(Source):
 
     @property
     def track(self) -> str:
-        """What tells the list apart from the others of its file."""
+        """The key of the list in its file."""
         return str(getattr(self.source, "track", ""))
 
     @property
     def annotator(self) -> str | int | None:
-        """Who made the list, where the file says so."""
+        """The annotator of the list, if the file has one."""
         found: str | int | None = getattr(self.source, "annotator", None)
         return found
 
@@ -116,7 +116,7 @@ class ReferenceNames:
 
         Names stay as they are if any is on both sides, with a warning of others in that query that only differ by
         folder and suffix. If none is, they are compared without folders and suffixes: those that are then equal, and
-        stand for one name only on either side, become those of the reference.
+        belong to one name only on either side, become those of the reference.
 
         Parameters
         ----------
@@ -205,7 +205,7 @@ def _why_apart(listed: Iterable[str], true: Iterable[str]) -> str:
 
 
 def _same(called: Mapping[str, str]) -> tuple[str, str] | None:
-    """Two names for which the same stands; None if there are none."""
+    """Two names that have the same counterpart; None if there are none."""
     first: dict[str, str] = {}
     for name, theirs in called.items():
         other = first.setdefault(theirs, name)
@@ -260,7 +260,7 @@ class Apart:
     reference, estimate : str
         Two that are nearly the same.
     around_reference, around_estimate : (str, str) or None
-        What stands before and behind the name on each side, if most names would match without it.
+        Text before and behind the name on each side, if most names would match without it.
     """
 
     reference: str
@@ -307,7 +307,7 @@ def _nearest(name: str, others: Sequence[str]) -> str:
 
 
 def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str]]:
-    """The part that two names have in common, and what stands around it in each."""
+    """The part that two names have in common, and the text around it in each."""
     found = SequenceMatcher(None, name, other, autojunk=False).find_longest_match()
     core = name[found.a : found.a + found.size].strip("_-. ")
     one, other_one = (text.partition(core) if core else (text, "", "") for text in (name, other))
@@ -315,7 +315,7 @@ def _common(name: str, other: str) -> tuple[str, tuple[str, str], tuple[str, str
 
 
 def _exchange(name: str, one: tuple[str, str], other: tuple[str, str]) -> str:
-    """A name with what stands around others in the place of what stands around its own."""
+    """A name with the text around others in the place of the text around its own."""
     return other[0] + name[len(one[0]) : len(name) - len(one[1])] + other[1]
 
 

@@ -15,9 +15,9 @@ class Namespace:
     Parameters
     ----------
     name, kind : str
-        ``kind`` is what it is read as where nothing else is asked for.
+        ``kind`` is what it is read as by default.
     tasks : tuple of str
-        The tasks whose files may hold it; empty: only read when it is asked for by name.
+        The tasks whose files may hold it; empty: only read by its name.
     value : str
         The form of an observation's value: ``text``, ``tag`` (text whose confidence counts), ``number``, ``hz`` or
         ``midi``, or an object: ``position`` (in the bar), ``level`` (a label and its level), ``note`` (of an occurrence

@@ -1,4 +1,4 @@
-"""How files are to be read: declared once, hashable and picklable, shared by the sources of a whole evaluation."""
+"""Options of reading: declared once, hashable and picklable, shared by the sources of a whole evaluation."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ MAX_AUDIO_BYTES = 2**36
 Format = Literal["jams", "lab", "txt", "csv", "tsv", "svl", "midi", "run", "qrels", "lists", "groups", "matrix"]
 FORMATS: tuple[str, ...] = get_args(Format)
 SUFFIXES = (*(f".{name}" for name in FORMATS), ".mid", ".key")
-"""What the names of annotation files end in; in folders the others are left alone."""
+"""Suffixes of annotation files; in folders the others are left alone."""
 _FORMATS_BY_SUFFIX = {name: name for name in FORMATS} | {"mid": "midi", "sv": "svl", "npy": "matrix"}
 TABLES: tuple[str, ...] = ("run", "qrels", "lists", "groups", "matrix")
 """Formats whose files always hold many tracks: rankings and what is relevant for queries."""
 COLUMNS = {kind.name: kind.columns for kind in KINDS.values() if kind.columns}
 KEYS = ("track", "system", "annotator")
-"""Columns that tell the annotations of a file of many tracks apart; see :mod:`mirflow.readers.tables.table.table`."""
+"""Columns of the keys of a file of many tracks; see :mod:`mirflow.readers.tables.table`."""
 PITCHED = tuple(kind.name for kind in KINDS.values() if kind.pitched)
 PitchUnit = Literal["Hz", "MIDI"]
 Instrument = Literal["program", "track"]
@@ -152,7 +152,7 @@ class _Signed:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DelimitedOptions(_Signed):
-    """How delimited text is laid out; whatever is left out is found from the file.
+    """Layout of delimited text; whatever is left out is found from the file.
 
     Examples
     --------
@@ -160,7 +160,7 @@ class DelimitedOptions(_Signed):
     44100.0
     """
 
-    # None: in .csv a comma, or a semicolon or tab where the first row says so; the tab in .tsv; else blanks and tabs,
+    # None: in .csv a comma, or a semicolon or tab by the first row; the tab in .tsv; else blanks and tabs,
     # or a comma or semicolon where the first row has no blanks.
     delimiter: str | None = option(
         None,
@@ -243,7 +243,7 @@ class DelimitedOptions(_Signed):
 
     @property
     def divisor(self) -> float:
-        """What numbers in the file are divided by to give seconds."""
+        """Divisor that makes seconds of numbers in the file."""
         samples = _SAMPLES.fullmatch(self.time_unit)
         if samples:
             return float(samples[1])
@@ -256,14 +256,14 @@ class DelimitedOptions(_Signed):
         return float(frames[1]) if frames else 0.0
 
     def seconds(self, times: Float) -> Float:
-        """Times as they stand in a file, in seconds."""
+        """Times of a file in seconds."""
         with np.errstate(over="ignore"):  # what becomes infinite is an error when it is scored
             if self.hop:
                 return times * self.hop
             return times if self.divisor == 1.0 else times / self.divisor
 
     def has_decimal_commas(self, separator: str) -> bool:
-        """Whether commas stand before decimals in a file whose columns are so separated.
+        """Whether commas precede decimals in a file whose columns are so separated.
 
         Examples
         --------
@@ -280,7 +280,7 @@ class DelimitedOptions(_Signed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reading(_Signed):
-    """What to take from a file, and how.
+    """What a file is read as, and the options of reading it.
 
     Parameters
     ----------
@@ -436,12 +436,12 @@ class Reading(_Signed):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Which columns are declared to tell the annotations of a file of many tracks apart."""
+        """The declared columns of the keys of a file of many tracks."""
         return tuple(name for name, _ in self.delimited.columns if name in KEYS)
 
     @property
     def selection(self) -> Select | None:
-        """Which beats to take; None where the file decides."""
+        """Selection of beats; None where the file decides."""
         return "all" if self.select is None and self.task != "downbeat" else self.select
 
     def format_of(self, suffix: str) -> str:
@@ -465,7 +465,7 @@ _OF_ONE_KIND = (
     ("levels", "hierarchy", "levels are those of a hierarchy, and {task} has none"),
     ("sources", "audio", "sources are those of audio, and {task} has none"),
 )
-"""Options of one kind of annotation, and what to say where another one is read."""
+"""Options of one kind of annotation, and the error where another one is read."""
 DELIMITED = _declared(DelimitedOptions)
 OPTIONS = dict(sorted((_declared(Reading) | DELIMITED).items(), key=lambda one: one[1].places[0]))
 """All options by name, in the order of the keys of a pipeline."""
@@ -477,7 +477,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def describe_options(function: Function) -> Function:
-    """Put the options of reading where the docstring of a function that takes them says ``{options}``."""
+    """Put the options of reading in the place of ``{options}`` in a docstring."""
     entries = textwrap.indent("\n".join(one.describe() for one in OPTIONS.values()), "    ")
     if function.__doc__ is not None:  # as with python -OO
         function.__doc__ = function.__doc__.replace("    {options}", entries)

@@ -43,8 +43,8 @@ class Match:
 class Pattern:
     """A path with placeholders.
 
-    ``{name}`` stands for one or more characters within one folder level, ``{name:path}`` may span several. A
-    placeholder that occurs twice has the same value in both places. Every other character stands for itself.
+    ``{name}`` matches one or more characters within one folder level, ``{name:path}`` may span several. A
+    placeholder that occurs twice has the same value in both places. Every other character matches itself.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class Pattern:
         return Match(f"{base.rstrip('/')}/{name}" if not name.startswith("/") else name, name, values, *stat)
 
     def hint(self, root: str | Path) -> str:
-        """Why it may have found nothing: the deepest folder that is there, and what is in it."""
+        """The deepest folder that is there, and what is in it, for a pattern that found nothing."""
         folder = Path(root)
         if not folder.is_dir():
             return f"the folder {str(folder)!r} does not exist"

@@ -36,7 +36,7 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
     select : {"all", "downbeat", "bar_start", "bar_end"} or None
         None: the downbeats if there are positions, else all.
     name : path
-        What to call the file in messages.
+        Name of the file in messages.
 
     Returns
     -------

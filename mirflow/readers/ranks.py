@@ -43,7 +43,7 @@ def order_names(annotation: Annotation, name: str | Path) -> Annotation:
 
 
 def demand_numbers(annotation: Annotation, name: str | Path) -> None:
-    """Raise if a value is NaN: among numbers that stands for a label without one."""
+    """Raise if a value is NaN, as of a label without a number among others with one."""
     for item in np.flatnonzero(np.isnan(annotation.columns.get("value", np.zeros(0)))).tolist():
         text = (annotation.labels or [""])[item]
         raise InvalidAnnotationError(f"the number of {text!r} is NaN", path=name, line=annotation.line(item))

@@ -24,7 +24,7 @@ from .options import Reading
 _KINDS = {"events": "instants", "series": "values over time", "notes": "notes"}
 _LOUDEST = 127.0  # a level of 1 is this MIDI velocity
 MOST_TIMES = 100
-"""How many times as large as its file a layer may be when it is decompressed: layers of random points are 10 times."""
+"""Largest ratio of a decompressed layer to its file: for layers of random points it is 10."""
 _SMALL = 2**20
 _ATTRIBUTES = ("frame", "value", "duration", "level", "label")
 
@@ -39,12 +39,12 @@ def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> An
     reading : Reading
         Of kind ``events`` (instants), ``series`` (values over time, taken for Hz) or ``notes``.
     name : path
-        What to call the file in messages, and its ``source``.
+        Name of the file in messages, and its ``source``.
 
     Returns
     -------
     Annotation
-        By time. Of a pitch track on a grid, what the layer leaves out between two points is unvoiced: a 0 stands one
+        By time. Of a pitch track on a grid, what the layer leaves out between two points is unvoiced: there is a 0 one
         step after the one and one step before the other. Levels of notes become velocities of 0 to 127.
 
     Examples
@@ -64,7 +64,7 @@ def parse_svl(data: bytes, reading: Reading, name: str | Path = "<bytes>") -> An
         what = _KINDS[reading.kind]
         there = ", ".join(str(layer) for layer in document.layers) or "no layer that can be read"
         raise InvalidAnnotationError(f"holds {len(fitting)} layers of {what}, not one; it holds {there}", path=name)
-    with np.errstate(over="ignore"):  # times that become infinite are told of when they are scored
+    with np.errstate(over="ignore"):  # times that become infinite are errors when they are scored
         return fitting[0].annotation(reading.kind, name)
 
 
@@ -99,7 +99,7 @@ class _Layer:
 
     @property
     def kind(self) -> str:
-        """What it can be read as; empty for what is not read, such as regions and images."""
+        """The kind that it can be read as; empty for what is not read, such as regions and images."""
         if self.model.get("subtype", "note") not in ("note", "flexinote"):
             return ""
         return {"1": "events", "2": "series", "3": "notes"}.get(self.model.get("dimensions", ""), "")
@@ -157,11 +157,11 @@ def _with_gaps(frame: Float, value: Float, lines: list[int], resolution: float) 
     place = np.concatenate([before, before[wide]]) + 1
     added = np.concatenate([leaving, entering[wide]])
     order = np.argsort(added, kind="stable")
-    told = np.insert(np.array(lines), place[order], np.array(lines)[place[order] - 1])
+    spread = np.insert(np.array(lines), place[order], np.array(lines)[place[order] - 1])
     return (
         np.insert(frame, place[order], added[order]),
         np.insert(value, place[order], 0.0),
-        [int(line) for line in told],
+        [int(line) for line in spread],
     )
 
 

@@ -183,7 +183,7 @@ class SelectedSource(Source):
         return self.source.label
 
     def stat(self) -> tuple[int, int]:
-        """That of the other source."""
+        """Size and time of the other source."""
         return self.source.stat()
 
     def read(self) -> tuple[Annotation, str]:
@@ -206,7 +206,7 @@ def has_parts(path: str, reading: Reading) -> bool:
 def gather(
     matches: Sequence[Match], pattern: str, names: Sequence[str], reading: Reading, annotator: str | int | None = None
 ) -> list[tuple[Source, Mapping[str, str]]]:
-    """What a pattern found, as one source for each set of values of the placeholders but those of parts.
+    """The files that a pattern found, as one source for each set of values of the placeholders but those of parts.
 
     Parameters
     ----------
@@ -247,14 +247,14 @@ def matched_file(match: Match, reading: Reading, annotator: str | int | None = N
 
 
 def part_reading(reading: Reading) -> Reading:
-    """How the file of one level is read: as a segmentation; of a source as audio."""
+    """The reading of one part: a level as a segmentation, a source as audio."""
     return replace(reading, kind="intervals", task="segment", levels=()) if reading.kind == "hierarchy" else reading
 
 
 def source_at(
     place: PathLike | Sequence[PathLike], reading: Reading, annotator: str | int | None = None
 ) -> FileSource | FilesSource:
-    """The annotation that a path stands for.
+    """The annotation of a path.
 
     Parameters
     ----------

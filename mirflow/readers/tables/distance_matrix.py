@@ -37,7 +37,7 @@ class Head:
     stop: int = 0
 
     def read(self) -> tuple[tuple[str, ...], dict[str, str] | None]:
-        """The names of the columns, and of the rows by what stands in front of them; None: as it stands.
+        """The names of the columns, and those of the rows by the field in front of them; None: that field itself.
 
         Afterwards `stop` and `line` are where the first row begins.
         """
@@ -54,8 +54,8 @@ class Head:
                     return self._named(fields, below), None
             number, _, path = text.strip().replace("\t", " ").partition(" ")
             # A title may begin with a number, too: it is a file's if the next line has the next number.
-            told = number.isdigit() and path.strip() and not (title and self._number_below() != int(number) + 1)
-            if told:
+            is_file = number.isdigit() and path.strip() and not (title and self._number_below() != int(number) + 1)
+            if is_file:
                 if number in files:
                     raise InvalidAnnotationError(f"two files have the number {number}", path=self.name, line=self.line)
                 files[number] = path.strip()
@@ -260,9 +260,9 @@ def open_matrix(path: str, reading: Reading, name: str) -> Table:
         MIREX's layout (a line of title, numbered files, a line ``Q/R`` with numbers, a row for each query), a table
         with the items' names in its first line and each query's in front of its row, or an ``.npy`` file.
     reading : Reading
-        ``exclude`` says whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
+        ``exclude``: whether an item is left out of its own ranking; ``max_bytes`` is the limit of a row.
     name : str
-        What to call the file in messages.
+        Name of the file in messages.
     """
     if path.lower().endswith(".npy"):
         return open_array(path, reading, name)
@@ -328,7 +328,7 @@ class ArrayMatrix(Table):
 def open_array(path: str, reading: Reading, name: str) -> ArrayMatrix:
     """The table in an ``.npy`` file that holds a square of distances.
 
-    The names of the items stand one a line in a file beside it: ``x.txt`` for ``x.npy``, or ``items.txt`` for all.
+    The names of the items are read, one a line, from ``x.txt`` beside ``x.npy``, or from ``items.txt``.
     """
     open_file(path, name).close()
     try:

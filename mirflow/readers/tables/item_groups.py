@@ -100,7 +100,7 @@ def open_groups(path: str, reading: Reading, name: str) -> GroupTable:
         Columns ``track`` and ``label`` (the group), found by their names in a header, else the first two; ``exclude``
         and ``exclude_same``. Items without a group are relevant for none, and none is for them.
     name : str
-        What to call the file in messages.
+        Name of the file in messages.
     """
     options = reading.delimited
     text = decode(read_bytes(path, reading.max_bytes, name), name, options.encoding)

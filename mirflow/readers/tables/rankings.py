@@ -67,7 +67,7 @@ def open_lists(path: str, reading: Reading, name: str) -> ListTable:
 
 
 def _delimiter(path: str, name: str, options: DelimitedOptions) -> str | None:
-    """What the lines of a file are split by; None where each line tells it."""
+    """The separator of the lines of a file; None where it is found from each line."""
     format = path.rpartition(".")[2].lower()
     if options.separator is not None or format not in ("csv", "tsv"):
         return options.separator
@@ -180,7 +180,7 @@ class TrecTable(SpanTable):
 
 
 def open_run(path: str, reading: Reading, name: str) -> TrecTable:
-    """The table in a run; its ranks are left alone, as by trec_eval, for the scores say the order."""
+    """The table in a run; its ranks are left alone, as by trec_eval, for the scores give the order."""
     return _open(path, reading, name, ("query", "_", "item", "_", "score", "_"))
 
 

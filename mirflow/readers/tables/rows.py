@@ -1,4 +1,4 @@
-"""Delimited text in which a column says which track each row is about."""
+"""Delimited text with a column for the track of each row."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class RowTable(Table):
 
     @property
     def keys(self) -> Collection[RowKey]:
-        """What rows are about, in the order of the file."""
+        """Tracks, systems and annotators of rows, in the order of the file."""
         return self.rows.keys()
 
     @property
@@ -85,7 +85,7 @@ def open_rows(path: str, reading: Reading, name: str) -> RowTable:
         Its columns are those of the kind, and ``track``, ``system`` and ``annotator``. Where none are declared and
         there is no header, the track comes first.
     name : str
-        What to call the file in messages.
+        Name of the file in messages.
     """
     if reading.kind not in COLUMNS:
         raise AnnotationError(f"files of many tracks can hold {', '.join(COLUMNS)}, not {reading.kind}", path=name)
@@ -131,7 +131,7 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
 
 
 def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
-    """Whether the rows of a track say that it has no tags: there is one, and it names nothing but the track."""
+    """Whether a track has no tags: its only row names nothing but the track."""
     if len(rows) != 1:
         return False
     fields = rows[0][1]
@@ -155,7 +155,7 @@ def _without_folders(rows: dict[RowKey, list[tuple[int, str]]]) -> dict[RowKey, 
 
 
 def _separator(first: str, kind: Kind) -> str:
-    """What separates the columns of a file whose suffix does not tell, by its first row."""
+    """The separator of the columns of a file with any suffix, by its first row."""
     if "\t" in first:
         return "\t"
     bare = _QUOTED.sub("", first).strip()

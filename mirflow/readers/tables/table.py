@@ -39,7 +39,7 @@ _OPENERS = MappingProxyType(
 
 
 class RowKey(NamedTuple):
-    """What tells the annotations of a table apart; a name is empty where the table has no column for it."""
+    """Track, system and annotator of an annotation; a name is empty where the table has no column for it."""
 
     track: str
     system: str = ""
@@ -55,11 +55,11 @@ class Table:
     name: str
     """Name of the file in messages."""
     head: bytes = b""
-    """What the annotations of all keys depend on."""
+    """Fingerprint of what the annotations of all keys depend on."""
 
     @property
     def keys(self) -> Collection[RowKey]:
-        """What it has annotations of, each once, in the order of the file."""
+        """Keys of its annotations, in the order of the file."""
         raise NotImplementedError
 
     @property
@@ -68,7 +68,7 @@ class Table:
         raise NotImplementedError
 
     def data(self, key: RowKey) -> bytes:
-        """What the file says of one key."""
+        """The bytes of one key."""
         raise NotImplementedError
 
     def annotation(self, key: RowKey, data: bytes) -> Annotation:
@@ -76,12 +76,12 @@ class Table:
         raise NotImplementedError
 
     def stamp(self, key: RowKey) -> tuple[int, int]:
-        """Size in bytes of what the file says of one key, and a fingerprint of it that fits in 63 bits."""
+        """Size of the bytes of one key, and a fingerprint of them that fits in 63 bits."""
         data = self.data(key)
         return len(data), int(digest_of(self.head + data), 16) >> 1
 
     def read(self, key: RowKey) -> tuple[Annotation, str]:
-        """The annotation of one key, and the digest of what the file says of it.
+        """The annotation of one key, and the digest of its bytes.
 
         Raises :class:`mirflow.errors.InvalidAnnotationError` or :class:`mirflow.errors.UnreadableError`.
         """
@@ -126,12 +126,12 @@ class TableSource(Source):
 
     @property
     def track(self) -> str:
-        """What tells it apart from the other annotations of the file."""
+        """Track, system and annotator, which no other annotation of the file has."""
         return "/".join(filter(None, self.key))
 
     @property
     def annotator(self) -> str | None:
-        """Who annotated, where the file says so."""
+        """The annotator, if the file has a column for it."""
         return self.key.annotator or None
 
     def stat_now(self) -> tuple[int, int]:
@@ -146,7 +146,7 @@ class TableSource(Source):
 def holds_tracks(path: str, reading: Reading) -> bool:
     """Whether the files of a path or pattern hold many tracks each.
 
-    They do if their format says so, if a column is declared that holds the track, or if they list labels, ranks or
+    They do in formats for that, if a column is declared that holds the track, or if they list labels, ranks or
     judgements and their path has no ``{track}``.
 
     Examples
@@ -187,14 +187,14 @@ def open_table(path: str, reading: Reading, name: str) -> Table:
 
 
 def _beside(path: str) -> list[tuple[str, int, int]]:
-    """What is known of the files that name the items of an array."""
+    """Sizes and times of the files that name the items of an array."""
     if not path.endswith(".npy"):
         return []
     return [(str(file), *file_stat(file)) for file in name_files(path) if file.exists()]
 
 
 def name_files(path: str) -> tuple[Path, Path]:
-    """Where the names of the items of an array may stand: beside it under its name, or those of all arrays there.
+    """Files that may name the items of an array: beside it under its name, or those of all arrays there.
 
     Examples
     --------
@@ -224,16 +224,16 @@ def spread_table(match: Match, reading: Reading, tracks: Collection[str] | None 
     Parameters
     ----------
     tracks : collection of str or None
-        Those that the other side has: of the formats in `WHOLE` no others are taken. None: all are.
+        Those of the other side: of the formats in `WHOLE` no others are taken. None: all are.
     """
     table = open_table(match.path, reading, match.name)
-    asked = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
-    keys = [key for key in table.keys if asked is None or key.track in asked]
+    wanted = set(tracks) if tracks is not None and format_of(match.path, reading) in WHOLE else None
+    keys = [key for key in table.keys if wanted is None or key.track in wanted]
     return [TableSource(match.path, key, reading, match.name, table.stamp(key)) for key in keys]
 
 
 def spread_tables(path: str, reading: Reading) -> dict[str, TableSource]:
-    """What the files of many tracks of a path or pattern hold, by track."""
+    """Sources in the files of many tracks of a path or pattern, by track."""
     matcher = Pattern(path.lstrip("/"))
     root = "/" if path.startswith("/") else "."
     matches = [replace(match, name=match.path) for match in matcher.find(root)]
@@ -291,7 +291,7 @@ class SpanTable(Table):
 
     @property
     def keys(self) -> Collection[RowKey]:
-        """What rows are about, in the order of the file."""
+        """Keys of the rows, in the order of the file."""
         return self.of_key.keys()
 
     @property
@@ -337,7 +337,7 @@ class SpanTable(Table):
 
 
 class SameLine(Sequence[int]):
-    """The lines of items that all stand on one.
+    """The lines of items that share one.
 
     Examples
     --------
