@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+
+import mirflow
 
 CHORDS = ("C:maj", "A:min", "F:maj7", "G:7", "D:min/b3", "N", "E:sus4", "X", "B:hdim7")
 
@@ -44,3 +48,17 @@ def write_pipeline(folder: Path, **evaluation: str) -> Path:
         "execution: {block: 2}\n"
     )
     return path
+
+
+def score_files(
+    folder: Path,
+    task: str,
+    reference: Any = "ref/{track}.lab",
+    estimates: str = "est/{system}/{track}.lab",
+    **keys: Any,
+) -> Path:
+    """The store of one evaluation of a folder's files; its pipeline stays there."""
+    evaluation = {"task": task, "reference": reference, "estimates": estimates, **keys}
+    path = folder / "p.yaml"
+    path.write_text(json.dumps({"name": task, "evaluations": [evaluation], "store": str(folder / "s.zarr")}))
+    return mirflow.run(path, scheduler="serial").store

@@ -18,7 +18,7 @@ import pytest
 import mirflow
 from mirflow.errors import QueryError
 from mirflow.report.page import write_page
-from tests.datasets import write_dataset
+from tests.datasets import score_files, write_dataset
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import printed
@@ -37,17 +37,6 @@ def held_of(page: Path, track: str, evaluation: int = 0) -> dict[str, Any]:
     """What a page holds of a track."""
     number = dict(contents_of(page)["timelines"])[track]
     return dict(json.loads(block_of(page, number))["evaluations"])[evaluation]
-
-
-def chords(folder: Path, metrics: str, lines: str = "") -> Path:
-    """A pipeline over the chords of `write_dataset`."""
-    write_dataset(folder)
-    path = folder / "own.yaml"
-    path.write_text(
-        f"name: own\nevaluations:\n  - task: chord\n    reference: ref/{{track}}.lab\n"
-        f"    estimates: est/{{system}}/{{track}}.lab\n    metrics: {metrics}\n{lines}store: {folder / 'own.zarr'}\n"
-    )
-    return path
 
 
 class TestScores:
@@ -127,9 +116,10 @@ class TestScores:
 
 class TestExtraDims:
     def test_values_are_those_of_a_query(self, tmp_path, visit):
-        mirflow.run(chords(tmp_path, "[majmin, confusion]"))
-        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
-        expected = mirflow.open_store(tmp_path / "own.zarr").mirflow.query("confusion")["value"]
+        write_dataset(tmp_path)
+        store = score_files(tmp_path, "chord", metrics=["majmin", "confusion"])
+        write_page(store, tmp_path / "p.html")
+        expected = mirflow.open_store(store).mirflow.query("confusion")["value"]
         (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
         (_, rows), (_, columns) = extra["dims"]
         planes = np.frombuffer(block_of(tmp_path / "p.html", extra["value"]), np.uint8).reshape(8, -1)
@@ -145,18 +135,20 @@ class TestExtraDims:
         page.wait_for_function("() => document.querySelector('#extras select[name=system]').value === '1'")
 
     def test_they_may_be_all_there_is(self, tmp_path, visit):
-        mirflow.run(chords(tmp_path, "[confusion]"))
-        write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+        write_dataset(tmp_path)
+        store = score_files(tmp_path, "chord", metrics=["confusion"])
+        write_page(store, tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         assert "no metric that is a single number" in page.locator("#leaderboard").inner_text()
         assert page.locator("#extras canvas").count() == 1
 
     def test_too_many_values_are_noted(self, tmp_path, visit, monkeypatch):
-        mirflow.run(chords(tmp_path, "[majmin, confusion]"))
+        write_dataset(tmp_path)
+        store = score_files(tmp_path, "chord", metrics=["majmin", "confusion"])
         for limit, value in (("VALUES", 10), ("LABELS", {1: 2}), ("LABELS", {1: 2, 2: 2})):
             with monkeypatch.context() as patch:
                 patch.setattr(f"mirflow.report.page.data.{limit}", value)
-                write_page(tmp_path / "own.zarr", tmp_path / "p.html")
+                write_page(store, tmp_path / "p.html")
             (extra,) = contents_of(tmp_path / "p.html")["evaluations"][0]["extras"]
             assert extra["value"].endswith("values for each system, too many for this page.")
         assert extra["value"] in visit(tmp_path / "p.html").locator("#extras").inner_text()
@@ -168,12 +160,7 @@ class TestWithoutATimeAxis:
             (tmp_path / side).mkdir(parents=True)
             (tmp_path / side / "a.txt").write_text(f"{key}\n")
             (tmp_path / side / "b.txt").write_text("X\n")
-        (tmp_path / "p.yaml").write_text(
-            "name: keys\nevaluations:\n  - task: key\n    reference: ref/{track}.txt\n"
-            f"    estimates: est/{{system}}/{{track}}.txt\nstore: {tmp_path / 's.zarr'}\n"
-        )
-        mirflow.run(tmp_path / "p.yaml")
-        write_page(tmp_path / "s.zarr", tmp_path / "p.html")
+        write_page(score_files(tmp_path, "key", "ref/{track}.txt", "est/{system}/{track}.txt"), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
         for track, able in (("a", True), ("b", False)):
             page.locator("#tracks button.link", has_text=track).click()

@@ -14,7 +14,7 @@ import pytest
 
 import mirflow
 from mirflow.report.page import write_page
-from tests.datasets import write_dataset, write_lab, write_pipeline
+from tests.datasets import score_files, write_dataset, write_lab, write_pipeline
 from tests.report.page.reading import choose, contents_of
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
@@ -176,12 +176,8 @@ def test_no_number_is_broken_over_two_lines(width, tmp_path, visit):
     (tmp_path / "est.csv").write_text(
         "track,label,value\n" + "".join(f"a,{'x' * 30}{at},{0.1234}\n" for at in range(9))
     )
-    (tmp_path / "p.yaml").write_text(
-        "name: x\nevaluations:\n  - task: tagging\n    reference: ref.csv\n    estimates: '{system}.csv'\n"
-        f"    systems: [est]\nstore: {tmp_path / 's.zarr'}\n"
-    )
-    mirflow.run(tmp_path / "p.yaml")
-    write_page(tmp_path / "s.zarr", tmp_path / "p.html")
+    store = score_files(tmp_path, "tagging", "ref.csv", "{system}.csv", systems=["est"])
+    write_page(store, tmp_path / "p.html")
     page = visit(tmp_path / "p.html")
     page.set_viewport_size({"width": width, "height": 800})
     # A short heading leaves the column as narrow as may be.

@@ -7,9 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import mirflow
 from mirflow.report.page import write_page
-from tests.datasets import write_lab
+from tests.datasets import score_files, write_lab
 
 from .reading import choose, figures
 
@@ -25,13 +24,8 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> Path:
             write_lab(folder / "by" / name / f"{track}.lab", rng)
     (folder / "est").mkdir()
     (folder / "by" / "machine").rename(folder / "est" / "machine")
-    (folder / "p.yaml").write_text(
-        "name: people\nevaluations:\n  - task: chord\n    metrics: [majmin]\n"
-        '    reference: {path: "by/{annotator}/{track}.lab", combine: each}\n'
-        f"    estimates: est/{{system}}/{{track}}.lab\nstore: {folder / 'store.zarr'}\n"
-    )
-    mirflow.run(folder / "p.yaml")
-    write_page(folder / "store.zarr", folder / "page.html")
+    people = {"path": "by/{annotator}/{track}.lab", "combine": "each"}
+    write_page(score_files(folder, "chord", people, metrics=["majmin"]), folder / "page.html")
     return folder / "page.html"
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import mirflow
 from mirflow.report.page import write_page
-from tests.datasets import write_dataset
+from tests.datasets import score_files, write_dataset
 
 from .reading import choose
 
@@ -301,13 +301,7 @@ def beats(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, first in (("ref", 40.0), ("est/a", 40.02)):
         (folder / name).mkdir(parents=True)
         (folder / name / "t.txt").write_text("".join(f"{first + place / 2}\n" for place in range(20)))
-    (folder / "p.yaml").write_text(
-        "name: b\nevaluations:\n  - task: beat\n    reference: ref/{track}.txt\n"
-        "    estimates: est/{system}/{track}.txt\n"
-        f"store: {folder / 's.zarr'}\n"
-    )
-    mirflow.run(folder / "p.yaml")
-    write_page(folder / "s.zarr", folder / "page.html")
+    write_page(score_files(folder, "beat", "ref/{track}.txt", "est/{system}/{track}.txt"), folder / "page.html")
     return folder / "page.html"
 
 
@@ -348,12 +342,8 @@ def test_play_begins_at_the_first_sound_and_each_ear_has_clicks_of_its_own_pitch
 def test_what_was_missed_has_no_rank(tmp_path, visit):
     (tmp_path / "ref.csv").write_text("query,item\nq,a\nq,b\n")
     (tmp_path / "one.csv").write_text("query,item,rank\nq,a,1\n")
-    (tmp_path / "p.yaml").write_text(
-        "name: r\nevaluations:\n  - task: retrieval\n    reference: ref.csv\n    estimates: '{system}.csv'\n"
-        f"    systems: [one]\nstore: {tmp_path / 's.zarr'}\n"
-    )
-    mirflow.run(tmp_path / "p.yaml")
-    write_page(tmp_path / "s.zarr", tmp_path / "page.html")
+    store = score_files(tmp_path, "retrieval", "ref.csv", "{system}.csv", systems=["one"])
+    write_page(store, tmp_path / "page.html")
     text = open_first(visit(tmp_path / "page.html")).inner_text()
     assert "missed" in text
     assert "nan" not in text.lower()

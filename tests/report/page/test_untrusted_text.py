@@ -10,7 +10,7 @@ import pytest
 
 import mirflow
 from mirflow.report.page import write_page
-from tests.datasets import write_lab
+from tests.datasets import score_files, write_lab
 
 IMAGE = "<img src=x onerror=alert(1)>"
 CLOSING = "</script><script>alert(2)<!--"
@@ -105,12 +105,7 @@ def test_odd_characters_and_endless_labels(tmp_path, visit):
         for side in ("ref", "est/\u202esystem"):
             (tmp_path / side).mkdir(parents=True, exist_ok=True)
             (tmp_path / side / f"{track.replace('/', '')}.lab").write_text(lines)
-    (tmp_path / "p.yaml").write_text(
-        "name: odd\nevaluations:\n  - task: segment\n    reference: ref/{track}.lab\n"
-        f"    estimates: est/{{system}}/{{track}}.lab\nstore: {tmp_path / 's.zarr'}\n"
-    )
-    mirflow.run(tmp_path / "p.yaml")
-    assert write_page(tmp_path / "s.zarr", tmp_path / "p.html").size < 300_000
+    assert write_page(score_files(tmp_path, "segment"), tmp_path / "p.html").size < 300_000
     page = visit(tmp_path / "p.html")
     assert set(page.locator("#tracks tbody th").all_text_contents()) == set(ODD[:-2])
     page.locator("#tracks button.link").first.click()
@@ -129,12 +124,7 @@ def test_labels_of_chords_too(tmp_path, visit):
     write_lab(tmp_path / "ref" / "a.lab", rng)
     (tmp_path / "est" / "x").mkdir(parents=True)
     (tmp_path / "est" / "x" / "a.lab").write_text(f"0.0\t4.0\t{IMAGE}\n")
-    (tmp_path / "p.yaml").write_text(
-        "name: x\nevaluations:\n  - task: chord\n    reference: ref/{track}.lab\n"
-        f"    estimates: est/{{system}}/{{track}}.lab\nstore: {tmp_path / 's.zarr'}\n"
-    )
-    mirflow.run(tmp_path / "p.yaml")
-    write_page(tmp_path / "s.zarr", tmp_path / "p.html")
+    write_page(score_files(tmp_path, "chord"), tmp_path / "p.html")
     page = visit(tmp_path / "p.html")
     assert IMAGE in page.locator("#problems").inner_text()
     page.locator("#tracks button.link").click()

@@ -14,7 +14,7 @@ import xarray as xr
 import mirflow
 from mirflow.errors import QueryError, StoreError, UnknownNameError
 from mirflow.report.page import write_page
-from tests.datasets import write_dataset, write_lab
+from tests.datasets import score_files, write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import invoke, printed
@@ -178,13 +178,10 @@ class TestWithoutReferences:
         rng = np.random.default_rng(2)
         for name in ("ann", "ben"):
             write_lab(tmp_path / "by" / name / "t.lab", rng)
-        (tmp_path / "p.yaml").write_text(
-            "name: x\nevaluations:\n  - task: chord\n"
-            "    reference: {path: 'by/{annotator}/{track}.lab', combine: each}\n"
-            f"    estimates: 'by/{{system}}/{{track}}.lab'\nstore: {tmp_path / 's.zarr'}\n"
+        people = {"path": "by/{annotator}/{track}.lab", "combine": "each"}
+        write_page(
+            score_files(tmp_path, "chord", people, "by/{system}/{track}.lab"), tmp_path / "p.html", references=False
         )
-        mirflow.run(tmp_path / "p.yaml")
-        write_page(tmp_path / "s.zarr", tmp_path / "p.html", references=False)
         contents = contents_of(tmp_path / "p.html")
         track = json.loads(block_of(tmp_path / "p.html", contents["timelines"][0][1]))
         (_, told), *_ = track["evaluations"]
