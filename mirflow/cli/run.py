@@ -45,9 +45,7 @@ def _check_scheduler(context: click.Context, parameter: click.Parameter, value: 
 @click.option("--store", type=click.Path(path_type=Path), help="Path of the store. Default: the file's.")
 @click.option("--scheduler", callback=_check_scheduler, help="auto, serial, processes, threads, or tcp://host:port.")
 @click.option("--workers", type=click.IntRange(min=1), help="Number of processes or threads. Default: one a core.")
-@click.option(
-    "--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells."
-)
+@click.option("--on-error", type=click.Choice(("record", "ignore", "raise")), help="Treatment of failed cells.")
 @click.option("--dry-run", is_flag=True, help="Print what would be computed, and compute nothing.")
 @click.option("--force", is_flag=True, help="Compute everything again.")
 @click.option("--prune", is_flag=True, help="Remove stored cells that PIPELINE no longer names.")

@@ -29,12 +29,7 @@ those that concern its systems, a line each."""
 
 
 def kept_cautions(cautions: Iterable[Caution]) -> dict[str, list[dict[str, str]]]:
-    """The attribute that keeps cautions; none where there is nothing, as in stores that know of none.
-
-    Parameters
-    ----------
-    cautions : iterable of Caution
-    """
+    """The attribute that keeps cautions; none where there is nothing, as in stores that know of none."""
     kept = [{"text": one.text, "system": one.system} for one in cautions]
     return {WARNINGS: kept} if kept else {}
 
@@ -45,12 +40,7 @@ the estimate's class and what the error is worth; both empty where the pipeline 
 
 
 def kept_classes(classes: Classes | None) -> dict[str, dict[str, Any]]:
-    """The attribute that keeps classes.
-
-    Parameters
-    ----------
-    classes : Classes or None
-        None: the evaluation takes whatever occurs.
+    """The attribute that keeps classes; None: the evaluation takes whatever occurs.
 
     Examples
     --------

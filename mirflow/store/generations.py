@@ -75,15 +75,7 @@ def storing(path: str | Path) -> Iterator[None]:
 
 @contextmanager
 def locked(folder: Path, store: Path) -> Iterator[None]:
-    """Hold the writer's lock, which the operating system releases when its holder dies, however it dies.
-
-    Parameters
-    ----------
-    folder : Path
-        Where the lock file and the note about its holder lie; it exists.
-    store : Path
-        The store that it guards, for messages.
-    """
+    """Hold the writer's lock in a folder, which the operating system releases when its holder dies, however it dies."""
     from filelock import FileLock, Timeout
 
     # The note is a file of its own: asking for a lock may empty the lock file.
@@ -172,13 +164,7 @@ class Generations:
         return self.folder / "building"
 
     def publish(self, building: Path) -> Path:
-        """Put a built generation in place in one step; older ones than the one before it are removed.
-
-        Returns
-        -------
-        Path
-            The folder of the new generation.
-        """
+        """Put a built generation in place in one step, remove those before the previous one, and return its folder."""
         numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
         target = self.folder / f"generation-{max([self.current, *numbers]) + 1:06d}"
         sync_tree(building)
@@ -224,15 +210,7 @@ class Generations:
 def resolve(path: str | Path) -> Path:
     """The folder with the data that a path leads to now: a generation, or a plain copy of one.
 
-    Parameters
-    ----------
-    path : str or path
-        A store, by the path that the user named.
-
-    Returns
-    -------
-    Path
-        Absolute. It stays as it is for as long as it exists; later runs make new ones.
+    It stays as it is for as long as it exists; later runs make new ones.
 
     Raises
     ------

@@ -87,18 +87,7 @@ class Journal:
     def append(self, evaluation: str, signature: str, cells: Cells) -> None:
         """Keep one block; when this returns, the disk has it.
 
-        Parameters
-        ----------
-        evaluation : str
-            Name of the evaluation's group, an identifier.
-        signature : str
-            What the results depend on besides the input files; blocks of another signature are not read.
-        cells : Cells
-
-        Raises
-        ------
-        StoreError
-            If the disk is full or the folder cannot be written.
+        Results depend on the `signature` and the input files; blocks of another signature are not read.
         """
         data = _encode(evaluation, signature, cells)
         with storing(self.folder):

@@ -38,14 +38,7 @@ CREATED = "created"
 
 
 def read_group(path: str | Path, name: str) -> GroupContent:
-    """One evaluation of a store.
-
-    Parameters
-    ----------
-    path : str or path
-        The store, by the path that the user named, or a copy of it.
-    name : str
-        The group.
+    """One evaluation of a store, by the path that the user named, or of a copy of it.
 
     Returns
     -------
@@ -70,24 +63,12 @@ def read_group(path: str | Path, name: str) -> GroupContent:
 
 
 def group_names(path: str | Path) -> tuple[str, ...]:
-    """Names of the evaluations of a store.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store, or it cannot be read.
-    """
+    """Names of the evaluations of a store; errors as in :func:`read_group`."""
     return _read(path, lambda root: tuple(sorted(root.group_keys())))
 
 
 def read_attrs(path: str | Path) -> Mapping[str, Any]:
-    """Attributes of a store.
-
-    Raises
-    ------
-    StoreError
-        If there is no such store, or it cannot be read.
-    """
+    """Attributes of a store; errors as in :func:`read_group`."""
     return _read(path, lambda root: dict(root.attrs))
 
 
@@ -136,62 +117,47 @@ def _open_checked(folder: Path, path: str | Path) -> zarr.Group:
 def _content(root: zarr.Group, name: str) -> GroupContent:
     from .zarr_io import read_whole
 
-    node: Any = root[name]
-    arrays: dict[str, Any] = dict(node.arrays())
-    systems, tracks, measures = (tuple(read_whole(node, dim).tolist()) for dim in DIMS)
+    group: Any = root[name]
+    whole = partial(read_whole, group)
+    dims_of = {key: array.metadata.dimension_names for key, array in group.arrays()}
+    systems, tracks, measures = (tuple(whole(dim).tolist()) for dim in DIMS)
     coords: dict[str, dict[str, tuple[Entry, ...]]] = {dim: {} for dim in DIMS}
-    attrs = dict(node.attrs)
+    attrs = dict(group.attrs)
     for key in str(attrs.pop("coordinates", "")).split():
-        (dim,) = arrays[key].metadata.dimension_names
-        coords[dim][arrays[key].attrs["long_name"]] = tuple(read_whole(node, key).tolist())
+        coords[dims_of[key][0]][group[key].attrs["long_name"]] = tuple(whole(key).tolist())
     attrs.pop(CREATED, None)
-    cells = _cells(node, arrays, systems, tracks, measures)
-    return GroupContent(name, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
-
-
-def _cells(
-    group: zarr.Group,
-    arrays: dict[str, Any],
-    systems: tuple[str, ...],
-    tracks: tuple[str, ...],
-    measures: tuple[str, ...],
-) -> Cells:
-    from .zarr_io import read_whole
-
-    def whole(name: str) -> Array:
-        return read_whole(group, name)
-
     status = whole("status").reshape(-1)
     at = np.flatnonzero(status)
     cell_at = np.full(len(status), -1, dtype=np.int64)
     cell_at[at] = np.arange(len(at))
     system, track = np.divmod(at, max(1, len(tracks)))
-    siblings = sorted(key for key, a in arrays.items() if a.metadata.dimension_names[:2] == DIMS[:2] and a.ndim > 2)
-    return Cells(
+    score, weight = (whole(key).reshape(len(status), len(measures))[at] for key in ("score", "weight"))
+    message, digest = (tuple(whole(key).reshape(-1)[at].tolist()) for key in ("message", "digest"))
+    extra = sorted(key for key, dims in dims_of.items() if dims[:2] == DIMS[:2] and len(dims) > 2 and dims != DIMS)
+    cells = Cells(
         tuple(systems[i] for i in system.tolist()),
         tuple(tracks[i] for i in track.tolist()),
         measures,
-        whole("score").reshape(len(status), len(measures))[at],
-        whole("weight").reshape(len(status), len(measures))[at],
+        score,
+        weight,
         status[at],
         whole("repairs").reshape(-1)[at],
-        tuple(whole("message").reshape(-1)[at].tolist()),
-        tuple(whole("digest").reshape(-1)[at].tolist()),
+        message,
+        digest,
         whole("stamp").reshape(-1)[at],
         whole("duration")[track],
-        {key: _sparse(group, arrays[key], cell_at) for key in siblings if key not in ("score", "weight")},
+        {key: _sparse(group, key, cell_at) for key in extra},
     )
+    return GroupContent(name, systems, tracks, cells, coords["metric"], coords["system"], coords["track"], attrs)
 
 
-def _sparse(group: zarr.Group, array: zarr.Array[Any], cell_at: Int) -> Sparse:
+def _sparse(group: Any, name: str, cell_at: Int) -> Sparse:
     """A variable with extra dims as coordinates and values; `cell_at` is the cell at each flat place, -1 for none."""
     from .zarr_io import WRITTEN, read_whole
 
-    metadata: Any = array.metadata
-    dims: tuple[str, ...] = metadata.dimension_names[2:]
-    attrs: dict[str, Any] = dict(array.attrs)
-    attrs.pop(WRITTEN, None)
-    named = tuple(attrs.pop(OWN_DIMS, dims))
+    array = group[name]
+    dims = array.metadata.dimension_names[2:]
+    attrs = {key: value for key, value in array.attrs.items() if key not in (WRITTEN, OWN_DIMS)}
     tracks, per_chunk, fill = array.shape[1], array.chunks[1], float(array.fill_value)
     indices, values = [np.empty((0, 1 + len(dims)), np.int64)], [np.empty(0)]
     for system in range(array.shape[0]):
@@ -203,6 +169,7 @@ def _sparse(group: zarr.Group, array: zarr.Array[Any], cell_at: Int) -> Sparse:
             indices.append(np.column_stack([cells, *at[1:]])[known].astype(np.int64))
             values.append(block[at][known])
     coords = tuple(tuple(read_whole(group, dim).tolist()) for dim in dims)
+    named = tuple(array.attrs.get(OWN_DIMS, dims))
     return Sparse(named, coords, np.concatenate(indices), np.concatenate(values), attrs, fill)
 
 
