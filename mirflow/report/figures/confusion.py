@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.per_class import CONFUSED, ExtraAnswer, ask_extra
+from ...analysis.per_class import CONFUSED, ask_extra
 from ...analysis.scores import names_of
 from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..layout import REST, choose_labels, title_of, with_others
+from ..results import Result
 from .canvas import Sheet, figure, label, sheet
 from .track_scores import FigureOptions, Stored, board_of, frame_of, question_of
 
@@ -58,17 +59,16 @@ def confusion(
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
-    answer = ask_extra(ds, variable, question_of(options, None), group)
-    names = list(answer.labels)
-    if tuple(names) != CONFUSED:
-        raise FigureError(f"{answer.metric} is no confusion of classes: it lies along {', '.join(names)}")
-    values, labels = _fold(*_square(answer), most)
+    result = Result.of(ask_extra(ds, variable, question_of(options, None), group).to_dataset())
+    if tuple(result.dims) != CONFUSED:
+        raise FigureError(f"{result.metrics[0]} is no confusion of classes: it lies along {', '.join(result.dims)}")
+    values, labels = _fold(*_square(result), most)
     frame = frame_of(options)
     with sheet(frame, frame.inches * 0.8) as page:
         _draw(page, values, labels)
         page.ax.set_xlabel(f"estimated by {label(system)}")
         page.ax.set_ylabel("reference")
-        page.head(f"{label(answer.metric, 60)}: {label(system)}", _describe(answer, labels[-1] == REST))
+        page.head(f"{label(result.metrics[0], 60)}: {label(system)}", _describe(result, labels[-1] == REST))
     return page.ax
 
 
@@ -93,13 +93,13 @@ def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
     return names[0]
 
 
-def _square(answer: ExtraAnswer) -> tuple[Float, list[str]]:
+def _square(result: Result) -> tuple[Float, list[str]]:
     """All classes on both sides: estimates may have some that no reference has, such as no class at all."""
-    down, across = answer.labels.values()
+    down, across = result.labels.values()
     labels = list(dict.fromkeys([*down, *across]))
     place = {name: at for at, name in enumerate(labels)}
     values: Float = np.zeros((len(labels), len(labels)))
-    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = answer.value[0, 0]
+    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = result.value[0, 0]
     return np.nan_to_num(values), labels
 
 
@@ -144,11 +144,11 @@ def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
     bar.set_label("share of the reference's class")
 
 
-def _describe(answer: ExtraAnswer, rest: bool) -> str:
-    lost = int(answer.n_missing[0, 0])
-    missing = f"missing ({answer.attrs['missing']}): {counted(lost, 'track') if lost else 'none'}"
-    n, whole = int(answer.n[0, 0]), int(answer.n_tracks[0])
-    over = f"{answer.aggregate} over {'' if n == whole else f'{n} of '}{counted(whole, 'track')}"
+def _describe(result: Result, rest: bool) -> str:
+    attrs, lost, n = result.attrs, int(result.n_missing.sum()), int(result.n_counted.sum())
+    missing = f"missing ({attrs['missing']}): {counted(lost, 'track') if lost else 'none'}"
+    tracks = counted(result.tracks, "track")
+    over = f"{result.aggregates[0]} over {'' if n == result.tracks else f'{n} of '}{tracks}"
     rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
-    unit = f" [{answer.unit}]" if answer.unit else ""
-    return f"{title_of(answer.attrs)}; {over}{unit}; {missing}; {rows}"
+    unit = f" [{result.units[0]}]" if result.units[0] else ""
+    return f"{title_of(attrs)}; {over}{unit}; {missing}; {rows}"
