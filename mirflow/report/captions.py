@@ -176,6 +176,7 @@ def caption_of(result: Result, percent: bool) -> str:
         Whether ratios are percentages.
     """
     attrs = result.attrs
+    task, where, rules = _frame(attrs)
     names = [name.replace("_", " ") for name in result.metrics]
     what = _name_dims(result) if result.has_dims else _listed(names) if 0 < len(names) < _NAMED else ""
     counts = result.n_counted.sum(axis=1) // repeats(attrs)
@@ -184,10 +185,10 @@ def caption_of(result: Result, percent: bool) -> str:
     by = f" by {' and '.join(result.groupings)}" if result.groupings else ""
     way = " in percent" if percent else ""
     way += f" with {100 * float(attrs['level']):g} % confidence intervals" if result.ends else ""
-    over = f"{counted(len(result.systems), 'system')} on {on}{_where(attrs)}{by}{f',{way}' if way else ''}"
+    over = f"{counted(len(result.systems), 'system')} on {on}{where}{by}{f',{way}' if way else ''}"
     is_better = not result.has_dims or result.orientations != ["none"]
     bold = " The best values are bold." if is_better and len(result.systems) > 1 else ""
-    return f"{_task(attrs)}{f': {what}' if what else ','} of {over}.{_rules(attrs)}{bold}"
+    return f"{task}{f': {what}' if what else ','} of {over}.{rules}{bold}"
 
 
 def matrix_caption(result: Result, system: int, group: int, made: str, percent: bool) -> str:
@@ -206,10 +207,11 @@ def matrix_caption(result: Result, system: int, group: int, made: str, percent: 
     dims = [dim.replace("_", " ") for dim in result.dims]
     tracks = counted(int(result.n_counted[system, group, 0]), "track")
     name, unit = result.metrics[0].replace("_", " "), result.units[0]
-    of = f"{name} of {result.systems[system]} on {tracks}{_where(result.attrs)}"
+    task, where, rules = _frame(result.attrs)
+    of = f"{name} of {result.systems[system]} on {tracks}{where}"
     way = ", in percent of each row" if percent else f" [{unit}]" if unit else ""
     laid = f"{' and '.join(dims[:-1])} down, {dims[-1]} across."
-    return f"{_task(result.attrs)}: {of}{f', {made}' if made else ''}{way}; {laid}{_rules(result.attrs)}"
+    return f"{task}: {of}{f', {made}' if made else ''}{way}; {laid}{rules}"
 
 
 def _name_dims(result: Result) -> str:
@@ -238,13 +240,13 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
     name = str(ds["metric"].values[metric])
     what, across = name.replace("_", " "), across_of(attrs)
     over = f"{counted(ds.sizes['system'], 'system')}"
-    task, rules, letters = _task(attrs), _rules(attrs), letters_note(ds, metric)
+    (task, where, rules), letters = _frame(attrs), letters_note(ds, metric)
     letters = f"{letters[:1].upper()}{letters[1:]}."
     if "mean_rank" in ds:
         what = DECLARED[kind].written if kind in CLASS_AGGREGATES else what
         what += "".join(f", {_listed(names)} over {plural(dim)}," for dim, names in across.items())
         number, unit = int(ds["n"].values[metric]), attrs["unit_of_comparison"]
-        over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}{_where(attrs)}"
+        over += f" by {what} on {counted(number, unit) if number == 1 else f'{number} {plural(unit)}'}{where}"
         return (
             f"{task}: mean ranks of {over}. {letters}{rules}",
             f"{task}: differences in mean rank between every two of {over}, "
@@ -254,7 +256,7 @@ def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
         what, label = DECLARED[kind].written, name.partition(", ")[2]
         every = _listed([*map(plural, across)]) if across else ""
         what += f", {label} over {every}," if label and every else f" of {label}" if label else ""
-    over += _where(attrs)
+    over += where
     level = f"{100 * float(attrs['level']):g} % confidence intervals"
     return (
         f"{task}: {what} of {over}. {letters}{rules}",
@@ -278,15 +280,9 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
-def _task(attrs: Mapping[str, Any]) -> str:
-    task = attrs.get("task", "")
-    return get_task(task).title if task in tasks() else task
-
-
-def _where(attrs: Mapping[str, Any]) -> str:
-    return f", where {attrs['where']}" if "where" in attrs else ""
-
-
-def _rules(attrs: Mapping[str, Any]) -> str:
-    convention = attrs.get("convention", "")
-    return f" The rules are those of {convention}." if convention else ""
+def _frame(attrs: Mapping[str, Any]) -> tuple[str, str, str]:
+    """The task, which tracks, and whose rules, as captions name them."""
+    task, convention = attrs.get("task", ""), attrs.get("convention", "")
+    title = get_task(task).title if task in tasks() else task
+    where = f", where {attrs['where']}" if "where" in attrs else ""
+    return title, where, f" The rules are those of {convention}." if convention else ""

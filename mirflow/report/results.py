@@ -29,6 +29,12 @@ class Result:
     ----------
     attrs : mapping
         Those of the dataset.
+    has_dims : bool
+        Whether the result is that of one metric with extra dims.
+    adds_up : bool
+        Whether entries are counts or seconds along extra dims, of which those that are 0 do not occur.
+    metrics : list of str
+        The metrics, or the one that has dims.
     systems : list of str
     groupings : list of str
         The coordinates that group the tracks.
@@ -45,6 +51,8 @@ class Result:
     counts : mapping of str to int64 (systems, groups, ...)
         ``n``, scores that count; of metrics that are one number also ``n_missing`` and ``n_undefined``.
     n_tracks : int64 (groups,)
+    tracks : int
+        How many tracks the query is about; each counts once, in however many groups it is.
     n_counted, n_missing : int64 (systems, groups, metrics or 1)
         Tracks that count, and tracks without a score.
     ends : tuple of float64 (systems, groups, ...)
@@ -54,6 +62,9 @@ class Result:
     """
 
     attrs: Mapping[str, Any]
+    has_dims: bool
+    adds_up: bool
+    metrics: list[str]
     systems: list[str]
     groupings: list[str]
     groups: list[tuple[object, ...]]
@@ -65,6 +76,7 @@ class Result:
     value: Float
     counts: dict[str, Int]
     n_tracks: Int
+    tracks: int
     n_counted: Int
     n_missing: Int
     ends: tuple[Float, ...]
@@ -73,45 +85,49 @@ class Result:
     @classmethod
     def of(cls, ds: xr.Dataset) -> Result:
         """Take the arrays out of a dataset."""
+        attrs = {str(name): value for name, value in ds.attrs.items()}
         groupings = [str(dim) for dim in ds["n_tracks"].dims]
-        numbers = "metric" not in ds.attrs
+        has_dims = "metric" in attrs
         inner = [str(dim) for dim in ds["value"].dims if dim != "system" and dim not in groupings]
-        values = [ds[name].values.tolist() for name in groupings]
+        groups = list(product(*(ds[name].values.tolist() for name in groupings)))
         n_tracks = ds["n_tracks"].values.ravel()
         filled = np.flatnonzero(n_tracks) if groupings else np.zeros(1, dtype=np.int64)
-        groups = list(product(*values))
 
         def array(name: str) -> npt.NDArray[Any]:
             """Systems, groups that have tracks, and what else there is."""
             order = [dim for dim in ("system", *groupings, *inner) if dim in ds[name].dims]
             own = ds[name].transpose(*order).values
             sizes = own.shape[1 + len(groupings) :]
-            own = own.reshape(len(own), len(groups), *(sizes or (1,)))[:, filled]
-            return np.ascontiguousarray(own)
+            return np.ascontiguousarray(own.reshape(len(own), len(groups), *(sizes or (1,)))[:, filled])
 
         def texts(name: str) -> list[str]:
             return [str(one) for one in ds[name].values.tolist()]
 
-        counts = {name: array(name) for name in COUNTS} if numbers else {"n": array("n_values")}
         # The attribute of the name says what intervals were drawn from.
-        about = {**ds.attrs, "unit": ds["value"].attrs.get("units", "")}
-        each = [texts(name) if numbers else [str(about[name])] for name in ("aggregate", "unit", "orientation")]
+        about = {**attrs, "unit": ds["value"].attrs.get("units", "")}
+        kinds, units, ways = (
+            [str(about[name])] if has_dims else texts(name) for name in ("aggregate", "unit", "orientation")
+        )
         labels = {name: texts(name) for name in inner}
         if not inner:
-            labels[""] = [each[0][0] if each[0][0] in CLASS_AGGREGATES else str(ds.attrs["metric"])]
+            labels[""] = [kinds[0] if kinds[0] in CLASS_AGGREGATES else str(attrs["metric"])]
         return cls(
-            {str(name): value for name, value in ds.attrs.items()},
+            attrs,
+            has_dims,
+            has_dims and ways == ["none"] and "nominal" not in attrs,
+            [str(attrs["metric"])] if has_dims else labels["metric"],
             texts("system"),
             groupings,
             [groups[place] for place in filled.tolist()],
             labels,
-            each[0],
-            each[1],
-            each[2],
-            texts("title") if "title" in ds.coords and numbers else [""] * len(each[0]),
+            kinds,
+            units,
+            ways,
+            texts("title") if "title" in ds.coords and not has_dims else [""] * len(kinds),
             array("value"),
-            counts,
+            {"n": array("n_values")} if has_dims else {name: array(name) for name in COUNTS},
             n_tracks[filled],
+            int(n_tracks.sum()) // repeats(attrs),
             array("n"),
             array("n_missing"),
             tuple(array(name) for name in ("low", "high") if name in ds),
@@ -132,19 +148,9 @@ class Result:
         )
 
     @property
-    def metrics(self) -> list[str]:
-        """The metrics, or the one that has dims."""
-        return self.labels.get("metric") or [str(self.attrs.get("metric", ""))]
-
-    @property
-    def has_dims(self) -> bool:
-        """Whether the result is that of one metric with extra dims."""
-        return "metric" in self.attrs
-
-    @property
-    def adds_up(self) -> bool:
-        """Whether entries are counts or seconds, of which those that are 0 do not occur."""
-        return self.has_dims and self.orientations == ["none"] and "nominal" not in self.attrs
+    def dims(self) -> list[str]:
+        """The extra dims of the metric."""
+        return [dim for dim in self.labels if self.has_dims and dim]
 
     @property
     def is_whole(self) -> bool:
@@ -153,32 +159,18 @@ class Result:
         plain = self.has_dims and self.orientations == ["none"] and not self.units[0]
         return plain and bool((known == np.round(known)).all())
 
-    @property
-    def tracks(self) -> int:
-        """How many tracks the query is about; each counts once, in however many groups it is."""
-        return int(self.n_tracks.sum()) // repeats(self.attrs)
-
-    @property
-    def dims(self) -> list[str]:
-        """The extra dims of the metric."""
-        return [dim for dim in self.labels if self.has_dims and dim]
-
     def best(self) -> Float:
         """The best value of all systems, NaN where there are not two or none is better: float64 (groups, ...)."""
         known = ~np.isnan(self.value)
         lowest = np.where(known, self.value, np.inf).min(axis=0, initial=np.inf)
         largest = np.where(known, self.value, -np.inf).max(axis=0, initial=-np.inf)
         ways = np.array(self.orientations)
-        best = np.where(ways == "lower", lowest, largest)
-        return np.where((known.sum(axis=0) > 1) & (ways != "none") & ~self._deviations(), best, np.nan)
-
-    def _deviations(self) -> Bool:
-        """Where values are deviations across others, of which neither high nor low ones are better."""
-        found = np.zeros(self.value.shape[1:], dtype=np.bool_)
-        for dim, names in across_of(self.attrs).items():
+        best: Float = np.where(ways == "lower", lowest, largest)
+        best[(known.sum(axis=0) < 2) | (ways == "none")] = np.nan
+        for dim, names in across_of(self.attrs).items():  # of deviations neither high nor low ones are better
             if "std" in names and dim in self.groupings:
-                found[[group[self.groupings.index(dim)] == "std" for group in self.groups]] = True
+                best[[group[self.groupings.index(dim)] == "std" for group in self.groups]] = np.nan
             elif "std" in names:
                 axis = 1 + list(self.labels).index(dim)
-                np.moveaxis(found, axis, 0)[[label == "std" for label in self.labels[dim]]] = True
-        return found
+                np.moveaxis(best, axis, 0)[[label == "std" for label in self.labels[dim]]] = np.nan
+        return best
