@@ -34,14 +34,12 @@ from typing import Any
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.schema import KINDS
-from ..annotations.validation import inspect
 from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, Grid, Scores, Task, refuse_grid
-from .cleaning import Cleaned, Problem, set_aside, usable_pair
+from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
 from .util import BOUNDED, Array, are_times
@@ -475,9 +473,6 @@ def evaluate(reference_timestamps: Array, estimated_timestamps: Array, **kwargs:
     return _scores.evaluate(reference_timestamps, estimated_timestamps, kwargs)
 
 
-_FLAWS = ("not_finite", "too_late", "negative", "unsorted")
-
-
 def clean(rows: Ragged) -> Cleaned:
     """Find the rows that cannot be aligned event by event; nothing is mended, as the order says what belongs together.
 
@@ -489,12 +484,8 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], 'is at 1.5 s, before the row above it (2.0 s)')
     """
-    findings = inspect(KINDS["events"], rows)
-    problems: list[Problem] = [
-        (findings[name].items, partial(findings[name].describe, rows)) for name in _FLAWS if name in findings
-    ]
-    repeated = findings.get("duplicate")
-    return set_aside(rows, problems, None if repeated is None else repeated.items)
+    _, problems, repeated = inspected("events", rows, (*NO_TIMES, "negative", "unsorted"), ("duplicate",))
+    return set_aside(rows, problems, repeated)
 
 
 def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> dict[str, Column]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
 
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.classes import Classes
-from ..annotations.validation import Finding
+from ..annotations.schema import KINDS
+from ..annotations.validation import inspect
 from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Bool, Int, Ragged, rows_of
 
@@ -118,10 +119,33 @@ def keep_first(rows: Ragged, problems: Sequence[Problem]) -> Cleaned:
     return set_aside(rows, problems, later, drop=True)
 
 
-def impossible_times(findings: Mapping[str, Finding], rows: Ragged) -> list[Problem]:
-    """Findings of :func:`mirflow.annotations.validation.inspect` on values that are no times, as problems."""
-    found = (findings[name] for name in ("not_finite", "too_late") if name in findings)
-    return [(finding.items, partial(finding.describe, rows)) for finding in found]
+NO_TIMES = ("not_finite", "too_late")
+"""Findings of values that are no times at all."""
+
+
+def inspected(
+    kind: str, rows: Ragged, refused: Sequence[str] = NO_TIMES, counted: Collection[str] = ()
+) -> tuple[set[str], list[Problem], Bool]:
+    """Inspect rows of a kind: the names of all findings, problems of the refused ones, and a mask of counted items.
+
+    See :func:`mirflow.annotations.validation.inspect`.
+    """
+    findings = inspect(KINDS[kind], rows)
+    problems: list[Problem] = [
+        (findings[name].items, partial(findings[name].describe, rows)) for name in refused if name in findings
+    ]
+    items = np.zeros(int(rows.counts[-1].sum()), dtype=np.bool_)
+    for name in findings.keys() & set(counted):
+        items |= findings[name].items
+    return set(findings), problems, items
+
+
+def in_order(cleaned: Cleaned) -> Cleaned:
+    """Rows sorted by time; items at one time keep their order."""
+    rows = cleaned.rows
+    order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
+    columns = {name: column[order] for name, column in rows.columns.items()}
+    return replace(cleaned, rows=Ragged(columns, rows.counts, rows.labels))
 
 
 def error_of(flaw: Flaw, annotation: Annotation, side: str) -> InvalidAnnotationError:

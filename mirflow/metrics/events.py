@@ -9,13 +9,11 @@ from functools import cached_property
 import numpy as np
 
 from ..annotations.annotation import Annotation
-from ..annotations.schema import KINDS
-from ..annotations.validation import inspect
 from ..errors import warn_caller
 from ..kernels.matching import match, match_greedily, match_nearest_first
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
 from .base import Convention, refuse_unjudged
-from .cleaning import Cleaned, impossible_times, set_aside, usable_pair
+from .cleaning import Cleaned, in_order, inspected, set_aside, usable_pair
 from .measures import Measure, Metric
 from .util import BOUNDED, Array, are_times, validate_events
 
@@ -25,15 +23,12 @@ MAX_TIME = 30000.0
 CLOSE = "less than 1 where events are so close together that one window has several of them"
 """When a greedy matching does not give a reference against itself the perfect score."""
 
-_ACCEPTABLE = ("negative", "unsorted", "duplicate")
-
 
 def clean(rows: Ragged) -> Cleaned:
     """Make rows of events fit to be scored: in order of time.
 
     Flaws are times that are not finite or later than `MAX_TIME`. Events that are out of order, negative or at the time
-    of
-    the event before them are counted in `repairs`; all of them are kept.
+    of the event before them are counted in `repairs`; all of them are kept.
 
     Examples
     --------
@@ -42,21 +37,11 @@ def clean(rows: Ragged) -> Cleaned:
     ([1.0, 2.0], [1, 0], 'time is not finite: nan')
     """
     times = rows.columns["time"]
-    findings = inspect(KINDS["events"], rows)
-    problems = impossible_times(findings, rows)
+    findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
     late = f"time is later than {MAX_TIME:.0f} s, so perhaps not in seconds"
     problems.append((times > MAX_TIME, lambda item: f"{late}: {times[item]}"))
-    irregular = np.zeros(len(times), dtype=np.bool_)
-    for name in _ACCEPTABLE:
-        if name in findings:
-            irregular |= findings[name].items
     cleaned = set_aside(rows, problems, irregular)
-    if "unsorted" not in findings:
-        return cleaned
-    rows = cleaned.rows
-    order = np.lexsort((rows.columns["time"], rows_of(rows.counts[0])))
-    columns = {name: column[order] for name, column in rows.columns.items()}
-    return Cleaned(Ragged(columns, rows.counts, rows.labels), cleaned.repairs, cleaned.flaws)
+    return in_order(cleaned) if "unsorted" in findings else cleaned
 
 
 @dataclass(frozen=True)

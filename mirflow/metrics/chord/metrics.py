@@ -10,14 +10,12 @@ from itertools import pairwise
 import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
 from ..base import Convention, Grid, Scores, Sparse
-from ..cleaning import Cleaned, Problem, error_of, set_aside, usable
+from ..cleaning import NO_TIMES, Cleaned, Problem, error_of, inspected, set_aside, usable
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
 from .kernel import ChordSide, Totals, add_up, cut, lay_out, to_frames
@@ -104,8 +102,8 @@ def _describe(rows: Ragged, item: int) -> str:
     return f"chord intervals must not overlap, but {interval} is followed by {start[item + 1]} to {end[item + 1]} s"
 
 
-_IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
-_MENDED = ("zero_length", "unsorted", "gap")
+NO_INTERVALS = (*NO_TIMES, "negative", "reversed")
+"""Findings of intervals that cannot be scored."""
 
 
 def clean(rows: Ragged, merging: bool = True) -> Cleaned:
@@ -123,19 +121,14 @@ def clean(rows: Ragged, merging: bool = True) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], [1, 0], "not a chord: 'H:maj'; chords are written like C, A:min7/b3, F#:(1,5) or N")
     """
-    findings = inspect(KINDS["intervals"], rows)
+    findings, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted", "gap"))
     label = rows.columns["label"]
-    found = [findings[name] for name in _IMPOSSIBLE if name in findings]
-    problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
     if invalid := list(encode_vocabulary(rows.labels).invalid):
         problems.append((np.isin(label, invalid), lambda item: not_a_chord(rows.labels[int(label[item])])))
-    irregular = np.zeros(len(label), dtype=np.bool_)
-    for name in findings.keys() & set(_MENDED):
-        irregular |= findings[name].items
-    if findings.keys() & {"overlap", "unsorted"}:
+    if findings & {"overlap", "unsorted"}:
         problems.append(_find_overlaps(rows, problems, merging))
     cleaned = set_aside(rows, problems, irregular)
-    return replace(cleaned, rows=_in_order(cleaned.rows)[0]) if findings.keys() & set(_MENDED[:2]) else cleaned
+    return replace(cleaned, rows=_in_order(cleaned.rows)[0]) if findings & {"zero_length", "unsorted"} else cleaned
 
 
 def clean_unmerged(rows: Ragged) -> Cleaned:

@@ -13,17 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
 from ..base import Convention, Grid, Scores, Shared
-from ..cleaning import Cleaned, Problem, set_aside
+from ..cleaning import Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
-from .metrics import Evidence, Read, judge, ratio, the_only
+from .metrics import NO_INTERVALS, Evidence, Read, judge, ratio, the_only
 
 RULES = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 OUTSIDE: Final = -1
@@ -273,10 +271,6 @@ def _neighbours(bits: int, reference: SegmentSide, estimate: SegmentSide) -> tup
     return np.repeat(np.arange(len(low)), counts), ranges(low, counts)
 
 
-_REFUSED = ("not_finite", "too_late", "negative", "reversed")
-_ACCEPTED = ("zero_length", "unsorted", "overlap", "gap")
-
-
 def clean(rows: Ragged) -> Cleaned:
     """Find the rows that cannot be scored, and count what is irregular in the others.
 
@@ -291,16 +285,11 @@ def clean(rows: Ragged) -> Cleaned:
     >>> clean(rows).repairs.tolist()
     [1]
     """
-    findings = inspect(KINDS["intervals"], rows)
-    found = [findings[name] for name in _REFUSED if name in findings]
-    problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
+    _, problems, irregular = inspected("intervals", rows, NO_INTERVALS, ("zero_length", "unsorted", "overlap", "gap"))
     label, invalid = rows.columns["label"], encode_spelled(rows.labels, spelled=True).invalid
     if invalid:
         problems.append((np.isin(label, list(invalid)), lambda item: invalid[int(label[item])]))
     problems.append((label < 0, lambda item: "has no label; write N where there is no chord"))
-    irregular = np.zeros(len(label), dtype=np.bool_)
-    for name in findings.keys() & set(_ACCEPTED):
-        irregular |= findings[name].items
     return set_aside(rows, problems, irregular)
 
 

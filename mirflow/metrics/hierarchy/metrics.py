@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...ragged import Int, Ragged
 from ..base import Convention, Grid, Scores, Task
-from ..cleaning import Cleaned, set_aside
+from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..measures import Family, Measure, Parameter, Weight, family
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
-
-_IMPOSSIBLE = ("not_finite", "too_late", "negative", "reversed")
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -35,12 +31,8 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[1].tolist(), cleaned.repairs.tolist()
     ([1, 1], [1])
     """
-    findings = inspect(KINDS["hierarchy"], rows)
-    problems = [
-        (findings[name].items, partial(findings[name].describe, rows)) for name in _IMPOSSIBLE if name in findings
-    ]
-    short = findings.get("zero_length")
-    return set_aside(rows, problems, None if short is None else short.items, drop=True)
+    _, problems, short = inspected("hierarchy", rows, (*NO_TIMES, "negative", "reversed"), ("zero_length",))
+    return set_aside(rows, problems, short, drop=True)
 
 
 _WINDOW = Parameter(

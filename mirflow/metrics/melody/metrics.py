@@ -12,13 +12,11 @@ import numpy as np
 
 from ...annotations.annotation import Annotation, to_ragged
 from ...annotations.grids import GridSpec, grid_attr, hop_of, names_of
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches, grid_frames
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Scores, Task
-from ..cleaning import Cleaned, Problem, impossible_times, set_aside, usable, usable_pair
+from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import (
     CHROMA,
@@ -49,8 +47,6 @@ if TYPE_CHECKING:
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
 """Other frequencies, in Hz, are those of no pitch; cents would overflow."""
 
-_ACCEPTABLE = ("negative", "unsorted", "duplicate")
-
 
 def clean(rows: Ragged) -> Cleaned:
     """Make rows of melodies fit to be scored, in order of time.
@@ -66,30 +62,21 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.columns["time"].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([0.0, 0.1], [1, 0], 'frequency is not finite: nan')
     """
-    times, frequency = rows.columns["time"], rows.columns["frequency"]
+    frequency = rows.columns["frequency"]
     size = np.abs(frequency)
-    findings = inspect(KINDS["events"], rows)  # whose rules also name times that repeat
-    problems: list[Problem] = [
+    # The rules of events also name times that repeat.
+    findings, problems, irregular = inspected("events", rows, counted=("negative", "unsorted", "duplicate"))
+    problems += [
         (~np.isfinite(frequency), lambda item: f"frequency is not finite: {frequency[item]}"),
         (
             (size > MAX_FREQUENCY) | ((size < MIN_FREQUENCY) & (size > 0)),
             lambda item: f"frequency is not in Hz: {frequency[item]}",
         ),
     ]
-    problems = impossible_times(findings, rows) + problems
     if "voicing" in rows.columns:
         problems.append(_voicing_problem(rows))
-    irregular = np.zeros(len(times), dtype=np.bool_)
-    for name in _ACCEPTABLE:
-        if name in findings:
-            irregular |= findings[name].items
     cleaned = set_aside(rows, problems, irregular)
-    if "unsorted" not in findings:
-        return cleaned
-    kept = cleaned.rows
-    order = np.lexsort((kept.columns["time"], rows_of(kept.counts[0])))
-    columns = {name: column[order] for name, column in kept.columns.items()}
-    return Cleaned(Ragged(columns, kept.counts, kept.labels), cleaned.repairs, cleaned.flaws)
+    return in_order(cleaned) if "unsorted" in findings else cleaned
 
 
 def _voicing_problem(rows: Ragged) -> Problem:

@@ -10,14 +10,12 @@ from types import MappingProxyType
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
 from ..base import Convention, Grid, Scores, Task
-from ..cleaning import Cleaned, Problem, drop_items, empty_rows, impossible_times, set_aside, usable_pair
+from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
 
@@ -27,8 +25,6 @@ MAX_FREQ = 5000.0
 """Higher pitches, in Hz, are taken for a wrong unit."""
 MIN_FREQ = 20.0
 """Lower pitches, in Hz, are taken for a wrong unit."""
-
-_ACCEPTABLE = ("negative", "unsorted")
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -48,23 +44,19 @@ def clean(rows: Ragged) -> Cleaned:
     """
     times, frequency = rows.columns["time"], rows.columns["frequency"]
     frames = Ragged({"time": times}, (rows.counts[0],))
-    findings = inspect(KINDS["events"], frames)
+    findings, problems, irregular = inspected("events", frames, counted=("negative", "unsorted"))
     filling = frequency == 0
     bad = ~((frequency >= MIN_FREQ) & (frequency <= MAX_FREQ)) & ~filling
     holder = rows_of(rows.counts[1])
     first_bad = {int(holder[item]): float(frequency[item]) for item in np.flatnonzero(bad)[::-1].tolist()}
-    problems: list[Problem] = [
+    problems += [
         (times > MAX_TIME, lambda item: f"time is later than {MAX_TIME:.0f} s: {times[item]}"),
         (
             _mask(list(first_bad), len(times)),
             lambda item: f"frequency is not from {MIN_FREQ:g} to {MAX_FREQ:g} Hz: {first_bad[item]}",
         ),
     ]
-    problems = impossible_times(findings, frames) + problems
-    irregular = _mask(holder[filling].tolist(), len(times))
-    for name in _ACCEPTABLE:
-        if name in findings:
-            irregular |= findings[name].items
+    irregular |= _mask(holder[filling].tolist(), len(times))
     cleaned = set_aside(frames, problems, irregular)
     if filling.any():
         rows = drop_items(rows, filling)

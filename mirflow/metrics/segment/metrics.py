@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged
 from ..base import Convention, Grid, Scores, Task, refuse_grid, refuse_unjudged
-from ..cleaning import Cleaned, set_aside, usable_pair
+from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
 from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
 from . import mirex
@@ -47,9 +45,6 @@ from .kernel import (
     too_long,
 )
 
-_IMPOSSIBLE = ("not_finite", "too_late", "reversed")
-_IRREGULAR = ("zero_length", "negative", "unsorted", "overlap", "gap")
-
 
 def clean(rows: Ragged) -> Cleaned:
     """Make rows of intervals fit for mir_eval's rules.
@@ -66,7 +61,7 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.columns["start"].tolist(), cleaned.repairs.tolist()
     ([0.0, 2.0], [2])
     """
-    cleaned = _look_through(rows)
+    cleaned = clean_as_given(rows)
     start, end = (np.maximum(cleaned.rows.columns[name], 0.0) for name in ("start", "end"))
     if (end > start).all() and (start == cleaned.rows.columns["start"]).all():
         return cleaned
@@ -75,18 +70,9 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def clean_as_given(rows: Ragged) -> Cleaned:
-    """The same for convention mirex, which takes all other intervals as they are."""
-    return _look_through(rows)
-
-
-def _look_through(rows: Ragged) -> Cleaned:
-    """Rows with impossible times set aside, and what is irregular counted."""
-    findings = inspect(KINDS["intervals"], rows)
-    irregular = np.zeros(len(rows.columns["start"]), dtype=np.bool_)
-    for name in findings.keys() & set(_IRREGULAR):
-        irregular |= findings[name].items
-    found = [findings[name] for name in _IMPOSSIBLE if name in findings]
-    return set_aside(rows, [(one.items, partial(one.describe, rows)) for one in found], irregular)
+    """The same for convention mirex, which takes all intervals as they are that do not end before they start."""
+    irregular = ("zero_length", "negative", "unsorted", "overlap", "gap")
+    return set_aside(rows, *inspected("intervals", rows, (*NO_TIMES, "reversed"), irregular)[1:])
 
 
 class FittedScores(PairScores):

@@ -11,17 +11,13 @@ from typing import Any
 import numpy as np
 
 from ...annotations.annotation import Annotation
-from ...annotations.schema import KINDS
-from ...annotations.validation import inspect
 from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import Convention, Grid, Scores, Sparse, Task, refuse_grid
-from ..cleaning import Cleaned, Problem, set_aside, usable_pair
+from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from .kernel import INSTRUMENT, NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule, rule_of
-
-_IMPOSSIBLE = ("not_finite", "too_late", "reversed", "negative")
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -39,12 +35,11 @@ def clean(rows: Ragged) -> Cleaned:
     >>> cleaned.rows.counts[0].tolist(), cleaned.repairs.tolist(), cleaned.flaws[1].message
     ([1, 0], [1, 0], 'pitch is not above 0 Hz: 0.0')
     """
-    findings, pitch = inspect(KINDS["notes"], rows), rows.columns["pitch"]
-    found = [findings[name] for name in _IMPOSSIBLE if name in findings]
-    problems: list[Problem] = [(one.items, partial(one.describe, rows)) for one in found]
+    pitch = rows.columns["pitch"]
+    _, problems, short = inspected("notes", rows, (*NO_TIMES, "reversed", "negative"), ("zero_length",))
     problems.append((~np.isfinite(pitch), lambda item: f"pitch is not finite: {pitch[item]}"))
     problems.append((pitch <= 0, lambda item: f"pitch is not above 0 Hz: {pitch[item]}"))
-    return set_aside(rows, problems, findings["zero_length"].items if "zero_length" in findings else None, drop=True)
+    return set_aside(rows, problems, short, drop=True)
 
 
 COUNTED = ("matched", "reference", "estimate")
