@@ -48,7 +48,7 @@ Combine = str
 
 @dataclass(frozen=True)
 class TrackWork:
-    """What to score of one track: its references (several, where several annotators are combined) and some systems."""
+    """Sources of one track: its references (several, where annotators are combined) and some systems."""
 
     track: str
     references: tuple[Reference, ...]
@@ -139,7 +139,7 @@ def one_thread() -> Iterator[None]:
 
 @dataclass
 class ReadSource:
-    """What became of one source: its row, -1 if it could not be read, and why it cannot be scored."""
+    """Result of reading one source: its row, -1 if it could not be read, and the reason why it cannot be scored."""
 
     source: Source
     row: int = -1
@@ -179,7 +179,7 @@ class BlockSide:
         return self._read[id(source)]
 
     def label(self, row: int) -> str:
-        """What to call the source of a row in messages; empty for the empty row."""
+        """Name of the source of a row in messages; empty for the empty row."""
         return self._rows[row].source.label if row < len(self._rows) else ""
 
     def clean(self, kind: Kind, convention: Convention) -> Cleaned:
@@ -241,7 +241,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Pai
 
 
 def _same(reference: ReadSource, estimate: ReadSource) -> bool:
-    """Whether two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
+    """True if two sources are one annotation: the same files, by whatever path, and the same annotator in them."""
     files, names = [], []
     for one in (reference, estimate):
         paths = one.source.paths

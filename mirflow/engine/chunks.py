@@ -118,7 +118,7 @@ class ScoredChunks(Layer):  # type: ignore[misc]  # dask has no annotations
         return self._tasks(range(len(self.works)))
 
     def is_materialized(self) -> bool:
-        """Whether the tasks have been made."""
+        """True if the tasks have been made."""
         return "_whole" in self.__dict__
 
     def get_output_keys(self) -> set[Any]:

@@ -63,7 +63,7 @@ def to_arrays(cells: Cells, systems: Sequence[str], extras: Mapping[str, Sparse]
 
 
 def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
-    """What the results with extra dims of a plan will look like: those of a block without any cell.
+    """Results with extra dims of a block without any cell, as a template of those of a plan.
 
     Where labels are known only from the files, such as classes that nobody has listed, the files are read now, and
     these results are made once to get the labels that a run would find.
@@ -169,7 +169,7 @@ def read_block(tracks: Sequence[str], sources: Sequence[Source]) -> Collection:
 
 
 def read_source(source: Source) -> Annotation:
-    """What a source holds; of audio without its digest, for which all bytes would be read."""
+    """Read a source; audio without its digest, for which all bytes would be read."""
     return source.open()
 
 

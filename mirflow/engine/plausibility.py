@@ -105,7 +105,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
 
 
 def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
-    """What is odd about labels of an estimate of which hardly any is one of its reference.
+    """Warning about an estimate if hardly any of its labels occurs in its reference.
 
     Parameters
     ----------

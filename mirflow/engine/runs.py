@@ -133,7 +133,7 @@ def _content(job: Job, attrs: Mapping[str, Any]) -> GroupContent:
 
 
 def _unchanged(job: Job, content: GroupContent) -> bool:
-    """Whether the store has exactly this already, also where cells were computed again to the same end."""
+    """True if the store has exactly this already, also where cells were computed again to the same end."""
     before = job.before
     if before is None or _heading(before) != _heading(content):
         return False
@@ -151,7 +151,7 @@ def _heading(content: GroupContent) -> list[Any]:
 
 
 def _same(some: Cells, others: Cells) -> bool:
-    """Whether two lists of cells hold the same results."""
+    """True if two lists of cells hold the same results."""
     texts = ("system", "track", "measures", "message", "digest")
     if any(getattr(some, name) != getattr(others, name) for name in texts):
         return False
@@ -180,7 +180,7 @@ class Removal:
 
     @property
     def large(self) -> bool:
-        """Whether they are more than a tenth of the store."""
+        """True if they are more than a tenth of the store."""
         return 10 * self.cells > self.stored
 
     def __str__(self) -> str:
@@ -216,7 +216,7 @@ def find_removal(befores: Iterable[GroupContent], plans: Sequence[EvaluationPlan
 
 @dataclass(frozen=True)
 class EvaluationReport:
-    """What a run did for one evaluation.
+    """Result of a run for one evaluation.
 
     Parameters
     ----------
@@ -226,17 +226,17 @@ class EvaluationReport:
     status : mapping of Status to int
         All cells by outcome.
     messages : tuple of str
-        Why cells have no score, each reason once.
+        Reasons for missing scores, each once.
     partly : int
         Cells of which some metrics have no score.
     undefined : int
         Cells that were scored although some metrics had nothing to measure (weight 0).
     warnings : tuple of str
-        What was warned of as it concerns the meaning of the scores; the store keeps it.
+        Warnings that concern the meaning of the scores; the store keeps them.
     warned : int
         Cells that were scored although reference and estimate hardly belong together: their messages say why.
     content : GroupContent
-        What the store has of it.
+        Contents of its group of the store.
     """
 
     # Thousands of files and cells: too much for the last line of a notebook's cell.
@@ -263,7 +263,7 @@ class EvaluationReport:
 
 @dataclass(frozen=True)
 class RunReport:
-    """What a run did: its store, evaluations, wall time, scheduler, and whether the store changed."""
+    """Result of a run: its store, evaluations, wall time, scheduler, and whether the store changed."""
 
     store: Path
     evaluations: tuple[EvaluationReport, ...]
@@ -278,7 +278,7 @@ class RunReport:
 
 
 def plan(pipeline: str | Path, *, root: str | Path | None = None, on_error: str | None = None) -> PlannedPipeline:
-    """What a pipeline compares: files are listed, and few are read.
+    """Plan a pipeline: list its files, and read few of them.
 
     Those are read whose annotators count, and of rankings and labels as many as show that the two sides share names.
 
@@ -324,7 +324,7 @@ def run(
     scheduler : str, distributed.Client or None
         Instead of that of the file: ``auto``, ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
     workers : int or None
-        How many threads or processes; None: one a core.
+        Number of threads or processes; None: one a core.
     force : bool
         Compute everything again.
     on_error : {"record", "ignore", "raise"} or None
@@ -523,7 +523,7 @@ def preview(
     force: bool = False,
     on_error: str | None = None,
 ) -> str:
-    """What `run` would do, for people; nothing is computed or written."""
+    """Describe what `run` would compute; nothing is computed or written."""
     planned = plan(pipeline, root=root, on_error=on_error)
     path = Path(planned.pipeline.store if store is None else store)
     befores = {name: read_group(path, name) for name in group_names(path)} if path.exists() else {}

@@ -86,7 +86,7 @@ def execute(works: Sequence[BlockWork], scheduler: Any, done: Done, workers: int
         ``serial``, ``threads``, ``processes``, ``tcp://host:port`` or a client.
     done : callable
     workers : int or None
-        How many threads or processes; None: one a core.
+        Number of threads or processes; None: one a core.
 
     Raises
     ------
@@ -173,7 +173,7 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
 
 
 def _work_as_long_as(theirs: Connection) -> None:
-    """What a worker does first: leave Ctrl-C to the process that was started, and end when that one is gone."""
+    """Initialise a worker: leave Ctrl-C to the parent process, and end with it."""
     # It reaches every process of the terminal; only the one that was started answers to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
@@ -244,7 +244,7 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
 
 
 def _result(future: Any) -> Cells:
-    """What a block came to; a cluster that has lost it says so in many ways."""
+    """Result of a block; a cluster that has lost it raises various errors."""
     from distributed import CancelledError, KilledWorker
 
     try:

@@ -32,7 +32,7 @@ _ALIKE = 0.86
 
 
 def find_slip(pattern: Pattern, side: str, kind: str) -> str:
-    """What to say of a free placeholder that is nearly called like one that the pattern lacks; empty if there is none.
+    """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ Found = tuple[Source, Mapping[str, str]]
 
 
 def is_table(side: Estimates, task: str) -> bool:
-    """Whether the files of one side hold many tracks each."""
+    """True if the files of one side hold many tracks each."""
     try:
         return holds_tracks(side.path, side.reading(task))
     except MirflowError:  # reported where names are resolved
@@ -78,14 +78,14 @@ def is_table(side: Estimates, task: str) -> bool:
 
 
 def is_lone(evaluation: Evaluation) -> bool:
-    """Whether it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
+    """True if it has one track only: neither side's pattern has a placeholder for it, nor a file of many tracks."""
     sides = evaluation.reference, evaluation.estimates
     patterns = [Pattern(side.path) for side in sides if not is_table(side, evaluation.task)]
     return len(patterns) == 2 and not any(pattern.is_pack or "track" in pattern.names for pattern in patterns)
 
 
 def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles: list[Trouble]) -> list[Match]:
-    """What one side's pattern finds; if that is nothing, the reason is added to `troubles`.
+    """Find the files of one side's pattern; if there are none, the reason is added to `troubles`.
 
     A pattern without ``{track}`` is one that finds nothing, unless it may be `trackless`.
     """
@@ -111,7 +111,7 @@ def find_matches(side: Estimates, key: str, root: str, trackless: bool, troubles
 
 @dataclass
 class Discovery:
-    """What exists for an evaluation.
+    """Files found for an evaluation.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def _free_names(found: Sequence[Found]) -> list[str]:
 
 
 def _follows(found: Sequence[Found], name: str, key: str) -> bool:
-    """Whether a placeholder's value is always the same for the same track (or system)."""
+    """True if a placeholder's value is always the same for the same track (or system)."""
     seen: dict[str, str] = {}
     return all(seen.setdefault(values.get(key, ""), values[name]) == values[name] for _, values in found)
 
@@ -323,7 +323,7 @@ def _open_table(match: Match, reading: Reading, tracks: Sequence[str] | None) ->
 
 
 def _called(sources: Sequence[TableSource], tracks: Sequence[str], name: str) -> dict[RowKey, str]:
-    """What the reference calls the track of each source: systems that share a file need not name tracks alike."""
+    """The reference's name of the track of each source: systems that share a file may name tracks differently."""
     by_list: dict[tuple[str, str], list[str]] = defaultdict(list)
     for source in sources:
         by_list[source.key.system, source.key.annotator].append(source.key.track)
@@ -512,7 +512,7 @@ def _demand_common_tracks(found: Discovery) -> None:
 
 
 def _remedy(evaluation: Evaluation, apart: Apart) -> str:
-    """What to write in the pipeline, so that names match."""
+    """Remedy in the pipeline for names that do not match."""
     written = []
     for key, side, around in (
         ("reference", evaluation.reference, apart.around_reference),

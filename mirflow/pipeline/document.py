@@ -209,7 +209,7 @@ _KINDS = {
 
 
 def form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:
-    """What pydantic found, in the words of the file; a missing key that was only misspelt counts once."""
+    """Problems found by pydantic, in the terms of the file; a misspelt key counts once, not also as missing."""
     found = error.errors(include_url=False)
     misspelt: set[Place] = set()
     problems = []

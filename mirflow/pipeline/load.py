@@ -184,7 +184,7 @@ def load_pipeline(path: str | Path) -> Pipeline:
 def plan_pipeline(
     path: str | Path, *, root: str | Path | None = None, open_pack: OpenPack | None = None
 ) -> PlannedPipeline:
-    """What a pipeline file asks for, with the files that it finds.
+    """Plan the evaluations of a pipeline file, with the files that its patterns find.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ def plan_pipeline(
 
 
 def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
-    """What the text of a pipeline file asks for, which a store keeps; as :func:`plan_pipeline`, below a given root."""
+    """Plan the evaluations of the text of a pipeline file, which a store keeps; as :func:`plan_pipeline`, below a given root."""
     return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
 
 
@@ -224,7 +224,7 @@ def _read(path: str | Path) -> Document:
 def _plan_document(
     document: Document, folder: str, rooted: bool, path: str | Path | None, open_pack: OpenPack | None
 ) -> PlannedPipeline:
-    """What a document asks for under a root; `rooted`: whatever the document itself says about its root."""
+    """Plan the evaluations of a document under a root; `rooted`: in place of the document's own root."""
     pipeline, problems = _check_form(document)
     plans: list[EvaluationPlan] = []
     block = pipeline.execution.block if pipeline else Execution().block

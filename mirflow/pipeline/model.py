@@ -228,7 +228,7 @@ else:
 
 
 class Estimates(_Options):
-    """Where one side's annotations are and how they are read: a pattern, or an object with more about it."""
+    """Path and options of reading of one side's annotations: a pattern, or an object with options."""
 
     short = ((str, "path", {"type": "string", "description": "A pattern."}),)
 
@@ -256,7 +256,7 @@ class Estimates(_Options):
         return {"anyOf": [short, whole]}
 
     def reading(self, task: str) -> Reading:
-        """How the files are read for a task."""
+        """Options of reading for a task."""
         return Reading.of(task, **{name: getattr(self, name) for name in OPTIONS})
 
 
@@ -330,7 +330,7 @@ class Evaluation(Strict):
 
 
 class Execution(Strict):
-    """How it is computed."""
+    """Execution of the run."""
 
     scheduler: Annotated[str, AfterValidator(_scheduler)] = "auto"
     """auto, serial, processes, threads, or the address of a dask scheduler, tcp://host:port."""
@@ -350,7 +350,7 @@ class Pipeline(Strict):
     store: str
     """The Zarr store for the results, relative to where mirflow runs."""
     execution: Execution = Field(default_factory=Execution)
-    """How it is computed."""
+    """Execution of the run."""
 
 
 Trouble = tuple[Place, str]

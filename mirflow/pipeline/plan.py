@@ -118,7 +118,7 @@ class EvaluationPlan:
 
     @property
     def by_annotator(self) -> bool:
-        """Whether annotators are distinguished, so that none may be scored against itself."""
+        """True if annotators are distinguished, so that none may be scored against itself."""
         chosen = (getattr(one.source, "annotator", None) for references in self.references for one in references)
         return bool(self.annotators) or any(annotator is not None for annotator in chosen)
 
@@ -131,7 +131,7 @@ class EvaluationPlan:
 
 @dataclass(frozen=True)
 class Stale:
-    """Which cells of a plan have to be computed: bool (systems, tracks); and how many for which of :data:`COUNTS`.
+    """Cells of a plan that have to be computed: bool (systems, tracks); with their numbers by :data:`COUNTS`.
 
     ``new`` (not in the store), ``changed`` (a file or the measures), ``retried`` (failed last time), ``reused``, and
     ``removed`` (in the store, no longer in the plan).
@@ -188,7 +188,7 @@ def _mix(values: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray
 
 
 def stale_cells(plan: EvaluationPlan, before: GroupContent | None, force: bool = False) -> Stale:
-    """Which cells have to be computed.
+    """Find the cells that have to be computed.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def _worth_retrying(plan: EvaluationPlan, status: Int) -> Bool:
 
 
 def describe(plan: EvaluationPlan, stale: Stale) -> str:
-    """What a run would do, for people: one evaluation in a few lines."""
+    """Describe the cells that a run would compute, in a few lines for one evaluation."""
     systems, tracks = plan.shape
     without_reference = [name for name, one in zip(plan.tracks, plan.references, strict=True) if not one]
     missing = sum(source is None for row in plan.estimates for source in row)

@@ -17,7 +17,7 @@ from .scores import read_published
 
 @dataclass(frozen=True)
 class ImportReport:
-    """What was imported.
+    """Result of an import.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ NO_NUMBER = frozenset({"", "-", "--", "nan", "na", "n/a", "none", "null"})
 
 @dataclass(frozen=True)
 class TableLayout:
-    """How a table is written.
+    """Layout of a table.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ Decision = Literal["missing", "zero"]
 
 
 class Names(Shorthand):
-    """Where the names of tracks or of systems are, and what becomes of them; just a column's name, or an object."""
+    """Names of tracks or of systems: a column's name, or an object."""
 
     short = _COLUMN
 
@@ -262,7 +262,7 @@ class ScoreFile(Strict):
     skip: int = Field(default=0, ge=0)
     """Lines above the table."""
     header: bool | list[str] = True
-    """Whether the first row names the columns, or the names where no row holds them."""
+    """True if the first row names the columns, or the names where no row holds them."""
     comment: str = ""
     """Lines that begin with it are left out."""
     headings: list[PathPattern] = Field(default_factory=list)
@@ -310,7 +310,7 @@ class ScoreFile(Strict):
         return tuple(dict.fromkeys(name for one in (self.path, *self.headings) for name in Pattern(one).names))
 
     def layout(self) -> TableLayout:
-        """How the table is written."""
+        """Layout of the table."""
         return TableLayout(
             _DELIMITERS.get(self.delimiter, self.delimiter),
             self.skip,

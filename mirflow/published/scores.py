@@ -115,7 +115,7 @@ class _RowReader:
         return lambda row: self.table.text(row, place)
 
     def _names(self, key: str, side: Names) -> Find:
-        """Which track or system a row is about, as the table writes it."""
+        """Name of the track or system of a row, as the table writes it."""
         if side.name is not None:
             fixed = side.name
             return lambda row: fixed

@@ -152,7 +152,7 @@ def _packed(name: str, value: Any) -> Any:
 
 
 def _decode(path: Path) -> tuple[str, str, Cells] | None:
-    """What a file holds; None where it cannot be read, is damaged or of another version."""
+    """Decode a file; None if it cannot be read, is damaged or of another version."""
     try:
         data = path.read_bytes()
     except OSError:

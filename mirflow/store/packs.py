@@ -96,7 +96,7 @@ class Pack:
 
 
 def _row_bounds(rows: Ragged) -> tuple[Int, ...]:
-    """Where each row starts, and the last one ends, at every depth: int64 (rows + 1,) each."""
+    """Starts of rows, and the end of the last one, at every depth: int64 (rows + 1,) each."""
     bounds: list[Int] = []
     for counts in rows.counts:
         offsets = offsets_of(counts)

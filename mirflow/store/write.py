@@ -100,7 +100,7 @@ class StoreWriter:
         return read_attrs(self.path) if self.path.is_symlink() else {}
 
     def previous(self, name: str) -> GroupContent | None:
-        """What the store has of an evaluation now; None where there is no such group or no store yet."""
+        """Present contents of an evaluation; None where there is no such group or no store yet."""
         return read_group(self.path, name) if name in self.groups() else None
 
     def publish(

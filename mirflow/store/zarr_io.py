@@ -53,7 +53,7 @@ class BuildingStore(LocalStore):
             await self.set(key, value)
 
     async def exists(self, key: str) -> bool:
-        """Whether there is a value."""
+        """True if there is a value."""
         return (self.root / key).is_file()
 
 
@@ -89,7 +89,7 @@ class GenerationStore(LocalStore):
 
 
 def _flaw(data: bytes) -> str:
-    """What is wrong with the bytes of a chunk; empty if nothing is.
+    """Fault of the bytes of a chunk; empty if there is none.
 
     Whoever decodes a lazy value is far from any of our doors, so that the checksum is looked at here, where all bytes
     come in: decompressing twice takes a millisecond for a megabyte.
@@ -102,14 +102,14 @@ def _flaw(data: bytes) -> str:
 
 
 def _is_lost(array: Path) -> bool:
-    """Whether a chunk that an array lacks was written once: always, unless the array tells how many were."""
+    """True if a chunk that an array lacks was written once: always, unless the array tells how many were."""
     attrs = json.loads((array / "zarr.json").read_bytes())["attributes"]
     return WRITTEN not in attrs or _chunks(array, array.stat().st_ino) < attrs[WRITTEN]
 
 
 @lru_cache(maxsize=64)
 def _chunks(array: Path, _inode: int) -> int:
-    """How many chunks an array has; what is published does not change, so they are counted once."""
+    """Number of chunks of an array; published arrays do not change, so they are counted once."""
     return sum(len(files) for _, _, files in os.walk(array / "c"))
 
 
