@@ -132,7 +132,7 @@ def first_not_finite(signal: Signal) -> int | None:
 
 
 def is_silent(signal: Signal) -> bool:
-    """Whether all samples are 0.
+    """True if all samples are 0.
 
     Examples
     --------

@@ -160,7 +160,7 @@ class Kind:
 
     @property
     def pitched(self) -> bool:
-        """Whether it has frequencies, which files may give as MIDI numbers."""
+        """True if it has frequencies, which files may give as MIDI numbers."""
         return any(v.units == "Hz" for v in self.variables)
 
     @property
@@ -170,7 +170,7 @@ class Kind:
 
     @property
     def adjacent(self) -> bool:
-        """Whether each item may last until the next one starts, so that rows can do without ends."""
+        """True if each item may last until the next one starts, so that rows can do without ends."""
         return "no_gap" in self.rules
 
     def row(self, task: str | None) -> tuple[str, ...]:

@@ -154,7 +154,7 @@ def dangling(path: Path) -> str:
 
 
 def is_listed_file(path: Path) -> bool:
-    """Whether an entry of a folder is a file: a link that leads nowhere does, and is not left out in silence."""
+    """True if an entry of a folder is a file: a link that leads nowhere does, and is not left out in silence."""
     return path.is_file() or bool(dangling(path))
 
 

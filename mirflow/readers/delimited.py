@@ -58,7 +58,7 @@ class Layout:
 
     @property
     def usual(self) -> bool:
-        """Whether columns are neither declared nor named, so that rows have to look like those of the task."""
+        """True if columns are neither declared nor named, so that rows have to look like those of the task."""
         return self.header is None and not self.reading.delimited.columns
 
     @property
@@ -161,7 +161,7 @@ def finish(annotation: Annotation, reading: Reading, name: str | Path) -> Annota
 
 
 def has_numbers(reading: Reading) -> bool:
-    """Whether numbers beside names count; of a class they do not, whatever else a table has.
+    """True if numbers beside names count; of a class they do not, whatever else a table has.
 
     Examples
     --------
@@ -265,7 +265,7 @@ def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> dict[str, Column
 
 
 def _are_odd(labels: str, layout: Layout) -> bool:
-    """Whether one of some labels, a line each, is quoted, padded, or followed by another column."""
+    """True if one of some labels, a line each, is quoted, padded, or followed by another column."""
     if "\t" in labels or " \n" in labels or "\n " in labels or labels[:1] == " " or labels[-1:] == " ":
         return True
     if layout.separator != "whitespace" and '"' in labels:
@@ -274,7 +274,7 @@ def _are_odd(labels: str, layout: Layout) -> bool:
 
 
 def _are_of_task(labels: Sequence[str], more: Sequence[Sequence[str]], layout: Layout) -> bool:
-    """Whether labels are clearly those of the task, and more columns numbers of bars."""
+    """True if labels are clearly those of the task, and more columns numbers of bars."""
     whole = layout.kind.followed_by != "position" or all(one.isdecimal() for column in more for one in set(column))
     return whole and are_plain(set(labels), layout.kind, layout.reading.task)
 

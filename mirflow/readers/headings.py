@@ -40,12 +40,12 @@ def heading(text: str) -> str:
 
 
 def is_header(fields: Sequence[str], kind: Kind | None = None, *, keyed: bool = False) -> bool:
-    """Whether fields are names of columns: none is a number, and one is a usual name."""
+    """True if fields are names of columns: none is a number, and one is a usual name."""
     return not any(map(is_number, fields)) and any(is_known(field, kind, keyed=keyed) for field in fields)
 
 
 def is_known(field: str, kind: Kind | None, *, keyed: bool) -> bool:
-    """Whether a field is a usual name of a column of the kind, and nothing else."""
+    """True if a field is a usual name of a column of the kind, and nothing else."""
     own = kind.headings.values() if kind else ()
     name = heading(field)
     known = name in _KNOWN or any(name in names for names in own) or (keyed and name in _TRACK)
@@ -134,7 +134,7 @@ transcription (start, end, pitch, velocity): say task transcription; or declare 
 
 
 def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[str], places: Mapping[str, int]) -> str:
-    """What is wrong with a header that does not name what is needed, with the remedy."""
+    """Message about a header that lacks needed names, with the remedy."""
     known = [header[place] for place in places.values()]
     others = [field for field in header if field not in known]
     missing = [column for column in needed if column not in places]
@@ -152,7 +152,7 @@ def _unnamed(kind: Kind, header: Sequence[str], needed: Sequence[str], places: M
 
 
 def _unknown(kind: Kind, header: Sequence[str], places: Mapping[str, int], task: str | None) -> str:
-    """What is wrong with a column that the kind does not have, or that may be one that it lacks."""
+    """Message about a column that the kind does not have, or that may be one that is missing."""
     usual = {**HEADINGS, **kind.headings}
     read = {*places, *(("end", "duration") if {"end", "duration"} & set(places) else ())}
     own = {one for column in read for one in usual[column]}
@@ -229,7 +229,7 @@ if they are the numbers of the tags, declare columns: {label: tag, value: loudne
 
 
 def _remedy(unread: str, named: Mapping[str, str], kind: Kind) -> str:
-    """How to have a column read or left out, where others are read under those names."""
+    """Remedy for a column that is to be read or left out."""
     without = {column: name for column, name in named.items() if column != "value"}
     own, bare = _declared({**without, "value": unread}), _declared(without)
     if "value" in named:

@@ -113,7 +113,7 @@ def _number(label: str) -> float | str | None:
 
 
 def is_jams(thing: object) -> bool:
-    """Whether something is a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
+    """True if something is a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
 
     Examples
     --------

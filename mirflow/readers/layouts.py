@@ -43,7 +43,7 @@ _LARGEST = 1e9
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a number."""
+    """True if a text is a number."""
     try:
         float(text)
     except ValueError:
@@ -84,7 +84,7 @@ like chord (start, end, label): ...
 
 
 def are_numbers_of(table: Float, kind: Kind, first: Sequence[str]) -> bool:
-    """Whether rows of numbers alone may be of a kind; of the first row also its fields are given."""
+    """True if rows of numbers alone may be of a kind; of the first row also its fields are given."""
     return not _contradicts(_guess_from_numbers(table), kind) and not _is_odd(kind, None, first, table.shape[1])
 
 
@@ -124,7 +124,7 @@ def look(guess: str, kind: Kind) -> str:
 
 
 def _contradicts(guess: str, kind: Kind) -> bool:
-    """Whether rows in which every column may be one of the kind can only be those of another task."""
+    """True if rows in which every column may be one of the kind can only be those of another task."""
     return bool(guess) and TASK_KINDS[guess] != kind.name and guess not in kind.alike
 
 
@@ -133,19 +133,19 @@ def _on_beats(kind: Kind, task: str | None) -> bool:
 
 
 def _have_times(rows: Rows) -> bool:
-    """Whether the first fields are times, and not names of tracks or classes that happen to be numbers."""
+    """True if the first fields are times, and not names of tracks or classes that happen to be numbers."""
     first = [number for _, fields in rows[:SAMPLE] for number in _leading(fields[:1])]
     return not all(number.is_integer() for number in first)
 
 
 def _have_names(rows: Rows) -> bool:
-    """Whether labels name more than kinds of beats."""
+    """True if labels name more than kinds of beats."""
     names = {row[1] for _, row in rows if len(row) > 1 and not _NUMBER.match(row[1])}
     return len(names) > _KINDS_OF_BEATS
 
 
 def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> bool:
-    """Whether a row holds something that is no column of the task."""
+    """True if a row holds something that is no column of the task."""
     if not kind.numbers:
         return any(fields[width:])
     rest = [word for field in fields[kind.numbers :] for word in field.split()]
@@ -166,7 +166,7 @@ def _is_odd(kind: Kind, task: str | None, fields: Sequence[str], width: int) -> 
 
 
 def are_plain(labels: Collection[str], kind: Kind, task: str | None) -> bool:
-    """Whether labels are clearly those of a task, so that rows need not be looked at one by one.
+    """True if labels are clearly those of a task, so that rows need not be looked at one by one.
 
     Examples
     --------
@@ -252,7 +252,7 @@ def _guess_from_numbers(table: Float) -> str:
 
 
 def _are_positions(time: Float, other: Float) -> bool:
-    """Whether the second of two columns counts the beats of bars."""
+    """True if the second of two columns counts the beats of bars."""
     whole = bool((other == np.floor(other)).all()) and other.min() >= 0 and other.max() <= _MOST_BEATS
     step = np.diff(time)
     beats = len(time) > 3 and bool((step > 0).all()) and float(np.median(step)) >= _SLOWEST_FRAME
@@ -264,7 +264,7 @@ def _are_bars(number: Float) -> bool:
 
 
 def _are_frames(time: Float) -> bool:
-    """Whether times are those of frames: many at equal distances, but for rounding to 1 ms."""
+    """True if times are those of frames: many at equal distances, but for rounding to 1 ms."""
     step = np.diff(time)
     if len(step) < 9 or not (step > 0).all():
         return False
@@ -273,7 +273,7 @@ def _are_frames(time: Float) -> bool:
 
 
 def _are_chords(labels: Collection[str]) -> bool:
-    """Whether labels are chords, and not letters of segments."""
+    """True if labels are chords, and not letters of segments."""
     return all(map(_CHORD.fullmatch, labels)) and any(any(sign in label for sign in ":/#b") for label in labels)
 
 

@@ -73,7 +73,7 @@ class Option:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether its values are given as a mapping, which is kept as pairs."""
+        """True if its values are given as a mapping, which is kept as pairs."""
         return get_origin(self.type) is tuple and get_origin(get_args(self.type)[0]) is tuple
 
     def keep(self, value: Any) -> Any:
@@ -263,7 +263,7 @@ class DelimitedOptions(_Signed):
             return times if self.divisor == 1.0 else times / self.divisor
 
     def has_decimal_commas(self, separator: str) -> bool:
-        """Whether commas precede decimals in a file whose columns are so separated.
+        """True if commas precede decimals in a file whose columns are so separated.
 
         Examples
         --------

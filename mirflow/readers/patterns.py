@@ -87,7 +87,7 @@ class Pattern:
 
     @property
     def is_pack(self) -> bool:
-        """Whether it names packs of many tracks and not files of one."""
+        """True if it names packs of many tracks and not files of one."""
         return self.text.endswith(".zarr")
 
     def find(self, root: str | Path) -> list[Match]:

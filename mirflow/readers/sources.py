@@ -198,7 +198,7 @@ def select_from(source: Source, reading: Reading) -> Source:
 
 
 def has_parts(path: str, reading: Reading) -> bool:
-    """Whether a path has a placeholder for levels of a hierarchy or sources of audio, which have a file each."""
+    """True if a path has a placeholder for levels of a hierarchy or sources of audio, which have a file each."""
     part = KINDS[reading.kind].part
     return bool(part) and (f"{{{part}}}" in path or f"{{{part}:path}}" in path)
 

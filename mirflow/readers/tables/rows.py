@@ -131,7 +131,7 @@ def group_rows(lines: Sequence[tuple[int, str]], layout: Layout, name: str) -> d
 
 
 def _name_track_alone(rows: Sequence[tuple[int, Sequence[str]]], layout: Layout) -> bool:
-    """Whether a track has no tags: its only row names nothing but the track."""
+    """True if a track has no tags: its only row names nothing but the track."""
     if len(rows) != 1:
         return False
     fields = rows[0][1]

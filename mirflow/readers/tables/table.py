@@ -144,7 +144,7 @@ class TableSource(Source):
 
 
 def holds_tracks(path: str, reading: Reading) -> bool:
-    """Whether the files of a path or pattern hold many tracks each.
+    """True if the files of a path or pattern hold many tracks each.
 
     They do in formats for that, if a column is declared that holds the track, or if they list labels, ranks or
     judgements and their path has no ``{track}``.
