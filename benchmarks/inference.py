@@ -69,7 +69,7 @@ def race_scipy(board: xr.Dataset) -> None:
     start = time.perf_counter()
     expected = theirs()
     slow = (time.perf_counter() - start) * board.sizes["system"] / 2
-    ours = np.stack([found.low[:2, :, 0], found.high[:2, :, 0]], axis=-1)
+    ours = np.stack([found["low"].values[:2], found["high"].values[:2]], axis=-1)
     width = (expected[..., 1] - expected[..., 0]).mean()
     print(f"  ends differ from scipy's by at most {np.abs(ours - expected).max() / width:.3f} of an interval's width")
     fast = timed("WCSR, BCa, 10,000 replicates", lambda: intervals(board))

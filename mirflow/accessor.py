@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.aggregation import Answer, ask
 from .analysis.combine import REFERENCES_DIFFER, told_cautions
-from .analysis.inference import agreement, compare, friedman, intervals, rate_intervals
+from .analysis.inference import agreement, compare, friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
-from .analysis.per_class import rated_kind
-from .analysis.queries import aggregate as aggregate_group
-from .analysis.queries import boards_of, choose_one, coverage, headline_metrics, query
-from .analysis.scores import arrays_of, as_scores
+from .analysis.query import aggregate as aggregate_group
+from .analysis.query import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
+from .analysis.scores import arrays_of, as_scores, names_of, texts_of
 from .analysis.selection import Names, QueryOptions, Question, make_question
 from .analysis.worst import extremes
 from .annotations.collection import Collection
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class IntervalOptions(TypedDict, total=False):
-    """How intervals are made; see :func:`mirflow.analysis.inference.confidence_intervals.intervals`."""
+    """How intervals are made; see :func:`mirflow.analysis.inference.intervals.intervals`."""
 
     level: float
     method: str
@@ -68,14 +66,12 @@ class Inference:
             As for ``query``.
         **options
             ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other words of a question.
+            :func:`mirflow.analysis.inference.intervals.intervals`; and the other words of a question.
         """
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         question = make_question("intervals", metric, aggregate, by, **asked)
-        if rated_kind(ds, question) is not None:
-            return rate_intervals(ds, question, **how, group=name).to_dataset()
-        return intervals(ds, question, **how, group=name).to_dataset()
+        return intervals(ds, question, **how, group=name)
 
     def worst(
         self,
@@ -94,7 +90,7 @@ class Inference:
         name, ds = self._choose(metric, group)
         asked: QueryOptions = {"undefined": "skip", **options}
         question = make_question("worst", metric, **asked)
-        return extremes(ds, question, n, best=best, overall=overall, group=name).to_dataset()
+        return extremes(ds, question, n, best=best, overall=overall, group=name)
 
     def compare(
         self,
@@ -110,7 +106,7 @@ class Inference:
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
         question = make_question("compare", metric, aggregate, **asked)
-        return compare(ds, question, test=test, correction=correction, **how, group=name).to_dataset()
+        return compare(ds, question, test=test, correction=correction, **how, group=name)
 
     def friedman(
         self,
@@ -125,7 +121,7 @@ class Inference:
         """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
         name, ds = self._choose(metric, group)
         question = make_question("friedman", metric, aggregate, **options)
-        return friedman(ds, question, unit=unit, level=level, group=name).to_dataset()
+        return friedman(ds, question, unit=unit, level=level, group=name)
 
     def agreement(
         self,
@@ -142,7 +138,7 @@ class Inference:
         """
         name, ds = self._choose(metric, group)
         question = make_question("agreement", metric, aggregate, **options)
-        return agreement(ds, question, between=between, group=name).to_dataset()
+        return agreement(ds, question, between=between, group=name)
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
@@ -201,44 +197,39 @@ def _section(name: str, ds: xr.Dataset) -> str:
         return f"{head}<div>no scores of single numbers</div>"
     metrics = headline_metrics(ds, _METRICS)
     try:
-        answer = ask(ds, Question(metrics, exact=True))
+        (result,) = evaluate_query(ds, Question(metrics, exact=True))
     except MirflowError as error:  # a table of contents says what it can
         return f"{head}<div>{escape(str(error))}</div>"
-    return head + _table(answer) + _notes(answer, ds)
+    return head + _table(result) + _notes(result, ds)
 
 
-def _table(answer: Answer) -> str:
-    heads = "".join(f"<th>{escape(name)}<br><small>{escape(kind)}</small></th>" for name, kind in _named(answer))
-    rows = []
-    for place, system in enumerate(answer.systems[:_SYSTEMS]):
-        cells = "".join(f"<td>{_figure(float(value))}</td>" for value in answer.value[place, :, 0])
-        counts = answer.counts["n"][place, :, 0]
-        span = str(counts.max()) if np.ptp(counts) == 0 else f"{counts.min()}-{counts.max()}"
+def _table(result: xr.Dataset) -> str:
+    units = [f" [{unit}]" if unit else "" for unit in texts_of(result, "unit")]
+    named = zip(names_of(result, "metric"), units, texts_of(result, "aggregate"), strict=True)
+    heads = "".join(f"<th>{escape(name + unit)}<br><small>{escape(kind)}</small></th>" for name, unit, kind in named)
+    rows, value, n = [], result["value"].values, result["n"].values
+    for place, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
+        cells = "".join(f"<td>{_figure(one)}</td>" for one in value[place].tolist())
+        span = str(n[place].max()) if np.ptp(n[place]) == 0 else f"{n[place].min()}-{n[place].max()}"
         rows.append(f"<tr><th>{escape(system)}</th>{cells}<td>{span}</td></tr>")
     body = "".join(rows)
     return f"<table><thead><tr><th>system</th>{heads}<th>n</th></tr></thead><tbody>{body}</tbody></table>"
-
-
-def _named(answer: Answer) -> list[tuple[str, str]]:
-    units = (f" [{unit}]" if unit else "" for unit in answer.units)
-    names = (f"{name}{unit}" for name, unit in zip(answer.metrics, units, strict=True))
-    return list(zip(names, answer.aggregates, strict=True))
 
 
 def _figure(value: float) -> str:
     return "-" if np.isnan(value) else f"{value:z.4f}"
 
 
-def _notes(answer: Answer, ds: xr.Dataset) -> str:
+def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
     score, weight, status, duration = arrays_of(ds)
     lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
-    notes = [f"missing ({answer.attrs['missing']}): {lost} of {status.size} cells without any score"]
-    notes += [f"references: {answer.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in answer.attrs else []
+    notes = [f"missing ({result.attrs['missing']}): {lost} of {status.size} cells without any score"]
+    notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
     notes += [f"warning: {said}" for said in told_cautions(ds.attrs)]
-    if len(answer.metrics) < ds.sizes["metric"]:
-        notes.append(f"{len(answer.metrics)} of {ds.sizes['metric']} metrics shown")
-    if len(answer.systems) > _SYSTEMS:
-        notes.append(f"{_SYSTEMS} of {len(answer.systems)} systems shown")
+    if result.sizes["metric"] < ds.sizes["metric"]:
+        notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
+    if result.sizes["system"] > _SYSTEMS:
+        notes.append(f"{_SYSTEMS} of {result.sizes['system']} systems shown")
     return "".join(f"<div><small>{escape(note)}</small></div>" for note in notes)
 
 
@@ -286,11 +277,11 @@ class DatasetAccessor(Inference):
     def query(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
     ) -> xr.Dataset:
-        """Figures over the tracks; see :func:`mirflow.analysis.queries.aggregate`."""
+        """Figures over the tracks; see :func:`mirflow.analysis.query.aggregate`."""
         return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
-        """How many cells of each system have each status; see :func:`mirflow.analysis.queries.coverage`."""
+        """How many cells of each system have each status; see :func:`mirflow.analysis.query.coverage`."""
         return coverage(self._ds)
 
 
@@ -323,7 +314,7 @@ class DataTreeAccessor(Inference):
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`."""
+        """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
         return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -16,7 +17,7 @@ from ..store.format import WARNINGS
 from .combine import REFERENCES_DIFFER, told_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .scores import Array, Grouping, Status8, arrays_of, coords_of, filled_groups, group_values, names_of, texts_of
+from .scores import Array, Status8, arrays_of, coords_of, group_tracks, members_of, names_of, texts_of
 from .selection import (
     BEST,
     CHOSEN,
@@ -40,6 +41,8 @@ from .selection import (
 
 if TYPE_CHECKING:
     import xarray as xr
+
+Named = TypeVar("Named")
 
 
 def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bool) -> Float:
@@ -85,19 +88,19 @@ def reduce(score: Float, weight: Float, duration: Float, kind: str, included: Bo
 
 
 UNTESTED = "untested"
-"""The attribute of an answer that lists, a line each, figures of too few units for any two systems to be told apart."""
+"""The attribute of a result that lists, a line each, values of too few units for any two systems to differ."""
 EVERY = "*"
 """Stands there for all of them."""
 COUNTS = ("n", "n_missing", "n_undefined")
 LONG_NAMES = {
     "value": "aggregate over tracks",
+    "low": "lower end of the confidence interval",
+    "high": "upper end of the confidence interval",
+    "like_best": "whether the system is the best one, or not told apart from it by the test",
     "n": "number of scores that count",
     "n_missing": "number of cells without a score",
     "n_undefined": "number of scores with nothing to measure",
     "n_tracks": "number of tracks asked for",
-    "low": "lower end of the confidence interval",
-    "high": "upper end of the confidence interval",
-    "like_best": "whether the system is the best one, or not told apart from it by the test",
 }
 
 
@@ -112,114 +115,6 @@ def beside(coords: Mapping[str, Array], taken: Collection[str]) -> dict[str, Arr
     return {f"meta_{name}" if name in taken else name: values for name, values in coords.items()}
 
 
-Named = TypeVar("Named")
-
-
-@dataclass(frozen=True)
-class Answer:
-    """Figures over tracks.
-
-    Parameters
-    ----------
-    systems, metrics, aggregates : list of str
-        ``aggregates`` is along the metrics.
-    system_coords, metric_coords : mapping of str to array
-    groupings : mapping of str to array
-        The distinct values of each coordinate that groups the tracks; the groups are their product.
-    value : float64 (systems, metrics, groups)
-    counts : mapping of str to int64 (systems, metrics, groups)
-        ``n``, ``n_missing`` and ``n_undefined``.
-    n_tracks : int64 (groups,)
-    attrs : mapping of str to str
-        Where the numbers come from (``group``, ``task``, ``convention``, ``grid``), the policies (``missing``,
-        ``undefined``), and ``left_out``, the metrics that have no such aggregate; with intervals also how these came
-        about (``level``, ``method``, ``replicates``, ``unit``, ``cluster``).
-    low, high : float64 (systems, metrics, groups) or None
-        The ends of confidence intervals, where they were asked for.
-    like_best : bool (systems, metrics, groups) or None
-        Whether a system is not told apart from the best one, where that was asked for.
-    """
-
-    systems: list[str]
-    metrics: list[str]
-    aggregates: list[str]
-    system_coords: Mapping[str, Array]
-    metric_coords: Mapping[str, Array]
-    groupings: Mapping[str, Array]
-    value: Float
-    counts: Mapping[str, Int]
-    n_tracks: Int
-    attrs: Mapping[str, str]
-    low: Float | None = None
-    high: Float | None = None
-    like_best: Bool | None = None
-
-    @property
-    def n_counted(self) -> Int:
-        """How many tracks count in all groups together, for each system and metric: int64 (systems, metrics)."""
-        return np.asarray(self.counts["n"].sum(axis=-1))
-
-    def cells_with(self, policy: str) -> int:
-        """How many cells, pairs of a system and a track, a policy is about: ``missing`` or ``undefined``.
-
-        A cell counts once, however many of the metrics lack a score of it.
-        """
-        return int(self.attrs[f"{policy}_cells"])
-
-    @property
-    def ends(self) -> dict[str, Float]:
-        """The ends of the intervals by name; empty where none were asked for."""
-        return {} if self.low is None or self.high is None else {"low": self.low, "high": self.high}
-
-    @property
-    def units(self) -> list[str]:
-        """Units of the metrics; empty for ratios."""
-        return [str(unit) for unit in self.metric_coords["unit"].tolist()]
-
-    @property
-    def filled(self) -> list[int]:
-        """The groups that have tracks; the only one where nothing is grouped."""
-        return filled_groups(self.groupings, self.n_tracks)
-
-    def group(self, group: int) -> tuple[object, ...]:
-        """The values that make a group."""
-        return group_values(self.groupings, group)
-
-    def cells(self) -> Iterator[tuple[int, int, int]]:
-        """Every (system, metric, group) whose group has tracks, metric by metric."""
-        filled = self.filled
-        for metric in range(len(self.metrics)):
-            for system in range(len(self.systems)):
-                for group in filled:
-                    yield system, metric, group
-
-    def to_dataset(self) -> xr.Dataset:
-        """The answer over (system, metric, and a dim for each grouping).
-
-        A grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name
-        of a grouping is ``system_<name>``.
-        """
-        import xarray as xr
-
-        names: dict[str, Array] = {
-            "system": np.array(self.systems, dtype=str),
-            "metric": np.array(self.metrics, dtype=str),
-        }
-        taken = ("value", *self.ends, "like_best", *self.counts, "n_tracks")
-        coords = {name: ("metric", values) for name, values in beside(self.metric_coords, taken).items()}
-        coords["aggregate"] = ("metric", np.array(self.aggregates, dtype=str))
-        groupings = name_dims(self.groupings, (*taken, *coords, *names))
-        coords |= system_coordinates(self.system_coords, groupings, taken)
-        dims = ("system", "metric", *groupings)
-        sizes = tuple(len(values) for values in groupings.values())
-        variables, marks = {}, {} if self.like_best is None else {"like_best": self.like_best}
-        figures: dict[str, Array] = {"value": self.value, **self.ends, **marks, **self.counts}
-        for name, array in {**figures, "n_tracks": self.n_tracks}.items():
-            own = dims[2:] if name == "n_tracks" else dims
-            variables[name] = (own, array.reshape((*array.shape[:-1], *sizes)), {"long_name": LONG_NAMES[name]})
-        return xr.Dataset(variables, {**names, **coords, **groupings}, dict(self.attrs))
-
-
 def name_dims(coords: Mapping[str, Named], taken: Collection[str]) -> dict[str, Named]:
     """Coordinates of tracks under names that no variable and no other coordinate has."""
     return {f"track_{name}" if name in taken else name: values for name, values in coords.items()}
@@ -231,6 +126,16 @@ def system_coordinates(
     """Coordinates of systems under names that nothing else has."""
     named = {f"system_{name}" if name in groupings else name: values for name, values in coords.items()}
     return {name: ("system", values) for name, values in beside(named, taken).items()}
+
+
+def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
+    """Put ``low``, ``high`` or ``like_best`` beside the values of a result, over the same dims."""
+    value = result["value"]
+    more = {name: (value.dims, array, {**value.attrs, "long_name": LONG_NAMES[name]}) for name, array in arrays.items()}
+    if "like_best" in more:
+        more["like_best"][2].pop("units", None)
+    found = result.assign(more)
+    return found if "n_values" in found else found[[name for name in LONG_NAMES if name in found]]
 
 
 def show_span(counts: Int) -> str:
@@ -255,9 +160,9 @@ def select(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Da
     Returns
     -------
     xr.Dataset
-        ``score`` (what is missing being 0 under ``zero``) and ``weight``, ``included`` (whether a score counts),
-        ``missing`` and ``undefined`` over (system, track, metric), ``status`` over (system, track) and ``duration``
-        over (track); a row for each annotation where annotators are asked for. The coordinate ``aggregate`` lies along
+        ``score`` (what is missing being 0 under ``zero``), ``weight``, ``_included`` (whether a score counts),
+        ``_missing`` and ``_undefined`` over (system, track, metric), ``status`` over (system, track) and ``duration``
+        over (track); a row for each annotation where annotators are asked for. The coordinate ``_aggregate`` lies along
         ``metric``; attributes are those of the evaluation, the policies ``missing`` and ``undefined``, ``left_out``
         (metrics without such an aggregate, where none was named), and which scores with nothing to measure are NaN.
 
@@ -305,13 +210,13 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], question: Question) -> xr
         attrs[VALUELESS] = "some" if known.any() else "all"
     score, included = included_scores(score, weight, gaps, missing, question.undefined)
     dims = ("system", "track", "metric")
-    cells = {"score": score, "weight": weight, "included": included}
-    cells |= {"missing": gaps.missing, "undefined": gaps.undefined}
-    coords: dict[str, Any] = {dim: ds[dim].values[metrics] if dim == "metric" else ds[dim].values for dim in dims}
+    cells = {"score": score, "weight": weight, "_included": included}
+    cells |= {"_missing": gaps.missing, "_undefined": gaps.undefined}
+    # In a store no name begins with an underscore.
+    coords: dict[str, Any] = {"_aggregate": ("metric", np.array(list(kinds.values()), dtype=str))}
     for dim in dims:
-        own = beside(coords_of(ds, dim), (*cells, "status", "duration", "aggregate"))
+        own = {dim: ds[dim].values, **coords_of(ds, dim)}
         coords |= {name: (dim, one[metrics] if dim == "metric" else one) for name, one in own.items()}
-    coords["aggregate"] = ("metric", np.array(list(kinds.values()), dtype=str))
     variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
     variables |= {"status": (dims[:2], status), "duration": ("track", duration)}
     part = xr.Dataset(variables, coords, {**ds.attrs, **attrs})
@@ -328,12 +233,12 @@ def _best_first(part: xr.Dataset, headline: str | None) -> xr.Dataset:
         return part
     names = names_of(part, "metric")
     place = next((place for place in places if names[place] == headline), places[0])
-    one = [np.ascontiguousarray(part[name].values[..., [place]]) for name in ("score", "weight", "included")]
-    value = reduce(one[0], one[1], part["duration"].values, texts_of(part, "aggregate")[place], one[2])[:, 0]
-    return part.isel(system=_ranked(value, orientations[place]))
+    one = [np.ascontiguousarray(part[name].values[..., [place]]) for name in ("score", "weight", "_included")]
+    value = reduce(one[0], one[1], part["duration"].values, texts_of(part, "_aggregate")[place], one[2])[:, 0]
+    return part.isel(system=ranked(value, orientations[place]))
 
 
-def _ranked(value: Float, orientation: str) -> list[int]:
+def ranked(value: Float, orientation: str) -> list[int]:
     """The best first. The sort is stable: what is equal stays in order, and what has no figure comes last."""
     places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
     return places
@@ -373,12 +278,12 @@ def sort_systems(ds: xr.Dataset, question: Question) -> Names:
     over = question.over if split_names(ds, question.sort)[1] else None
     by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
     part = select(ds, by, single=True)
-    (orientation,), (kind,) = texts_of(part, "orientation"), texts_of(part, "aggregate")
+    (orientation,), (kind,) = texts_of(part, "orientation"), texts_of(part, "_aggregate")
     if orientation == "none":
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
-    score, weight, included = (part[name].values for name in ("score", "weight", "included"))
+    score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
     value = reduce(score, weight, part["duration"].values, kind, included)[:, 0]
-    return [names[place] for place in _ranked(value, orientation)]
+    return [names[place] for place in ranked(value, orientation)]
 
 
 def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) -> tuple[dict[int, str], list[str]]:
@@ -407,7 +312,7 @@ def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
 
 def _check_missing(part: xr.Dataset) -> None:
     """Refuse a policy that what is missing does not allow."""
-    policy, missing, status = part.attrs["missing"], part["missing"].values, part["status"].values
+    policy, missing, status = part.attrs["missing"], part["_missing"].values, part["status"].values
     if policy == "raise" and missing.any():
         names = names_of(part, "system"), names_of(part, "track")
         raise QueryError(list_missing(*names, np.asarray(missing.any(axis=2)), status))
@@ -427,8 +332,8 @@ def _check_missing(part: xr.Dataset) -> None:
 
 def _check_durations(part: xr.Dataset) -> None:
     """Refuse an aggregate over seconds of references that are not known."""
-    for kind in dict.fromkeys(kind for kind in texts_of(part, "aggregate") if AGGREGATES[kind].needs_duration):
-        unknown = np.isnan(part["duration"].values) & part["included"].values.any(axis=(0, 2))
+    for kind in dict.fromkeys(kind for kind in texts_of(part, "_aggregate") if AGGREGATES[kind].needs_duration):
+        unknown = np.isnan(part["duration"].values) & part["_included"].values.any(axis=(0, 2))
         if unknown.any():
             track = names_of(part, "track")[int(np.flatnonzero(unknown)[0])]
             raise QueryError(
@@ -459,35 +364,23 @@ VALUELESS = "valueless"
 """The attribute of an answer that says which scores with nothing to measure are NaN: ``some`` or ``all``."""
 
 
-def ask(ds: xr.Dataset, question: Question | None = None, group: str = "") -> Answer:
-    """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
+def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.Dataset:
+    """Aggregate selected scores over the tracks of each group that some coordinates make.
 
     Parameters
     ----------
-    ds : xr.Dataset
-    question : Question or None
-        None: all metrics with their standard aggregates.
+    part : xr.Dataset
+        As :func:`select` gives it.
+    by : str, sequence of str or None
     group : str
         A name of the evaluation to carry along.
 
     Returns
     -------
-    Answer
-
-    Raises
-    ------
-    QueryError
-        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
-        ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
-    UnknownNameError
-        For a name that is not there, with a suggestion.
-    """
-    question = question or Question()
-    return answer_of(select(ds, question), question.by, group)
-
-
-def answer_of(part: xr.Dataset, by: Names = None, group: str = "") -> Answer:
-    """The figures of what was selected, one for each group that some coordinates make of the tracks.
+    xr.Dataset
+        ``value`` float64, ``n``, ``n_missing`` and ``n_undefined`` int64 over (system, metric, and a dim for each
+        grouping), ``n_tracks`` over the groupings. A grouping that has the name of something else is
+        ``track_<name>``; a coordinate of systems that has the name of a grouping is ``system_<name>``.
 
     Raises
     ------
@@ -496,45 +389,57 @@ def answer_of(part: xr.Dataset, by: Names = None, group: str = "") -> Answer:
     UnknownNameError
         For a coordinate that is not there, with a suggestion.
     """
-    grouping = Grouping.of(part, as_names(by) or [])
-    value, counts, n_tracks = _compute(part, grouping)
-    systems, metric_coords = names_of(part, "system"), coords_of(part, "metric")
-    kinds = metric_coords.pop("aggregate").tolist()
-    attrs = {**origin_of(part, group, systems), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
+    import xarray as xr
+
+    groupings, codes = group_tracks(part, as_names(by) or [])
+    sizes = tuple(map(len, groupings.values()))
+    arrays = _values_and_counts(part, codes, math.prod(sizes))
+    along = {name.removeprefix("_"): values for name, values in coords_of(part, "metric").items()}
+    labels = {dim: part[dim].values for dim in ("system", "metric")}
+    coords: dict[str, Any] = {name: ("metric", values) for name, values in beside(along, LONG_NAMES).items()}
+    groupings = name_dims(groupings, (*LONG_NAMES, *coords, *labels))
+    coords |= system_coordinates(coords_of(part, "system"), groupings, LONG_NAMES)
+    dims = ("system", "metric", *groupings)
+    variables: dict[str, Any] = {
+        name: (dims, values.reshape(*values.shape[:2], *sizes), {"long_name": LONG_NAMES[name]})
+        for name, values in arrays.items()
+    }
+    n_tracks = np.bincount(codes, minlength=math.prod(sizes)).astype(np.int64).reshape(sizes)
+    variables["n_tracks"] = (dims[2:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]})
+    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
     for name in ("missing", "undefined"):  # a cell counts once, however many metrics it is about
-        attrs[f"{name}_cells"] = str(int(part[name].values.any(axis=2).sum()))
-    names = (systems, names_of(part, "metric"), kinds, coords_of(part, "system"), metric_coords)
-    return Answer(*names, grouping.values, value, counts, n_tracks, attrs)
+        attrs[f"{name}_cells"] = str(int(part[f"_{name}"].values.any(axis=2).sum()))
+    return xr.Dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 
 POLICIES = ("missing", "undefined", "left_out", VALUELESS)
+"""Attributes of a result that name what was done about scores that are missing or measure nothing."""
 
 
-def origin_of(ds: xr.Dataset, group: str, systems: Sequence[str] = ()) -> dict[str, str]:
-    """Where the numbers of an answer about some systems come from, and what was warned of when these were scored."""
-    told = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
-    origin = {name: str(ds.attrs[name]) for name in told if name in ds.attrs}
-    cautions = "\n".join(told_cautions(ds.attrs, systems))
+def origin_of(ds: xr.Dataset, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
+    """Attributes that name where results about some systems come from, and warnings of when these were scored."""
+    kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
+    origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
+    cautions = "\n".join(told_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
     return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
 
 
-def _compute(part: xr.Dataset, grouping: Grouping) -> tuple[Float, dict[str, Int], Int]:
-    """Values and counts (systems, metrics, groups), and tracks (groups,)."""
-    three = [part[name].values for name in ("score", "weight", "included")]
-    duration, kinds = part["duration"].values, texts_of(part, "aggregate")
-    flags = {"n": three[2], "n_missing": part["missing"].values, "n_undefined": part["undefined"].values}
-    shape = (part.sizes["system"], part.sizes["metric"], grouping.count)
-    value: Float = np.full(shape, np.nan)
-    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in flags}
-    n_tracks: Int = np.zeros(grouping.count, dtype=np.int64)
-    for group, members in grouping.members().items():
+def _values_and_counts(part: xr.Dataset, codes: Int, groups: int) -> dict[str, Array]:
+    """Values and counts (systems, metrics, groups)."""
+    score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
+    duration, kinds = part["duration"].values, texts_of(part, "_aggregate")
+    shape = (part.sizes["system"], part.sizes["metric"], groups)
+    found: dict[str, Array] = {"value": np.full(shape, np.nan)}
+    flags = dict(zip(COUNTS, (included, part["_missing"].values, part["_undefined"].values), strict=True))
+    found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
+    for group, members in members_of(codes).items():
         whole = len(members) == part.sizes["track"]
-        score, weight, included = three if whole else (each[:, members] for each in three)
-        value[..., group] = reduce_kinds(score, weight, included, duration[members], kinds)
+        own = [each if whole else each[:, members] for each in (score, weight)]
+        counted = included if whole else included[:, members]
+        found["value"][..., group] = reduce_kinds(own[0], own[1], counted, duration[members], kinds)
         for name, flag in flags.items():
-            counts[name][..., group] = flag[:, members].sum(axis=1)
-        n_tracks[group] = len(members)
-    return value, counts, n_tracks
+            found[name][..., group] = flag[:, members].sum(axis=1)
+    return found
 
 
 def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: list[str]) -> Float:
@@ -557,12 +462,7 @@ def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, k
     for kind in dict.fromkeys(kinds):
         chosen = [place for place, one in enumerate(kinds) if one == kind]
         whole = len(chosen) == len(kinds)
-        three = (score, weight, included) if whole else _columns((score, weight, included), chosen)
-        value[:, chosen] = reduce(three[0], three[1], duration, kind, three[2])
+        # Contiguous like the whole, as sums depend on it in their last bits.
+        own = [each if whole else np.ascontiguousarray(each[..., chosen]) for each in (score, weight)]
+        value[:, chosen] = reduce(own[0], own[1], duration, kind, included if whole else included[..., chosen])
     return value
-
-
-def _columns(arrays: tuple[Float, Float, Bool], chosen: list[int]) -> tuple[Float, Float, Bool]:
-    """Some metrics of scores, weights and what is included, contiguous like the whole."""
-    score, weight, included = arrays
-    return np.ascontiguousarray(score[..., chosen]), np.ascontiguousarray(weight[..., chosen]), included[..., chosen]

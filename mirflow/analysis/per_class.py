@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,11 +22,11 @@ from ..metrics.aggregates import (
     table_aggregates,
 )
 from ..metrics.measures import Measure
-from ..ragged import Bool, Float, Int
-from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, sort_systems, system_coordinates
+from ..ragged import Float, Int
+from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, ranked, sort_systems, system_coordinates
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
 from .missing import are_apart, check_policies, find_gaps, included_scores
-from .scores import Array, Grouping, arrays_of, coords_of, filled_groups, group_values, labels_of, names_of
+from .scores import arrays_of, coords_of, group_tracks, labels_of, names_of, tables_of
 from .selection import (
     BEST,
     ORDERS,
@@ -164,103 +165,114 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
 
 
 @dataclass(frozen=True)
-class Entries:
-    """The entries of a metric with extra dims, ready to be aggregated over tracks.
+class TableSelection:
+    """What a query selects of a metric with extra dims.
 
     Parameters
     ----------
+    ds : xr.Dataset
+        Systems and tracks, with ``_included`` and ``_missing`` over (system, track): the cells that count, and those
+        without a score.
     table : xr.DataArray
-    over : mapping of str to str
-        Reductions within each track.
+        Values over (system, all tracks of the evaluation, extra dims), which are read a slice of tracks at a time.
+    places : int64 (tracks,)
+        Where the tracks are in the table.
+    measure : Measure
     kind : str
-        ``sum``, or an aggregate of scores or affinities.
-    score : bool
-        Whether NaN is left out of what counts; else it is 0, as of a class that does not occur.
+        The aggregate over tracks.
+    over : mapping of str to str
+        Reductions within each track, by the dims of the variable.
     """
 
+    ds: xr.Dataset
     table: xr.DataArray
-    over: Mapping[str, str]
+    places: Int
+    measure: Measure
     kind: str
-    score: bool
+    over: Mapping[str, str]
 
-    def over_tracks(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
-        """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims left) each."""
-        if self.kind in ORDER_AGGREGATES:
-            return self._ordered(system, tracks, groups, count)
-        inner = self._sizes()
-        total: Float = np.zeros((count, *inner))
-        number: Int = np.zeros(total.shape, dtype=np.int64)
-        kept: list[tuple[Int, Float]] = []
-        statistic = DECLARED[self.kind].statistic
-        for own, values in self._read(system, tracks, groups):
-            there = ~np.isnan(values)
-            if statistic:
-                kept.append((own, values))
-            for group in np.unique(own).tolist():
-                inside = own == group
-                with np.errstate(invalid="ignore"):
-                    total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
-                number[group] += there[inside].sum(axis=0)
-        if statistic:
-            return self._statistics(kept, total), number
-        divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
-        return total / np.where(number > 0, divisor, np.nan), number
-
-    def each(self, system: int, tracks: Int, tell: Callable[[Float], Float] | None = None) -> Float:
-        """What each track says: float64 (tracks, dims left); NaN, or of what is counted 0, where it says nothing.
-
-        Parameters
-        ----------
-        system : int
-        tracks : int64 (n,)
-        tell : callable or None
-            What is made of some tracks at a time, so that all of it fits the memory.
-        """
-        tell = tell or _as_it_is
-        found: Float = np.zeros((len(tracks), *tell(np.zeros((0, *self._sizes()))).shape[1:]))
-        for place, values in self._read(system, tracks, np.arange(len(tracks))):
-            found[place] = tell(values)
-        return found
+    @property
+    def is_ratio(self) -> bool:
+        """Whether values are ratios of what was counted."""
+        return self.kind in RATIO_AGGREGATES
 
     @property
     def side(self) -> int:
         """The axis, counted after that of the tracks, along which relevance and affinity lie."""
         return list(own_dims(self.table).values()).index(SIDE)
 
-    def _sizes(self) -> list[int]:
-        return [len(own) for dim, own in labels_of(self.table).items() if dim not in self.over]
+    @property
+    def inner(self) -> Labels:
+        """The dims that are left within the tracks, with their labels."""
+        return {dim: names for dim, names in labels_of(self.table).items() if dim not in self.over}
 
-    def _read(self, system: int, tracks: Int, groups: Int) -> Iterator[tuple[Int, Float]]:
-        """Groups and entries of some tracks at a time: dense values are large."""
-        labels = labels_of(self.table)
-        for start in range(0, int(tracks.max(initial=-1)) + 1, TRACKS):
-            here = (tracks >= start) & (tracks < start + TRACKS)
+    @property
+    def labels(self) -> Labels:
+        """The dims of the values over tracks: of affinities without that of relevance and affinity."""
+        own, ordered = own_dims(self.table), self.kind in ORDER_AGGREGATES
+        return {dim: names for dim, names in self.inner.items() if not (ordered and own[dim] == SIDE)}
+
+    def outcomes(self, counts: Float) -> tuple[Float, Labels]:
+        """What ratios are read off, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
+        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.table))
+
+    def read(self, system: int) -> Iterator[tuple[Int, Float]]:
+        """The tracks that count and their entries, some tracks at a time: dense values are large.
+
+        NaN is no entry of a score or an affinity; of what is counted, as of a class that does not occur, it is 0.
+        """
+        metric = self.measure.metric
+        valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
+        tracks = np.flatnonzero(self.ds["_included"].values[system])
+        places, table, labels = self.places[tracks], self.table.variable, labels_of(self.table)
+        for start in range(0, int(places.max(initial=-1)) + 1, TRACKS):
+            here = (places >= start) & (places < start + TRACKS)
             if here.any():
-                values = self.table[system, start : start + TRACKS].values[tracks[here] - start]
-                values = values if self.score else np.nan_to_num(values)
-                yield groups[here], reduce_over(values, labels, self.over)
+                values = table[system, start : start + TRACKS].values[places[here] - start]
+                yield tracks[here], reduce_over(values if valued else np.nan_to_num(values), labels, self.over)
 
-    def _ordered(self, system: int, tracks: Int, groups: Int, count: int) -> tuple[Float, Int]:
-        """A figure of each tag over the tracks of each group in order of affinity."""
-        sizes = list(map(len, labels_of(self.table).values()))
-        parts = list(self._read(system, tracks, groups))
-        own = np.concatenate([np.zeros(0, dtype=np.int64), *(part for part, _ in parts)])
-        values = np.concatenate([np.zeros((0, *sizes)), *(part for _, part in parts)])
-        found = [order(self.kind, values[own == group], 1 + self.side) for group in range(count)]
-        return np.stack([value for value, _ in found]), np.stack([number for _, number in found])
+    def read_all(self, system: int) -> Float:
+        """What each track adds: float64 (tracks, dims left), 0 where it does not count or has no entry.
 
-    def _statistics(self, kept: list[tuple[Int, Float]], like: Float) -> Float:
-        found = np.full_like(like, np.nan)
-        if kept:
-            groups, values = (np.concatenate(parts) for parts in zip(*kept, strict=True))
-            for group in np.unique(groups).tolist():
-                ordered = np.moveaxis(np.sort(values[groups == group], axis=0), 0, -1)
-                found[group] = DECLARED[self.kind].of_ordered(ordered, (~np.isnan(ordered)).sum(axis=-1))
+        Of confusion matrices, which may be large, only the outcomes of each class are kept: (tracks, classes, 4).
+        """
+        nothing = np.zeros((0, *map(len, self.inner.values())))
+        found = np.zeros((len(self.places), *(self.outcomes(nothing)[0] if self.is_ratio else nothing).shape[1:]))
+        for tracks, values in self.read(system):
+            found[tracks] = self.outcomes(values)[0] if self.is_ratio else values
         return found
 
+    def over_tracks(self, system: int, codes: Int, groups: int) -> tuple[Float, Int]:
+        """The aggregate of each group of tracks, and how many tracks have a value: (groups, dims) each."""
+        total: Float = np.zeros((groups, *map(len, self.labels.values())))
+        number: Int = np.zeros(total.shape, dtype=np.int64)
+        keeps = self.kind in ORDER_AGGREGATES or DECLARED[self.kind].statistic is not None
+        kept = [(np.zeros(0, dtype=np.int64), np.zeros((0, *map(len, self.inner.values()))))]
+        for tracks, values in self.read(system):
+            there = ~np.isnan(values)
+            if keeps:
+                kept.append((codes[tracks], values))
+                continue
+            for group in np.unique(codes[tracks]).tolist():
+                inside = codes[tracks] == group
+                with np.errstate(invalid="ignore"):
+                    total[group] += np.where(there[inside], values[inside], 0.0).sum(axis=0)
+                number[group] += there[inside].sum(axis=0)
+        if keeps:
+            own, entries = (np.concatenate(parts) for parts in zip(*kept, strict=True))
+            for group in range(groups):
+                total[group], number[group] = self._statistic(entries[own == group])
+            return total, number
+        divisor = number.astype(np.float64) if self.kind == "mean" else np.ones(total.shape)
+        return total / np.where(number > 0, divisor, np.nan), number
 
-def _as_it_is(values: Float) -> Float:
-    return values
+    def _statistic(self, values: Float) -> tuple[Float, Int]:
+        """A statistic of the values of some tracks, or of their order, and how many have one."""
+        if self.kind in ORDER_AGGREGATES:
+            return order(self.kind, values, 1 + self.side)
+        ordered = np.moveaxis(np.sort(values, axis=0), 0, -1)
+        number = (~np.isnan(ordered)).sum(axis=-1)
+        return DECLARED[self.kind].of_ordered(ordered, number), number
 
 
 _MEANS = frozenset(("macro", "normalised", "normalized", "balanced", "unweighted"))
@@ -364,204 +376,8 @@ def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
     return table_aggregates(metric.orientation, metric.dims)
 
 
-@dataclass(frozen=True)
-class ExtraAnswer:
-    """Figures over tracks of one metric with extra dims.
-
-    Parameters
-    ----------
-    metric, aggregate, unit : str
-    systems : list of str
-    system_coords : mapping of str to array
-    groupings : mapping of str to array
-        As in :class:`mirflow.analysis.aggregation.Answer`.
-    labels : mapping of str to tuple of str
-        Labels along each extra dim.
-    value : float64 (systems, groups, extra dims)
-        NaN where no track counts.
-    n, n_missing : int64 (systems, groups)
-        Tracks that count, and tracks without a score.
-    n_tracks : int64 (groups,)
-    attrs : mapping of str to str
-    n_values : int64 (systems, groups, extra dims)
-        Tracks with a value: of scores, some have none for a class or an instrument.
-    orientation : str
-        Which way is better; ``none`` for what is counted, such as a confusion matrix.
-    nominal : bool
-        Whether the numbers are names, those of single tracks.
-    low, high : float64 (systems, groups, extra dims) or None
-        Ends of confidence intervals, NaN where there is none.
-    like_best : bool (systems, groups, extra dims) or None
-        Whether a system is not told apart from the best one.
-    """
-
-    metric: str
-    aggregate: str
-    unit: str
-    systems: list[str]
-    system_coords: Mapping[str, Array]
-    groupings: Mapping[str, Array]
-    labels: Mapping[str, tuple[str, ...]]
-    value: Float
-    n: Int
-    n_missing: Int
-    n_tracks: Int
-    attrs: Mapping[str, str]
-    n_values: Int
-    orientation: str = "none"
-    nominal: bool = False
-    low: Float | None = None
-    high: Float | None = None
-    like_best: Bool | None = None
-
-    @property
-    def is_score(self) -> bool:
-        """Whether NaN is no entry, as of scores, and not 0, as of counts or seconds, which add up."""
-        return self.orientation != "none" or self.nominal
-
-    @property
-    def n_counted(self) -> Int:
-        """How many tracks count in all groups together, for each system: int64 (systems,)."""
-        return np.asarray(self.n.sum(axis=-1))
-
-    @property
-    def filled(self) -> list[int]:
-        """The groups that have tracks; the only one where nothing is grouped."""
-        return filled_groups(self.groupings, self.n_tracks)
-
-    def group(self, group: int) -> tuple[object, ...]:
-        """The values that make a group."""
-        return group_values(self.groupings, group)
-
-    def to_dataset(self) -> xr.Dataset:
-        """``value`` over (system, groupings, extra dims), ``n`` and ``n_missing`` over (system, groupings).
-
-        A grouping that has the name of something else is ``track_<name>``; a coordinate of systems that has the name
-        of a grouping is ``system_<name>``.
-        """
-        import xarray as xr
-
-        taken = ("n_values", "value", "n", "n_missing", "n_tracks", "low", "high", "like_best")
-        groupings = name_dims(self.groupings, (*taken, *self.labels, "system"))
-        sizes = tuple(len(values) for values in groupings.values())
-        outer = ("system", *groupings)
-        count = (len(self.systems), *sizes)
-        value = self.value.reshape(*count, *self.value.shape[2:])
-        number = self.n_values.reshape(value.shape)
-        variables: dict[str, tuple[tuple[str, ...], Array, dict[str, str]]] = {
-            "n_values": ((*outer, *self.labels), number, {"long_name": "number of tracks with a value"}),
-            "value": ((*outer, *self.labels), value, {"long_name": "aggregate over tracks", "units": self.unit}),
-            "n": (outer, self.n.reshape(count), {"long_name": "number of tracks that count"}),
-            "n_missing": (outer, self.n_missing.reshape(count), {"long_name": "number of cells without a score"}),
-            "n_tracks": (outer[1:], self.n_tracks.reshape(sizes), {"long_name": "number of tracks asked for"}),
-        }
-        for name, ends in (("low", self.low), ("high", self.high)):
-            if ends is not None:
-                about = {"long_name": LONG_NAMES[name], "units": self.unit}
-                variables[name] = ((*outer, *self.labels), ends.reshape(value.shape), about)
-        if self.like_best is not None:
-            marks = self.like_best.reshape(value.shape)
-            variables["like_best"] = ((*outer, *self.labels), marks, {"long_name": LONG_NAMES["like_best"]})
-        coords = {"system": np.array(self.systems, dtype=str), **groupings}
-        coords |= {name: np.array(labels, dtype=str) for name, labels in self.labels.items()}
-        along = system_coordinates(self.system_coords, groupings, (*taken, *self.labels))
-        about = {"metric": self.metric, "aggregate": self.aggregate, "orientation": self.orientation}
-        about |= {"nominal": "yes"} if self.nominal else {}
-        return xr.Dataset(variables, {**along, **coords}, {**self.attrs, **about})
-
-
-@dataclass(frozen=True)
-class Chosen:
-    """What a question selects of a metric with extra dims.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The systems and tracks, in the order of the answer.
-    measure : Measure
-    table : xr.DataArray
-        Values over (system, track, extra dims).
-    kind : str
-        The aggregate over tracks.
-    over : mapping of str to str
-        Reductions within each track, by the dims of the variable.
-    labels : mapping of str to tuple of str
-        The dims that are left, with their labels.
-    missing : str
-        The policy.
-    included, lacking : bool (systems, tracks)
-        The cells that count, and those without a score.
-    grouping : Grouping
-    """
-
-    ds: xr.Dataset
-    measure: Measure
-    table: xr.DataArray
-    kind: str
-    over: Mapping[str, str]
-    labels: Mapping[str, tuple[str, ...]]
-    missing: str
-    included: Bool
-    lacking: Bool
-    grouping: Grouping
-
-    @property
-    def is_ratio(self) -> bool:
-        """Whether the figures are ratios of what was counted."""
-        return self.kind in RATIO_AGGREGATES
-
-    @property
-    def entries(self) -> Entries:
-        """The entries, ready to be aggregated."""
-        metric = self.measure.metric
-        valued = self.kind in ORDER_AGGREGATES or metric.nominal or metric.orientation != "none"
-        return Entries(self.table, self.over, "sum" if self.is_ratio else self.kind, valued)
-
-    def outcomes(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
-        """What the ratios are read off, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
-        return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.table))
-
-    def rates(self, counts: Float) -> tuple[Float, Mapping[str, tuple[str, ...]]]:
-        """The ratios of counts (systems, groups, dims left), and the labels of what is left then."""
-        told, labels = self.outcomes(counts.reshape(counts.shape[0] * counts.shape[1], *counts.shape[2:]))
-        found = rate(self.kind, told)
-        return found.reshape(*counts.shape[:2], *found.shape[1:]), labels
-
-
-def choose_extra(ds: xr.Dataset, variable: str, question: Question) -> Chosen:
-    """What a question selects of a metric with extra dims; parameters and exceptions are those of :func:`ask_extra`."""
-    measure, table = find_measures(ds)[variable], ds[variable]
-    kind, over = _aggregate_of(question.aggregate, measure), over_of(table, str(measure), question)
-    systems = find_labels(ds, "system", _sorted_systems(ds, variable, question))
-    refuse_annotators(ds, question, str(measure))
-    ds = choose_tracks(ds, replace(question, param=None)).isel(system=systems)
-    table = ds[variable]
-    if measure.metric.nominal and ds.sizes["track"] > 1 and "track" not in (as_names(question.by) or []):
-        raise QueryError(refuse_nominal(measure))
-    _, _, status, duration = arrays_of(ds.isel(metric=[]))
-    missing = question.policy(len(systems), apart=are_apart(ds.attrs, status))
-    check_policies(missing, question.undefined)
-    # There is no weight here; what has a reference that lasts would have had one.
-    weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
-    gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
-    lacking = gaps.missing[..., 0]
-    if missing == "raise" and lacking.any():
-        raise QueryError(list_missing(names_of(ds, "system"), names_of(ds, "track"), lacking, status))
-    included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")[1][..., 0]
-    scored = kind in CLASS_AGGREGATES or measure.metric.orientation != "none"
-    if missing == "zero" and lacking.any() and scored:
-        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
-    labels = {dim: own for dim, own in labels_of(table).items() if dim not in over}
-    if kind in ORDER_AGGREGATES:
-        if over:
-            raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
-        labels = {dim: own for dim, own in labels.items() if own_dims(table)[dim] != SIDE}
-    grouping = Grouping.of(ds, as_names(question.by) or [])
-    return Chosen(ds, measure, table, kind, over, labels, missing, included, lacking, grouping)
-
-
-def ask_extra(ds: xr.Dataset, variable: str, question: Question, group: str = "") -> ExtraAnswer:
-    """A metric with extra dims over the tracks: of counts the sum or the mean, of scores the mean or the median.
+def select_table(ds: xr.Dataset, variable: str, question: Question) -> TableSelection:
+    """Select a metric with extra dims.
 
     Parameters
     ----------
@@ -571,8 +387,6 @@ def ask_extra(ds: xr.Dataset, variable: str, question: Question, group: str = ""
     question : Question
         Its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any time;
         of scores it is refused where something is missing.
-    group : str
-        A name of the evaluation to carry along.
 
     Raises
     ------
@@ -581,45 +395,97 @@ def ask_extra(ds: xr.Dataset, variable: str, question: Question, group: str = ""
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    return answer_extra(choose_extra(ds, variable, question), group)
+    measure, table = find_measures(ds)[variable], ds[variable]
+    kind, over = _aggregate_of(question.aggregate, measure), over_of(table, str(measure), question)
+    systems = find_labels(ds, "system", _sorted_systems(ds, variable, question))
+    refuse_annotators(ds, question, str(measure))
+    placed = ds.drop_vars(tables_of(ds)).assign(_place=("track", np.arange(ds.sizes["track"])))
+    part = choose_tracks(placed, replace(question, param=None)).isel(system=systems, metric=[])
+    if measure.metric.nominal and part.sizes["track"] > 1 and "track" not in (as_names(question.by) or []):
+        raise QueryError(refuse_nominal(measure))
+    _, _, status, duration = arrays_of(part)
+    missing = question.policy(len(systems), apart=are_apart(ds.attrs, status))
+    check_policies(missing, question.undefined)
+    # There is no weight here; what has a reference that lasts would have had one.
+    weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
+    gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
+    lacking = gaps.missing[..., 0]
+    if missing == "raise" and lacking.any():
+        raise QueryError(list_missing(names_of(part, "system"), names_of(part, "track"), lacking, status))
+    included = included_scores(np.zeros_like(weight), weight, gaps, missing, "keep")[1][..., 0]
+    if missing == "zero" and lacking.any() and (kind in CLASS_AGGREGATES or measure.metric.orientation != "none"):
+        raise QueryError(f"metric {measure}: it is not known what missing scores count for; choose skip or common")
+    if kind in ORDER_AGGREGATES and over:
+        raise QueryError(f"aggregate {kind!r} puts all tracks in order: nothing can be reduced within them before")
+    cells = {"_included": (("system", "track"), included), "_missing": (("system", "track"), lacking)}
+    part = part.assign(cells).assign_attrs(missing=missing)
+    places = part["_place"].values
+    return TableSelection(part.drop_vars("_place"), table.isel(system=systems), places, measure, kind, over)
 
 
-def answer_extra(chosen: Chosen, group: str = "") -> ExtraAnswer:
-    """The figures of what was selected."""
-    grouping, metric, labels = chosen.grouping, chosen.measure.metric, chosen.labels
-    systems = names_of(chosen.ds, "system")
-    shape = (len(systems), grouping.count)
+def aggregate_table(selection: TableSelection, by: Names = None, group: str = "") -> xr.Dataset:
+    """Aggregate a metric with extra dims over the tracks: of counts the sum or the mean, of scores a mean or a median.
+
+    Parameters
+    ----------
+    selection : TableSelection
+    by : str, sequence of str or None
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    xr.Dataset
+        ``value`` and ``n_values`` (tracks with a value) over (system, a dim for each grouping, extra dims), ``n`` and
+        ``n_missing`` over (system, groupings), ``n_tracks`` over the groupings. Groupings and coordinates of systems
+        are named as :func:`mirflow.analysis.aggregation.aggregate_scores` does; ``metric``, ``aggregate`` and
+        ``orientation`` are attributes, and ``nominal`` where numbers are names.
+    """
+    import xarray as xr
+
+    part, metric, labels = selection.ds, selection.measure.metric, selection.labels
+    groupings, codes = group_tracks(part, as_names(by) or [])
+    sizes = tuple(map(len, groupings.values()))
+    shape = (part.sizes["system"], math.prod(sizes))
     value: Float = np.empty((*shape, *map(len, labels.values())))
     number: Int = np.empty(value.shape, dtype=np.int64)
-    counts: Int = np.zeros((2, *shape), dtype=np.int64)
-    table = chosen.entries
-    for row in range(len(systems)):
-        for flag, count in zip((chosen.included, chosen.lacking), counts, strict=True):
-            count[row] = np.bincount(grouping.codes[flag[row]], minlength=shape[1])
-        tracks = np.flatnonzero(chosen.included[row])
-        value[row], number[row] = table.over_tracks(row, tracks, grouping.codes[tracks], shape[1])
-    if chosen.is_ratio:
-        value, labels = chosen.rates(value)
-        number = np.broadcast_to(counts[0].reshape(*shape, *[1] * len(labels)), value.shape)
-    said, rated = say_over(chosen.over), chosen.kind in CLASS_AGGREGATES
-    attrs = {**origin_of(chosen.ds, group, systems), "missing": chosen.missing}
-    return ExtraAnswer(
-        str(chosen.measure),
-        chosen.kind,
-        "" if rated else str(chosen.table.attrs.get("units", "")).removeprefix("1"),
-        systems,
-        coords_of(chosen.ds, "system"),
-        grouping.values,
-        labels,
-        value,
-        counts[0],
-        counts[1],
-        np.bincount(grouping.codes, minlength=grouping.count).astype(np.int64),
-        {**attrs, "over": said} if said else attrs,
-        number,
-        "higher" if rated else metric.orientation,
-        metric.nominal,
-    )
+    counts: dict[str, Int] = {name: np.zeros(shape, dtype=np.int64) for name in ("n", "n_missing")}
+    for row in range(shape[0]):
+        for name, flag in (("n", part["_included"]), ("n_missing", part["_missing"])):
+            counts[name][row] = np.bincount(codes[flag.values[row]], minlength=shape[1])
+        value[row], number[row] = selection.over_tracks(row, codes, shape[1])
+    if selection.is_ratio:
+        outcomes, labels = selection.outcomes(value.reshape(shape[0] * shape[1], *value.shape[2:]))
+        value = rate(selection.kind, outcomes)
+        value = value.reshape(*shape, *value.shape[1:])
+        number = np.broadcast_to(counts["n"].reshape(*shape, *[1] * len(labels)), value.shape)
+    rated = selection.kind in CLASS_AGGREGATES
+    units = "" if rated else str(selection.table.attrs.get("units", "")).removeprefix("1")
+    groupings = name_dims(groupings, (*LONG_NAMES, "n_values", *labels, "system"))
+    outer, whole = ("system", *groupings), (shape[0], *sizes, *value.shape[2:])
+    n_tracks = np.bincount(codes, minlength=shape[1]).astype(np.int64).reshape(sizes)
+    variables: dict[str, Any] = {
+        "n_values": ((*outer, *labels), number.reshape(whole), {"long_name": "number of tracks with a value"}),
+        "value": ((*outer, *labels), value.reshape(whole), {"long_name": LONG_NAMES["value"], "units": units}),
+        "n": (outer, counts["n"].reshape(whole[: len(outer)]), {"long_name": "number of tracks that count"}),
+        "n_missing": (
+            outer,
+            counts["n_missing"].reshape(whole[: len(outer)]),
+            {"long_name": LONG_NAMES["n_missing"]},
+        ),
+        "n_tracks": (outer[1:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]}),
+    }
+    along = system_coordinates(coords_of(part, "system"), groupings, (*LONG_NAMES, "n_values", *labels))
+    coords: dict[str, Any] = {"system": part["system"].values, **groupings}
+    coords |= {name: np.array(names, dtype=str) for name, names in labels.items()}
+    attrs = {**origin_of(part, group), "missing": part.attrs["missing"]}
+    attrs |= {"over": say_over(selection.over)} if selection.over else {}
+    attrs |= {"metric": str(selection.measure), "aggregate": selection.kind}
+    attrs |= {
+        "orientation": "higher" if rated else metric.orientation,
+        **({"nominal": "yes"} if metric.nominal else {}),
+    }
+    return xr.Dataset(variables, {**along, **coords}, attrs)
 
 
 def _sorted_systems(ds: xr.Dataset, variable: str, question: Question) -> Names:
@@ -628,15 +494,13 @@ def _sorted_systems(ds: xr.Dataset, variable: str, question: Question) -> Names:
         return _best_first(ds, variable, question)
     if question.sort in (None, *ORDERS) or variable not in split_names(ds, question.sort)[1]:
         return sort_systems(ds, question)
-    found = ask_extra(ds, variable, replace(question, sort=None, by=None))
-    if found.labels:
-        left = ", ".join(found.labels)
+    found = aggregate_table(select_table(ds, variable, replace(question, sort=None, by=None)))
+    left = ", ".join(str(dim) for dim in found["value"].dims[1:])
+    if left:
         raise QueryError(f"sort {question.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
-    if not found.is_score:
+    if found.attrs["orientation"] == "none" and "nominal" not in found.attrs:
         raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
-    value = found.value[:, 0]
-    order = np.argsort(value if found.orientation == "lower" else -value, kind="stable")
-    return [found.systems[place] for place in order]
+    return names_of(found, "system", ranked(found["value"].values, found.attrs["orientation"]))
 
 
 def _best_first(ds: xr.Dataset, variable: str, question: Question) -> Names:
@@ -644,16 +508,15 @@ def _best_first(ds: xr.Dataset, variable: str, question: Question) -> Names:
     measure = find_measures(ds)[variable].metric
     if measure.orientation == "none" and question.aggregate not in CLASS_AGGREGATES:
         return question.system
-    found = ask_extra(ds, variable, replace(question, sort=None, by=None))
-    if not found.is_score or found.orientation == "none":
+    found = aggregate_table(select_table(ds, variable, replace(question, sort=None, by=None)))
+    if found.attrs["orientation"] == "none":
         return question.system
-    value = found.value.reshape(len(found.systems), -1)
+    value = found["value"].values.reshape(found.sizes["system"], -1)
     known = ~np.isnan(value)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs
         total, count = np.where(known, value, 0.0).sum(axis=1), known.sum(axis=1)
     mean = np.divide(total, count, out=np.full(len(value), np.nan), where=count > 0)
-    order = np.argsort(mean if found.orientation == "lower" else -mean, kind="stable")
-    return [found.systems[place] for place in order]
+    return names_of(found, "system", ranked(mean, found.attrs["orientation"]))
 
 
 def _aggregate_of(kind: str | None, measure: Measure) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from ..cells import SCORED, Status
 from ..errors import QueryError, UnknownNameError
-from ..ragged import Float, Int
+from ..ragged import Bool, Float, Int
 from ..store.format import nested_attrs
 
 if TYPE_CHECKING:
@@ -138,61 +137,41 @@ def read_store(path: str | Path) -> dict[str, xr.Dataset]:
     return {name: as_scores(ds) for name, ds in read_scores(path).items()}
 
 
-@dataclass(frozen=True)
-class Grouping:
-    """The product of the values of some coordinates.
+def group_tracks(ds: xr.Dataset, names: Sequence[str]) -> tuple[dict[str, Array], Int]:
+    """Group the tracks by the product of the values of some coordinates.
 
-    Parameters
-    ----------
-    values : mapping of str to array
+    Returns
+    -------
+    values : dict of str to array
         The distinct values of each coordinate, sorted; an empty text and NaN are values like others, and the last.
     codes : int64 (tracks,)
         The group of each track, counted through the product with the last coordinate fastest.
+
+    Raises
+    ------
+    QueryError
+        For a coordinate along another dim.
+    UnknownNameError
+        For a name that is no coordinate.
     """
-
-    values: dict[str, npt.NDArray[Any]]
-    codes: Int
-
-    @classmethod
-    def of(cls, ds: xr.Dataset, names: Sequence[str]) -> Grouping:
-        """The groups that some coordinates make of the tracks; without any, one group of all.
-
-        Raises
-        ------
-        QueryError
-            For a coordinate along another dim.
-        UnknownNameError
-            For a name that is no coordinate.
-        """
-        codes = np.zeros(ds.sizes["track"], dtype=np.int64)
-        values = {}
-        for name in names:
-            values[name], inverse = _distinct(_track_coordinate(ds, name))
-            codes = codes * len(values[name]) + inverse
-        return cls(values, codes)
-
-    @property
-    def count(self) -> int:
-        """How many groups the product has, those without tracks too."""
-        return int(np.prod([len(values) for values in self.values.values()], dtype=np.int64))
-
-    def members(self) -> dict[int, Int]:
-        """Positions of the tracks of every group that has any."""
-        order = np.argsort(self.codes, kind="stable")
-        codes, starts = np.unique(self.codes[order], return_index=True)
-        return dict(zip(codes.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
+    codes = np.zeros(ds.sizes["track"], dtype=np.int64)
+    values = {}
+    for name in names:
+        values[name], inverse = _distinct(_track_coordinate(ds, name))
+        codes = codes * len(values[name]) + inverse
+    return values, codes
 
 
-def filled_groups(groupings: Mapping[str, npt.NDArray[Any]], n_tracks: Int) -> list[int]:
-    """The groups that have tracks; the only one where nothing is grouped."""
-    return np.flatnonzero(n_tracks).tolist() if groupings else [0]
+def members_of(codes: Int) -> dict[int, Int]:
+    """Positions of the tracks of every group that has any."""
+    order = np.argsort(codes, kind="stable")
+    groups, starts = np.unique(codes[order], return_index=True)
+    return dict(zip(groups.tolist(), np.split(order, starts[1:]), strict=True)) if len(order) else {}
 
 
-def group_values(groupings: Mapping[str, npt.NDArray[Any]], group: int) -> tuple[object, ...]:
-    """The values that make a group."""
-    shape = [len(values) for values in groupings.values()]
-    places = np.unravel_index(group, shape) if shape else ()
-    return tuple(values[place].item() for values, place in zip(groupings.values(), places, strict=True))
+def without_value(values: Array) -> Bool:
+    """Which values of a coordinate stand for none: empty text and NaN."""
+    return np.array([value == "" or value != value for value in values.tolist()], dtype=bool)
 
 
 def _distinct(column: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int]:

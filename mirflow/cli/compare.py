@@ -89,7 +89,7 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter are not told apart.
     """
-    from ..analysis.queries import choose
+    from ..analysis.query import choose
     from ..analysis.selection import Question, headline_metric
 
     style = choose_format(style, output)
@@ -130,9 +130,9 @@ def _tables(
     if question.across and rated_kind(ds, question) is None:
         raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     if by_ranks:
-        ranks = friedman(ds, question, **how).to_dataset()
+        ranks = friedman(ds, question, **how)
         return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
-    pairs = compare(ds, question, **how).to_dataset()
+    pairs = compare(ds, question, **how)
     return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
 
 

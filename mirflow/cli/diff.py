@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from .common_options import Command, option
 from .output import FAILED, choose_format, emit, for_people, output_options
-
-if TYPE_CHECKING:
-    from ..analysis.differences import Difference
 
 TOLERANCE = "tolerance"
 _APART = "differ by more than {}, or have a score on one side only"
@@ -41,13 +37,6 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
             raise click.BadParameter(f"{mine} is paired twice")
         pairs[mine] = other
     return pairs
-
-
-def _say_neither(one: Difference) -> None:
-    """Which metrics cannot be worse."""
-    names = [name for name, way in zip(one.metrics, one.orientations, strict=True) if way == "none"]
-    if names:
-        click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
 
 
 @click.command("diff", cls=Command, place=4, short_help="Say how far two sets of scores are apart.")
@@ -101,7 +90,7 @@ def diff_command(
     Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that says what stands
     in published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
-    from ..analysis.differences import differences
+    from ..analysis.diff import differences, exceeding
     from ..report.comparisons_tables import difference_long_table, difference_table, worst_table
 
     if worse and fail_above is None:
@@ -112,24 +101,23 @@ def diff_command(
     alone = [f"evaluations only in {side}: {', '.join(names)}" for side, names in zip("ab", left, strict=True) if names]
     tables = []
     for place, one in enumerate(found):
-        ds = one.to_dataset()
         if for_people(style):
-            tables.append(difference_table(ds, alone if place == len(found) - 1 else ()))
-            tables += [worst_table(ds, worst)] if worst else []
+            tables.append(difference_table(one, alone if place == len(found) - 1 else ()))
+            tables += [worst_table(one, worst)] if worst else []
         else:
-            tables.append(worst_table(ds, worst, long=True) if worst else difference_long_table(ds))
+            tables.append(worst_table(one, worst, long=True) if worst else difference_long_table(one))
     emit(tables, style, output)
     if fail_above is None:
         return
     most = None if fail_above == TOLERANCE else float(fail_above)
-    too_far = [
-        f"{one.sides[0].label}: {', '.join(names)}" for one in found if (names := one.exceeds(most, worse=worse))
-    ]
+    too_far = [f"{one.attrs['a']}: {', '.join(far)}" for one in found if (far := exceeding(one, most, worse=worse))]
     said = "are worse in b by more than {}, or have a score in a only" if worse else _APART
     for line in too_far:
         click.echo(f"{said.format(fail_above)}: {line}", err=True)
     for one in found if worse else ():
-        _say_neither(one)
+        names = one["metric"].values[one["orientation"].values == "none"].tolist()
+        if names:
+            click.echo(f"never worse, as neither high nor low values are better: {', '.join(names)}", err=True)
     if too_far:
         context.exit(FAILED)
 

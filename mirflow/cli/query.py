@@ -15,8 +15,6 @@ from .output import Latex, choose_format, emit, for_people, output_options, tabl
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.aggregation import Answer
-    from ..analysis.per_class import ExtraAnswer
     from ..analysis.selection import Question
     from ..report.tables import Table
 
@@ -105,7 +103,7 @@ def query_command(
     Every answer says which aggregate it is, over how many tracks (n), how many cells had no score (missing) or
     nothing to measure (undefined), and what was done about them.
     """
-    from ..analysis.queries import choose
+    from ..analysis.query import choose
 
     style = choose_format(style, output)
     _check_options(options, style)
@@ -119,8 +117,8 @@ def query_command(
         if options["worst"] or options["best"]:
             tables += _extremes(ds, question, name, style, options)
             continue
-        for answer in _answers(ds, question, name, options):
-            tables += tables_of(answer.to_dataset(), style, options["percent"], across=options["pivot"])
+        for result in _results(ds, question, name, options):
+            tables += tables_of(result, style, options["percent"], across=options["pivot"])
     latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
     emit(tables, style, output, latex)
 
@@ -169,71 +167,49 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
 
 
-def _answers(
-    ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]
-) -> Sequence[Answer | ExtraAnswer]:
-    """The figures of one evaluation, with what was asked to stand beside them."""
-    from ..analysis.per_class import rated_kind
-
-    told = [one for one in ("ci", "significance") if options[one] is not None]
-    if not told:
-        from ..analysis.queries import answers
-
-        return answers(ds, question, name)
-    if rated_kind(ds, question) is not None:
-        return _rates(ds, question, name, options)
-    if question.across:
-        raise click.UsageError(
-            f"--across gives statistics of statistics, and --{told[0]} is about tracks: leave one out"
-        )
-    return [_numbers(ds, question, name, options)]
-
-
-def _rates(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Sequence[Answer | ExtraAnswer]:
-    """Figures of classes and tags, with intervals and marks if they were asked for."""
-    from ..analysis.inference import rate_intervals
+def _results(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
+    """The results of one evaluation, with intervals and marks if they are asked for."""
+    from ..analysis.aggregation import aggregate_scores, select
+    from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
-    from ..analysis.per_class import rated_variables
-    from ..analysis.queries import answers
+    from ..analysis.per_class import rated_kind, rated_variables
+    from ..analysis.query import evaluate_query
     from ..analysis.selection import find_measures
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    found = answers(ds, question, name) if ci is None else []
+    if ci is None and significance is None:
+        return evaluate_query(ds, question, name)
+    rated = not options["primary"] and rated_kind(ds, question) is not None
+    if question.across and not rated:
+        first = "significance" if ci is None else "ci"
+        raise click.UsageError(f"--across gives statistics of statistics, and --{first} is about tracks: leave one out")
     if ci is not None:
-        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, question)]
+        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, question)] if rated else []
         # Where there is none, or another metric beside it, the question says what is wrong with it.
         asked = [replace(question, metric=one, exact=True) for one in named] or [question]
-        found = [rate_intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
+        found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
+    elif rated:
+        found = evaluate_query(ds, question, name)
+    else:
+        found = [aggregate_scores(select(ds, question), question.by, name)]
     if significance is None:
         return found
     return [mark_best(ds, question, one, level=significance, cluster=cluster) for one in found]
-
-
-def _numbers(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Answer:
-    """The figures of metrics that are one number a track, with intervals and marks if they were asked for."""
-    from ..analysis.aggregation import ask
-    from ..analysis.inference import intervals
-    from ..analysis.inference.comparisons import mark_best
-
-    ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
-    plain = ask(ds, question, name) if ci is None else None
-    answer = plain or intervals(ds, question, level=ci, cluster=cluster, group=name)
-    return answer if significance is None else mark_best(ds, question, answer, level=significance, cluster=cluster)
 
 
 def _primary(
     boards: Mapping[str, xr.Dataset], question: Question, style: str, options: Mapping[str, Any]
 ) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
-    from ..analysis.queries import primary_answers
+    from ..analysis.query import primary_results
     from ..report.summaries import primary_table
 
-    found, bare = primary_answers(boards, question, lambda ds, asked, name: _numbers(ds, asked, name, options))
+    found, bare = primary_results(boards, question, lambda ds, asked, name: _results(ds, asked, name, options))
     if for_people(style):
-        return [primary_table([one.to_dataset() for one in found], percent=options["percent"], left_out=bare)]
+        return [primary_table(found, percent=options["percent"], left_out=bare)]
     for name, lacking in bare.items():
         click.echo(f"{name}: left out, without {lacking}", err=True)
-    return [table for answer in found for table in tables_of(answer.to_dataset(), style)]
+    return [table for result in found for table in tables_of(result, style)]
 
 
 def _agreement(ds: xr.Dataset, question: Question, name: str, style: str, between: str) -> Table:
@@ -246,7 +222,7 @@ def _agreement(ds: xr.Dataset, question: Question, name: str, style: str, betwee
         ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
         question = replace(question, metric=ranking if between == "metric" else headline_metric(ds), exact=True)
     found = agreement(ds, question, between=between, group=name)
-    return agreement_table(found.to_dataset()) if for_people(style) else agreement_long_table(found.to_dataset())
+    return agreement_table(found) if for_people(style) else agreement_long_table(found)
 
 
 def _extremes(ds: xr.Dataset, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
@@ -256,7 +232,7 @@ def _extremes(ds: xr.Dataset, question: Question, name: str, style: str, options
 
     best = options["best"] is not None
     count = options["best"] or options["worst"]
-    found = extremes(ds, question, count, best=best, overall=options["overall"], group=name).to_dataset()
+    found = extremes(ds, question, count, best=best, overall=options["overall"], group=name)
     if for_people(style):
         return [extremes_table(found, percent=options["percent"])]
     return [extremes_long_table(found)]
@@ -272,7 +248,7 @@ def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
 ) -> None:
     """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
-    from ..analysis.queries import choose
+    from ..analysis.query import choose
     from ..analysis.scores import read_store
     from ..report.summaries import contents_table, coverage_table, store_overview_table
 

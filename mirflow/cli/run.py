@@ -19,7 +19,6 @@ from .output import FAILED, choose_format, emit, for_people, output_options, tab
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.aggregation import Answer
     from ..engine.runs import EvaluationReport, RunReport
     from ..report.tables import Table
 
@@ -116,7 +115,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
     idle = not report.published and scored <= {"reused", "removed"}
     incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
-    shown: dict[str, Answer] = {}
+    shown: dict[str, xr.Dataset] = {}
     boards: dict[str, xr.Dataset] = {}
     # Datasets only where they are read: importing xarray takes longer than scoring small collections.
     if (primary and not quiet) if idle else (not quiet or incomplete):
@@ -161,30 +160,29 @@ def _idle_line(report: RunReport, path: Path, store: str) -> str:
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
-def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) -> dict[str, Answer]:
+def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) -> dict[str, xr.Dataset]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
     Returns
     -------
-    dict of str to Answer
+    dict of str to xr.Dataset
         What was printed, by the name of its evaluation.
     """
-    from ..analysis.aggregation import ask
-    from ..analysis.queries import headline_metrics, primary_answers
+    from ..analysis.query import evaluate_query, headline_metrics, primary_results
     from ..analysis.selection import BEST, Question
     from ..report.summaries import primary_table
 
     if primary:
-        found, bare = primary_answers(boards, Question(sort=BEST))
-        emit([primary_table([one.to_dataset() for one in found], left_out=bare)], "table")
+        found, bare = primary_results(boards, Question(sort=BEST))
+        emit([primary_table(found, left_out=bare)], "table")
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}
     for name, ds in boards.items():
         headline = headline_metrics(ds)
         notes = _other_results(f"mirflow query {store} --group {name}", ds, headline)
         if ds.sizes["metric"]:
-            shown[name] = ask(ds, Question(headline, exact=True, sort=BEST), name)
-            tables += tables_of(shown[name].to_dataset(), "table", notes=notes)
+            (shown[name],) = evaluate_query(ds, Question(headline, exact=True, sort=BEST), name)
+            tables += tables_of(shown[name], "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
     emit(tables, "table")
@@ -209,16 +207,17 @@ def _other_results(command: str, ds: xr.Dataset, shown: Sequence[str]) -> list[s
     return notes
 
 
-def _print_summary(evaluation: EvaluationReport, shown: Answer | None) -> None:
+def _print_summary(evaluation: EvaluationReport, shown: xr.Dataset | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
     name = evaluation.plan.name
     click.echo(f"{name}: cells: {counts or 'none'}; now: {status or 'none'}", err=True)
-    count = 0 if shown is None else shown.cells_with("undefined")
+    count = 0 if shown is None else int(shown.attrs["undefined_cells"])
     if shown is not None and count:
         cells = counted(count, "cell")
-        what = f"one or more of {len(shown.metrics)} metrics" if shown.metrics[1:] else shown.metrics[0]
+        metrics = shown["metric"].values.tolist()
+        what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
         note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
         click.echo(f"  {name}: {cells} {note}", err=True)
 
@@ -306,23 +305,23 @@ def evaluate_command(
 
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
     """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
-    from ..analysis.per_class import ask_extra
-    from ..analysis.queries import answers
+    from ..analysis.per_class import aggregate_table, select_table
+    from ..analysis.query import evaluate_query
     from ..analysis.scores import as_scores
     from ..analysis.selection import BEST, Question, find_measures
     from ..report.summaries import pair_table
 
     ds, question = as_scores(ds), Question(sort=BEST if for_people(style) else None)
     if not pair:
-        found = answers(ds, question) if ds.sizes["metric"] else []
-        tables = [table for answer in found for table in tables_of(answer.to_dataset(), style, percent)]
+        found = evaluate_query(ds, question) if ds.sizes["metric"] else []
+        tables = [table for result in found for table in tables_of(result, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent and for_people(style))] if ds.sizes["metric"] else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
-        extra = (ask_extra(ds, variable, question) for variable in named)
-        tables += [table for answer in extra for table in tables_of(answer.to_dataset(), style)]
+        extra = (aggregate_table(select_table(ds, variable, question)) for variable in named)
+        tables += [table for result in extra for table in tables_of(result, style)]
     return tables
 
 

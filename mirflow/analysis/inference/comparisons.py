@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
-from ..aggregation import EVERY, POLICIES, UNTESTED, Answer, origin_of, reduce, show_span
-from ..per_class import ExtraAnswer, rated_kind
-from ..scores import Array, coords_of, names_of, texts_of
+from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
+from ..per_class import rated_kind
+from ..query import is_deviation, names_across
+from ..scores import Array, names_of, texts_of
 from ..selection import Question
-from .class_statistics import ComparisonOptions, compare_rates
-from .confidence_intervals import difference_bounds, draw, figures_of
+from .intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
 from .paired import (
     Compared,
-    Comparison,
+    alpha_of,
     choose_correction,
     choose_tests,
+    comparison_dataset,
     correct_pairs,
     effects,
     empty_arrays,
@@ -28,10 +30,11 @@ from .paired import (
     p_values,
     pairs_by_units,
     swap_pairs,
+    swap_rates,
     swap_scores,
 )
-from .resampling import Resampling, Seed
-from .sample import TRACK, Sample, sample_of, select_numbers
+from .resampling import Rates, Resampling, Seed, add_up, ratio_of
+from .sample import TRACK, Sample, recount, sample_of, select_numbers
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,7 +54,7 @@ def compare(
     rng: Seed = 0,
     group: str = "",
     sizes: bool = True,
-) -> Comparison:
+) -> xr.Dataset:
     """Compare every two systems by their figures.
 
     Parameters
@@ -72,156 +75,251 @@ def compare(
     level : float
         Of the intervals, and of significance.
     method, replicates, unit, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`. The interval of a difference is that
+        As for :func:`mirflow.analysis.inference.intervals.intervals`. The interval of a difference is that
         of paired units.
     sizes : bool
         Whether intervals and effect sizes are wanted; who differs from whom is known without them, in half the time.
 
     Returns
     -------
-    Comparison
-        Figures of classes and tags (``recall``, ...) are metrics of their own, and have neither wins nor effect sizes.
-        Without sizes, intervals and effect sizes are NaN and all counts but ``n`` 0.
+    xr.Dataset
+        Over (system, other, metric) ``difference``, ``low``, ``high``, ``p``, ``p_adjusted``, ``significant``,
+        ``superiority``, ``dz``, ``rank_biserial``, ``cliffs_delta``, ``n``, ``wins`` and ``ties``; over (system,
+        metric) ``value`` and ``letters``; over (metric) ``least_p_adjusted``. Values of classes and tags (``recall``,
+        ...) are metrics of their own, and have neither wins nor effect sizes. Without sizes, intervals and effect sizes
+        are NaN and all counts but ``n`` 0.
 
     Raises
     ------
     QueryError
-        For fewer than two systems, a test that does not fit the figure, and as for intervals.
+        For fewer than two systems, a test that does not fit the value, and as for intervals.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
     question = question or Question()
     how = Resampling.of(level, method, replicates, rng)
+    attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
     if rated_kind(ds, question) is not None:
-        choice = ComparisonOptions(test, correction, unit, cluster, sizes)
-        return compare_rates(ds, question, how, choice, group)
+        return _compare_rates(ds, question, how, attrs, correction, cluster, group, sizes=sizes)
     part = comparable(ds, question)
     sample = sample_of(part, unit, cluster)
     if cluster is None and sample.repeats:
         cluster = TRACK
-    systems, metrics = names_of(part, "system"), names_of(part, "metric")
+    metrics = names_of(part, "metric")
     tests = choose_tests(test, sample.kinds, metrics, cluster)
     correction = choose_correction(correction, tests)
-    arrays = empty_arrays(len(systems), len(metrics))
-    least = np.ones(len(metrics))
-    lower = [orientation == "lower" for orientation in texts_of(part, "orientation")]
-    for metric, name in enumerate(tests):
-        patterns = [(pairs, units, sample.take(units)) for pairs, units in pairs_by_units(sample.included[..., metric])]
-        for pairs, units, own in patterns:
-            found: dict[str, Array] = {"n": np.full(len(pairs), len(units), dtype=np.int64)}
-            if sizes:
-                found |= _compare_pairs(own, metric, pairs, how)
-                found |= _sizes(own.score[..., metric], pairs, lower[metric])
-            fill_pairs(arrays, metric, pairs, found)
-        parts = [Compared(pairs, np.unique(sample.cluster[units])) for pairs, units, _ in patterns]
-        if name == "permutation":
-            some = [place for place, (_, units, _) in enumerate(patterns) if len(units)]
-            swaps = [swap_scores(patterns[place][2], metric, patterns[place][0]) for place in some]
-            swap_pairs(arrays, [metric], [parts[place] for place in some], swaps, correction, how)
-        else:
-            for pairs, _, own in patterns:
-                fill_pairs(arrays, metric, pairs, {"p": p_values(name, own, metric, pairs, how)})
-            correct_pairs(arrays, metric, correction)
-        least[metric] = least_of(name, correction, parts, how)
-    attrs = {**origin_of(part, group, systems), **how.attrs(), "correction": correction}
-    attrs |= {"test": test, "unit_of_comparison": unit, "cluster": cluster or ""}
+    arrays, least = empty_arrays(part.sizes["system"], len(metrics)), np.ones(len(metrics))
+    for metric, orientation in enumerate(texts_of(part, "orientation")):
+        words = (sample, metric, tests[metric], correction, how, arrays)
+        least[metric] = _compare_scores(*words, sizes=sizes, lower=orientation == "lower")
+    attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-    along = coords_of(part, "metric")
-    named = (systems, metrics, along.pop("aggregate").tolist(), tests)
-    return Comparison(*named, coords_of(part, "system"), along, sample.values(), arrays, least, attrs)
+    along = {"aggregate": texts_of(part, "_aggregate"), "test": tests}
+    return comparison_dataset(part, sample.values(), arrays, least, along, attrs)
+
+
+def _compare_scores(
+    sample: Sample,
+    metric: int,
+    test: str,
+    correction: str,
+    how: Resampling,
+    arrays: dict[str, Array],
+    *,
+    sizes: bool,
+    lower: bool,
+) -> float:
+    """Compare every two systems by one metric; the smallest corrected p-value that is possible."""
+    patterns = [(pairs, units, sample.take(units)) for pairs, units in pairs_by_units(sample.included[..., metric])]
+    for pairs, units, own in patterns:
+        found: dict[str, Array] = {"n": np.full(len(pairs), len(units), dtype=np.int64)}
+        if sizes:
+            found |= _compare_pairs(own, metric, pairs, how)
+            found |= effects(own.score[..., metric], pairs, lower_is_better=lower)
+        fill_pairs(arrays, metric, pairs, found)
+    parts = [Compared(pairs, np.unique(sample.cluster[units])) for pairs, units, _ in patterns]
+    if test == "permutation":
+        some = [place for place, (_, units, _) in enumerate(patterns) if len(units)]
+        swaps = [swap_scores(patterns[place][2], metric, patterns[place][0]) for place in some]
+        swap_pairs(arrays, [metric], [parts[place] for place in some], swaps, correction, how)
+    else:
+        for pairs, _, own in patterns:
+            fill_pairs(arrays, metric, pairs, {"p": p_values(test, own, metric, pairs, how)})
+        correct_pairs(arrays, metric, correction)
+    return least_of(test, correction, parts, how)
 
 
 def comparable(ds: xr.Dataset, question: Question) -> xr.Dataset:
-    """What a question selects, if systems can be compared on it.
+    """Select scores on which systems can be compared.
 
     Raises
     ------
     QueryError
         For fewer than two systems, for groups of tracks, and as a plain question.
     """
-    if question.by:
-        raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
+    _check_groups(question)
     part = select_numbers(ds, question, single=True)
-    if part.sizes["system"] < 2:
-        raise QueryError(f"{counted(part.sizes['system'], 'system')} to compare; at least two are needed")
+    _check_systems(part)
     return part
 
 
+def _check_groups(question: Question) -> None:
+    if question.by:
+        raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
+
+
+def _check_systems(part: xr.Dataset) -> None:
+    if part.sizes["system"] < 2:
+        raise QueryError(f"{counted(part.sizes['system'], 'system')} to compare; at least two are needed")
+
+
 def _compare_pairs(sample: Sample, metric: int, pairs: Int, how: Resampling) -> dict[str, Array]:
-    """Differences of the figures of pairs that have all units of a sample, with intervals."""
-    one = slice(metric, metric + 1)
+    """Differences of the values of pairs that have all units of a sample, with intervals."""
     every = np.ones((*sample.score.shape[:2], 1), dtype=bool)
-    score = sample.score[..., one]
-    scores = (np.where(np.isnan(score), 0.0, score), sample.weight[..., one], sample.duration, sample.kinds[metric])
-    value = reduce(*scores, every)[:, 0]
+    score, weight = sample.score[..., [metric]], sample.weight[..., metric : metric + 1]
+    value = reduce(np.where(np.isnan(score), 0.0, score), weight, sample.duration, sample.kinds[metric], every)[:, 0]
     systems = np.unique(pairs)
     place = np.searchsorted(systems, pairs)
-    if not len(sample.duration):
-        return difference_bounds(value[systems], None, None, place, how)
-    figures = figures_of(sample, [(system, metric) for system in systems.tolist()])
-    if figures.clusters < how.least:
-        return difference_bounds(value[systems], None, None, place, how)
-    return difference_bounds(value[systems], draw(figures, len(systems), how), figures.left_out(), place, how)
+    if len(sample.duration):
+        figures = figures_of(sample, [(system, metric) for system in systems.tolist()])
+        if figures.clusters >= how.least:
+            drawn = draw(figures, len(systems), how)
+            return difference_bounds(value[systems], drawn, figures.left_out(), place, how)
+    return difference_bounds(value[systems], None, None, place, how)
 
 
-def _sizes(score: Float, pairs: Int, lower: bool) -> dict[str, Array]:
-    found = effects(score, pairs, lower_is_better=lower)
-    counts = {"wins": found.wins, "losses": found.losses, "ties": found.ties}
-    named = {name: getattr(found, name) for name in ("superiority", "dz", "rank_biserial", "cliffs_delta")}
-    return counts | named
+def _compare_rates(
+    ds: xr.Dataset,
+    question: Question,
+    how: Resampling,
+    attrs: dict[str, str],
+    correction: str,
+    cluster: str | None,
+    group: str,
+    *,
+    sizes: bool,
+) -> xr.Dataset:
+    """Compare every two systems by values of classes or tags: what each adds up on a track is swapped.
+
+    Each value is a metric of the result: that of each class or tag, or what is across them.
+    """
+    _check_groups(question)
+    selection, result = select_rates(ds, question, attrs["unit_of_comparison"], group)
+    part, kind = selection.ds, selection.kind
+    if not selection.is_ratio:
+        raise QueryError(
+            f"aggregate {kind!r}: affinities of two systems have different scales, and cannot be swapped for a "
+            "test; rank the systems on each tag instead (friedman with unit tag, --friedman --unit tag)"
+        )
+    _check_systems(part)
+    tests = choose_tests(attrs["test"], [kind], [result.attrs["metric"]], cluster)
+    correction = choose_correction(correction, tests)
+    value = result["value"].values.reshape(part.sizes["system"], -1)
+    arrays, figures = empty_arrays(*value.shape), value.shape[1]
+    ratio, codes = ratio_of(selection, names_across(question.across)), clusters_of(selection, cluster)
+    entries = np.stack([selection.read_all(row) for row in range(len(value))])
+    parts, swaps = [], []
+    for pairs, tracks in pairs_by_units(part["_included"].values):
+        systems = np.unique(pairs)
+        counts = np.stack([add_up(entries[row, tracks], recount(codes[tracks])) for row in systems.tolist()])
+        rates, places = Rates(counts, ratio), np.searchsorted(systems, pairs)
+        parts.append(Compared(pairs, np.unique(codes[tracks])))
+        if rates.clusters:
+            swaps.append(swap_rates(rates, places))
+        found = _differences(rates, places, how) if sizes and rates.clusters else {}
+        number = np.full(len(pairs), len(tracks), dtype=np.int64)
+        for figure in range(figures):
+            own: dict[str, Array] = {name: values[:, figure] for name, values in found.items()}
+            fill_pairs(arrays, figure, pairs, {**own, "n": number})
+    tested = [one for one in parts if len(one.clusters)]
+    swap_pairs(arrays, range(figures), tested, swaps, correction, how)
+    least = np.full(figures, least_of(tests[0], correction, parts, how))
+    attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
+    attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
+    attrs |= {"undefined": question.undefined, "left_out": ""}
+    along = {"aggregate": [kind] * figures, "test": tests * figures}
+    return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
 
 
-Marked = TypeVar("Marked", bound=Answer | ExtraAnswer)
+def _frame_of(part: xr.Dataset, result: xr.Dataset) -> xr.Dataset:
+    """Systems, and a metric for each value of classes or tags: named with the class or tag that it is about."""
+    dims = [str(dim) for dim in result["value"].dims[1:]]
+    labels = list(product(*(result[dim].values.tolist() for dim in dims)))
+    # Of deviations neither high nor low ones are better.
+    deviates = [is_deviation(result.attrs, dict(zip(dims, place, strict=True))) for place in labels]
+    orientation = ["none" if one else result.attrs["orientation"] for one in deviates]
+    names = [", ".join([result.attrs["metric"], *place]) for place in labels]
+    along = {"orientation": ("metric", np.array(orientation)), "unit": ("metric", np.array([""] * len(names)))}
+    return part.drop_dims(["track", "metric"]).assign_coords({"metric": np.array(names, dtype=str), **along})
+
+
+def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
+    """Differences of all values of some pairs with their intervals: (pairs, values) each."""
+    value = rates.values()
+    shape = (len(value), value.shape[1], -1)
+    enough = rates.clusters >= how.least
+    drawn = draw(rates, value.size, how).reshape(shape) if enough else None
+    left_out = rates.left_out().T.reshape(shape) if enough else None
+    columns = [
+        difference_bounds(
+            value[:, figure],
+            None if drawn is None else drawn[:, figure],
+            None if left_out is None else left_out[:, figure].T,
+            pairs,
+            how,
+        )
+        for figure in range(value.shape[1])
+    ]
+    return {name: np.stack([one[name] for one in columns], axis=1) for name in columns[0]}
 
 
 def mark_best(
     ds: xr.Dataset,
     question: Question,
-    answer: Marked,
+    result: xr.Dataset,
     *,
     level: float = 0.95,
     correction: str = "auto",
     cluster: str | None = None,
-) -> Marked:
-    """An answer that says which systems do not differ significantly from the best one, itself among them.
+) -> xr.Dataset:
+    """Mark the systems that do not differ significantly from the best one, itself among them.
 
     Parameters
     ----------
     ds : xr.Dataset
     question : Question
-        What was answered.
-    answer : Answer or ExtraAnswer
-        Of figures of classes or tags each one has a best system of its own.
+    result : xr.Dataset
+        Of the query. Of values of classes or tags each one has a best system of its own.
     level, correction, cluster
         As for :func:`mirflow.analysis.inference.comparisons.compare`.
+
+    Returns
+    -------
+    xr.Dataset
+        The result with ``like_best``.
 
     Raises
     ------
     QueryError
-        If tracks are grouped, or systems cannot be compared by such figures.
+        If tracks are grouped, or systems cannot be compared by such values.
     """
-    if answer.groupings:
+    if result["n_tracks"].dims:
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")
-    names = answer.metrics if isinstance(answer, Answer) else answer.metric
-    same = replace(question, metric=names, exact=True, system=answer.systems, sort=None)
+    names = result.attrs["metric"] if "metric" in result.attrs else names_of(result, "metric")
+    same = replace(question, metric=names, exact=True, system=names_of(result, "system"), sort=None)
     found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
-    few = [name for metric, name in enumerate(found.metrics) if not found.can_tell(metric)]
-    attrs = {"test": ", ".join(dict.fromkeys(found.tests)), "correction": found.attrs["correction"]}
-    counts = found.arrays["n"][np.triu_indices(len(found.systems), 1)]
+    tells = found["least_p_adjusted"].values < alpha_of(found.attrs)
+    value, significant = found["value"].values, found["significant"].values
+    marks: Bool = np.zeros(value.shape, dtype=np.bool_)
+    for metric, orientation in enumerate(texts_of(found, "orientation")):
+        own = value[:, metric]
+        if orientation != "none" and tells[metric] and not np.isnan(own).all():
+            best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
+            marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
+    counts = found["n"].values[np.triu_indices(len(value), 1)]
+    attrs = {"test": ", ".join(dict.fromkeys(texts_of(found, "test"))), "correction": found.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
+    few = names_of(found, "metric", np.flatnonzero(~tells))
     if few:
-        attrs[UNTESTED] = EVERY if len(few) == len(found.metrics) else "\n".join(few)
-    marks = _like_best(found).reshape(answer.value.shape)
-    return replace(answer, like_best=marks, attrs={**answer.attrs, **attrs})
-
-
-def _like_best(found: Comparison) -> Bool:
-    """Whether a system is not told apart from the best one, for each figure: bool (systems, metrics)."""
-    marks: Bool = np.zeros(found.value.shape, dtype=np.bool_)
-    for metric, orientation in enumerate(found.orientations):
-        figures = found.value[:, metric]
-        if orientation == "none" or np.isnan(figures).all() or not found.can_tell(metric):
-            continue
-        best = int(np.nanargmin(figures) if orientation == "lower" else np.nanargmax(figures))
-        marks[:, metric] = ~found.significant[best, :, metric] & ~np.isnan(figures)
-    return marks
+        attrs[UNTESTED] = EVERY if len(few) == len(tells) else "\n".join(few)
+    return add_variables(result, like_best=marks.reshape(result["value"].shape)).assign_attrs(attrs)

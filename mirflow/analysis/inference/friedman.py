@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -11,13 +11,13 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
-from ..per_class import ExtraAnswer
-from ..scores import Array, coords_of, names_of, texts_of
+from ..scores import Array, names_of, texts_of
 from ..selection import Question
 from .comparisons import comparable
-from .paired import alpha_of, letters, significance_groups
+from .groups import letter_table, significance_groups
+from .paired import alpha_of
 from .resampling import check_level
-from .sample import TRACK, ask_units, by_unit, dataset_of, figures_as_units, sample_of, settle, signs_of
+from .sample import TRACK, by_unit, dataset_of, sample_of, settle, signs_of, table_of_units, values_of_units
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -41,6 +41,10 @@ _LONG_NAMES = {
     "p_pair": "p-value of Tukey and Kramer's comparison of mean ranks",
     "significant": "whether the p-value of the pair is below 1 - level",
 }
+
+
+_OWN = ("metric", "aggregate", "orientation", "nominal")
+"""Attributes that are coordinates here."""
 
 
 @dataclass(frozen=True)
@@ -69,79 +73,6 @@ class Ranks:
     p_pair: Float
 
 
-@dataclass(frozen=True)
-class Friedman:
-    """Friedman's test of all systems, and which of them differ.
-
-    Parameters
-    ----------
-    systems, metrics, aggregates : list of str
-        ``aggregates`` is along the metrics; it matters only where units are no tracks.
-    system_coords, metric_coords : mapping of str to array
-    ranks : Ranks
-    attrs : mapping of str to str
-    """
-
-    systems: list[str]
-    metrics: list[str]
-    aggregates: list[str]
-    system_coords: Mapping[str, Array]
-    metric_coords: Mapping[str, Array]
-    ranks: Ranks
-    attrs: Mapping[str, str]
-
-    @property
-    def rank_difference(self) -> Float:
-        """Differences of mean ranks: float64 (systems, systems, metrics)."""
-        mean = self.ranks.mean_rank
-        return np.asarray(mean[:, np.newaxis] - mean[np.newaxis])
-
-    @property
-    def significant(self) -> Bool:
-        """Which systems differ: bool (systems, systems, metrics)."""
-        return np.asarray(self.ranks.p_pair < alpha_of(self.attrs))
-
-    def can_tell(self, metric: int) -> bool:
-        """Whether mean ranks that are as far apart as they can be would be told apart."""
-        return bool(self.ranks.critical_difference[metric] <= len(self.systems) - 1)
-
-    def tested(self, metric: int) -> str:
-        """By what systems are told apart: the test, its correction and the number of units."""
-        return f"Friedman, Tukey-Kramer, n = {self.ranks.n[metric]}"
-
-    def ranked(self, metric: int) -> list[int]:
-        """The systems by mean rank, the best first."""
-        return [int(place) for place in np.argsort(self.ranks.mean_rank[:, metric], kind="stable")]
-
-    def groups(self, metric: int) -> list[list[int]]:
-        """Sets of systems that are not told apart, the best one's first: the bars of a critical-difference diagram.
-
-        None where nothing could be ranked, and where no two systems could be told apart by so few units.
-        """
-        ranked = self.ranked(metric) if self.ranks.n[metric] and self.can_tell(metric) else []
-        return significance_groups(self.significant[..., metric], ranked)
-
-    @property
-    def letters(self) -> Array:
-        """The significance groups of each system as letters: str (systems, metrics)."""
-        columns = [letters(self.groups(metric), len(self.systems)) for metric in range(len(self.metrics))]
-        return np.array(columns, dtype=str).reshape(len(columns), len(self.systems)).T
-
-    def to_dataset(self) -> xr.Dataset:
-        """The test over (metric), the ranks over (system, metric), the comparisons over (system, other, metric)."""
-        ranks, difference = self.ranks, self.rank_difference
-        half = ranks.critical_difference / 2
-        alone = ("statistic", "dof", "p", "n", "f_statistic", "f_p", "concordance", "critical_difference")
-        systems = {"mean_rank": ranks.mean_rank, "low": ranks.mean_rank - half, "high": ranks.mean_rank + half}
-        pairs: dict[str, Array] = {"rank_difference": difference, "p_pair": ranks.p_pair}
-        pairs |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half}
-        pairs["significant"] = self.significant
-        variables: dict[str, tuple[tuple[str, ...], Array]] = {n: (("metric",), getattr(ranks, n)) for n in alone}
-        variables |= {n: (("system", "metric"), each) for n, each in {**systems, "letters": self.letters}.items()}
-        variables |= {n: (("system", "other", "metric"), each) for n, each in pairs.items()}
-        return dataset_of(self, variables, {"aggregate": self.aggregates}, _LONG_NAMES)
-
-
 def friedman(
     ds: xr.Dataset,
     question: Question | None = None,
@@ -149,7 +80,7 @@ def friedman(
     unit: str = TRACK,
     level: float = 0.95,
     group: str = "",
-) -> Friedman:
+) -> xr.Dataset:
     """Rank the systems on each unit, test whether the ranks differ at all, and which systems' mean ranks do.
 
     Parameters
@@ -170,9 +101,12 @@ def friedman(
 
     Returns
     -------
-    Friedman
-        Without ties the comparisons are Nemenyi's; with ties the variance of the ranks is that of the ranks at hand, as
-        in MATLAB's ``multcompare``, which MIREX used.
+    xr.Dataset
+        ``statistic``, ``dof``, ``p``, ``n``, ``f_statistic``, ``f_p``, ``concordance`` and ``critical_difference`` over
+        (metric); ``mean_rank``, ``low``, ``high`` and ``letters`` over (system, metric); ``rank_difference``,
+        ``p_pair``, ``rank_low``, ``rank_high`` and ``significant`` over (system, other, metric). Without ties
+        the comparisons are Nemenyi's; with ties the variance of the ranks is that of the ranks at hand, as in
+        MATLAB's ``multcompare``, which MIREX used.
 
     Raises
     ------
@@ -187,33 +121,48 @@ def friedman(
     if question.missing == "skip":
         raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
     question = replace(question, missing=question.missing or "common")
-    variable = figures_as_units(ds, question, unit)
+    variable = table_of_units(ds, question, unit)
     if variable is not None:
-        return _of_figures(*ask_units(ds, variable, question, unit, group), unit, level, question.undefined)
-    part = comparable(ds, question)
-    systems, metrics = names_of(part, "system"), names_of(part, "metric")
-    signs = signs_of(metrics, texts_of(part, "orientation"))
-    sample = sample_of(part, unit)
-    if sample.repeats:
-        sample = by_unit(part, sample)
-    complete: Bool = np.asarray(sample.included.all(axis=0))
-    ranks = rank_systems(-signs * sample.score, complete, level)
-    attrs = {**origin_of(part, group, systems), "level": f"{level:.15g}", "unit_of_comparison": unit}
-    attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-    along = coords_of(part, "metric")
-    kinds = along.pop("aggregate").tolist()
-    return Friedman(systems, metrics, kinds, coords_of(part, "system"), along, ranks, attrs)
+        frame, score = values_of_units(ds, variable, question, unit, group)
+        attrs = {name: value for name, value in frame.attrs.items() if name not in _OWN}
+        attrs |= {"undefined": question.undefined, "left_out": ""}
+        kinds, orientation = [frame.attrs["aggregate"]], frame.attrs["orientation"]
+        along = {"orientation": [orientation], "unit": [frame["value"].attrs["units"]]}
+        frame = frame.assign_coords(metric=[frame.attrs["metric"]])
+        frame = frame.assign_coords({name: ("metric", np.array(own)) for name, own in along.items()})
+        scores, complete = score[..., np.newaxis], np.asarray(~np.isnan(score).any(axis=0))[:, np.newaxis]
+    else:
+        frame = comparable(ds, question)
+        sample = sample_of(frame, unit)
+        if sample.repeats:
+            sample = by_unit(frame, sample)
+        kinds, scores, complete = texts_of(frame, "_aggregate"), sample.score, np.asarray(sample.included.all(axis=0))
+        attrs = {**origin_of(frame, group), **{name: frame.attrs[name] for name in POLICIES if name in frame.attrs}}
+    signs = signs_of(names_of(frame, "metric"), texts_of(frame, "orientation"))
+    attrs |= {"level": f"{level:.15g}", "unit_of_comparison": unit}
+    return _dataset(rank_systems(-signs * scores, complete, level), frame, kinds, attrs)
 
 
-def _of_figures(figures: ExtraAnswer, score: Float, unit: str, level: float, undefined: str) -> Friedman:
-    """Ranks of figures over tracks, float64 (systems, units)."""
-    (sign,) = signs_of([figures.metric], [figures.orientation])
-    complete: Bool = np.logical_not(np.isnan(score).any(axis=0, keepdims=True)).T
-    ranks = rank_systems(-sign * score[..., np.newaxis], complete, level)
-    attrs = {**figures.attrs, "level": f"{level:.15g}", "unit_of_comparison": unit}
-    attrs |= {"undefined": undefined, "left_out": ""}
-    along = {"orientation": np.array([figures.orientation]), "unit": np.array([figures.unit])}
-    return Friedman(figures.systems, [figures.metric], [figures.aggregate], figures.system_coords, along, ranks, attrs)
+def _dataset(ranks: Ranks, frame: xr.Dataset, kinds: Sequence[str], attrs: Mapping[str, str]) -> xr.Dataset:
+    """The test over (metric), the ranks over (system, metric), the comparisons over (system, other, metric)."""
+    mean = ranks.mean_rank
+    difference = np.asarray(mean[:, np.newaxis] - mean[np.newaxis])
+    significant = np.asarray(ranks.p_pair < alpha_of(attrs))
+    half, systems = ranks.critical_difference / 2, len(mean)
+    columns = []
+    for metric in range(mean.shape[1]):
+        # None where mean ranks that are as far apart as they can be would not differ.
+        tells = ranks.n[metric] and ranks.critical_difference[metric] <= systems - 1
+        order = np.argsort(mean[:, metric], kind="stable").tolist() if tells else []
+        columns.append(significance_groups(significant[..., metric], order))
+    alone = ("statistic", "dof", "p", "n", "f_statistic", "f_p", "concordance", "critical_difference")
+    variables: dict[str, tuple[tuple[str, ...], Array]] = {n: (("metric",), getattr(ranks, n)) for n in alone}
+    by_system = {"mean_rank": mean, "low": mean - half, "high": mean + half, "letters": letter_table(columns, systems)}
+    pairs: dict[str, Array] = {"rank_difference": difference, "p_pair": ranks.p_pair}
+    pairs |= {"rank_low": difference - 2 * half, "rank_high": difference + 2 * half, "significant": significant}
+    variables |= {name: (("system", "metric"), each) for name, each in by_system.items()}
+    variables |= {name: (("system", "other", "metric"), each) for name, each in pairs.items()}
+    return dataset_of(variables, frame, {"aggregate": kinds}, _LONG_NAMES, attrs)
 
 
 def rank_systems(score: Float, complete: Bool, level: float = 0.95) -> Ranks:

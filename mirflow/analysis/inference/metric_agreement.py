@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
-from ..aggregation import answer_of
-from ..scores import ANNOTATOR, Array, names_of
+from ..aggregation import aggregate_scores
+from ..scores import ANNOTATOR, names_of, texts_of
 from ..selection import Question
 from .sample import dataset_of, select_numbers, settle, signs_of
 
@@ -20,62 +19,16 @@ if TYPE_CHECKING:
 
 BETWEEN = {"metric": "systems", "annotator": "systems", "system": "tracks"}
 """Whose rankings are compared, and what they rank."""
-
-
-@dataclass(frozen=True)
-class MetricAgreement:
-    """How much alike metrics or annotators rank the systems, or systems the tracks.
-
-    Parameters
-    ----------
-    between : {"metric", "annotator", "system"}
-        Whose rankings are compared.
-    names : list of str
-        Of these.
-    systems, metrics, aggregates : list of str
-        ``aggregates`` is along the metrics.
-    system_coords, metric_coords : mapping of str to array
-    tau, p : float64 (names, names)
-        1: the same order; -1: the reverse one. NaN where one gives all of them the same figure.
-    n : int64 (names, names)
-    attrs : mapping of str to str
-    """
-
-    between: str
-    names: list[str]
-
-    systems: list[str]
-    metrics: list[str]
-    aggregates: list[str]
-    system_coords: Mapping[str, Array]
-    metric_coords: Mapping[str, Array]
-    tau: Float
-    p: Float
-    n: Int
-    attrs: Mapping[str, str]
-
-    def to_dataset(self) -> xr.Dataset:
-        """``tau``, ``p`` and ``n`` over (metric, other), or over (annotator, other) or (system, other)."""
-        import xarray as xr
-
-        arrays: dict[str, Array] = {"tau": self.tau, "p": self.p, "n": self.n}
-        variables = {name: ((self.between, "other"), array) for name, array in arrays.items()}
-        ranked = BETWEEN[self.between]
-        told = {
-            "tau": f"Kendall's tau-b of the rankings of the {ranked}",
-            "p": "p-value of no association",
-            "n": f"number of {ranked} that both have a value for",
-        }
-        if self.between == "metric":
-            return dataset_of(self, variables, {"aggregate": self.aggregates}, told)
-        coords = {self.between: self.names, "other": self.names}
-        described = {name: (dims, array, {"long_name": told[name]}) for name, (dims, array) in variables.items()}
-        return xr.Dataset(described, coords, {**self.attrs, "metric": self.metrics[0], "aggregate": self.aggregates[0]})
+_LONG_NAMES = {
+    "tau": "Kendall's tau-b of the rankings of the {}",
+    "p": "p-value of no association",
+    "n": "number of {} that both have a value for",
+}
 
 
 def agreement(
     ds: xr.Dataset, question: Question | None = None, *, between: str = "metric", group: str = ""
-) -> MetricAgreement:
+) -> xr.Dataset:
     """Kendall's tau-b between the rankings of the systems by every two metrics, or by every two annotators.
 
     Between systems it is that of the tracks' scores: whether two systems find the same tracks hard.
@@ -93,7 +46,9 @@ def agreement(
 
     Returns
     -------
-    MetricAgreement
+    xr.Dataset
+        ``tau`` (1: the same order; -1: the reverse one; NaN where one gives all of them the same value), ``p`` and
+        ``n`` over (metric, other), or over (annotator, other) or (system, other).
 
     Raises
     ------
@@ -103,6 +58,8 @@ def agreement(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
+    import xarray as xr
+
     question = question or Question()
     if question.by:
         raise QueryError("metrics are compared over all tracks of a question; name those of one group as tracks")
@@ -113,24 +70,24 @@ def agreement(
     if between != "metric" and part.sizes["metric"] != 1:
         known = ", ".join(names_of(part, "metric"))
         raise QueryError(f"agreement between {between}s is that of one metric; name one of: {known}")
-    answer = answer_of(part, by, group)
-    if len(answer.systems) < 2:
-        raise QueryError(f"{len(answer.systems)} system to rank; at least two are needed")
-    orientations = [str(one) for one in answer.metric_coords["orientation"].tolist()]
-    signs = signs_of(answer.metrics, orientations)
+    result = aggregate_scores(part, by, group)
+    if result.sizes["system"] < 2:
+        raise QueryError(f"{result.sizes['system']} system to rank; at least two are needed")
+    signs, names = signs_of(names_of(result, "metric"), texts_of(result, "orientation")), names_of(result, between)
+    value = result["value"].values
     if between == "system":
-        score = np.where(part["included"].values, part["score"].values, np.nan)
-        value, names = score[..., 0].T * signs, answer.systems
+        value = np.where(part["_included"].values, part["score"].values, np.nan)[..., 0].T
     elif between == ANNOTATOR:
-        value, names = (
-            answer.value[:, 0, answer.filled] * signs,
-            [str(answer.group(place)[0]) for place in answer.filled],
-        )
-    else:
-        value, names = answer.value[..., 0] * signs, answer.metrics
-    tau, p, n = rank_correlations(settle(value))
-    named = (answer.systems, answer.metrics, answer.aggregates, answer.system_coords, answer.metric_coords)
-    return MetricAgreement(between, names, *named, tau, p, n, dict(answer.attrs))
+        value = value[:, 0]
+    arrays = dict(zip(_LONG_NAMES, rank_correlations(settle(value * signs)), strict=True))
+    long_names = {name: text.format(BETWEEN[between]) for name, text in _LONG_NAMES.items()}
+    variables = {name: ((between, "other"), array) for name, array in arrays.items()}
+    kinds = texts_of(result, "aggregate")
+    if between == "metric":
+        return dataset_of(variables, part, {"aggregate": kinds}, long_names, result.attrs)
+    described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
+    about = {**result.attrs, "metric": names_of(result, "metric")[0], "aggregate": kinds[0]}
+    return xr.Dataset(described, {between: names, "other": names}, about)
 
 
 def rank_correlations(value: Float) -> tuple[Float, Float, Int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import string
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -13,9 +12,10 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import AGGREGATES
 from ...ragged import Bool, Float, Int
-from ..aggregation import show_span
-from ..policies import MAX_T, say_test
-from ..scores import Array
+from ..aggregation import ranked
+from ..policies import MAX_T
+from ..scores import Array, texts_of
+from .groups import letter_table, significance_groups
 from .resampling import Rates, Ratios, Resampling, without_rounding
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
 
@@ -111,40 +111,7 @@ def correct(p: Float, method: str = "holm") -> Float:
     return corrected
 
 
-@dataclass(frozen=True)
-class Effects:
-    """Effect sizes of some pairs of systems.
-
-    Parameters
-    ----------
-    wins, losses, ties : int64 (pairs,)
-        Units on which the first system is better, worse, or equal.
-    dz : float64 (pairs,)
-        Mean of the differences over their standard deviation (Cohen 1988).
-    rank_biserial : float64 (pairs,)
-        Matched-pairs rank-biserial correlation (Kerby 2014): the sum of signed ranks over the sum of ranks, without
-        units that are equal.
-    cliffs_delta : float64 (pairs,)
-        How often a score of the first system is larger than one of the second, minus how often it is smaller, over
-        all pairs of units (Cliff 1993).
-    """
-
-    wins: Int
-    losses: Int
-    ties: Int
-    dz: Float
-    rank_biserial: Float
-    cliffs_delta: Float
-
-    @property
-    def superiority(self) -> Float:
-        """The share of units on which the first system is better, equal ones counted half; NaN without units."""
-        number = self.wins + self.losses + self.ties
-        known: Float = np.where(number > 0, number, np.nan)
-        return (self.wins + self.ties / 2) / known
-
-
-def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> Effects:
+def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> dict[str, Array]:
     """Effect sizes of pairs of systems.
 
     Parameters
@@ -154,20 +121,31 @@ def effects(score: Float, pairs: Int, *, lower_is_better: bool = False) -> Effec
     lower_is_better : bool
         Whose score is smaller wins; the other sizes have the sign of the difference all the same.
 
+    Returns
+    -------
+    dict of str to array (pairs,)
+        ``wins``, ``losses`` and ``ties``, units on which the first system is better, worse or equal; ``superiority``,
+        the share of units on which it is better, equal ones counted half; ``dz``, the mean of the differences over
+        their standard deviation (Cohen 1988); ``rank_biserial``, the matched-pairs rank-biserial correlation (Kerby
+        2014), the sum of signed ranks over the sum of ranks without units that are equal; ``cliffs_delta``, how often a
+        score of the first system is larger than one of the second, minus how often it is smaller, over all pairs of
+        units (Cliff 1993). NaN without units.
+
     Examples
     --------
     >>> score = np.array([[0.5, 0.9, 0.7, 0.8], [0.4, 0.6, 0.7, 0.9]])
     >>> found = effects(score, np.array([[0, 1]]))
-    >>> found.wins.item(), found.losses.item(), found.ties.item(), found.superiority.item()
-    (2, 1, 1, 0.625)
+    >>> [found[name].item() for name in ("wins", "losses", "ties", "superiority")]
+    [2, 1, 1, 0.625]
     """
     raw = differences(score[pairs[:, 0]], score[pairs[:, 1]]).T
     difference = settle(raw)
     larger, smaller = (flag.sum(axis=0) for flag in (difference > 0, difference < 0))
     equal = len(difference) - larger - smaller
     wins, losses = (smaller, larger) if lower_is_better else (larger, smaller)
-    delta = _dominance(settle(score), pairs)
-    return Effects(wins, losses, equal, _standardised(raw), _signed_ranks(difference), delta)
+    superiority = (wins + equal / 2) / np.where(len(difference), len(difference), np.nan)
+    sizes = {"wins": wins, "losses": losses, "ties": equal, "superiority": superiority, "dz": _standardised(raw)}
+    return sizes | {"rank_biserial": _signed_ranks(difference), "cliffs_delta": _dominance(settle(score), pairs)}
 
 
 def _standardised(difference: Float) -> Float:
@@ -204,83 +182,6 @@ def _dominance(score: Float, pairs: Int) -> Float:
             below, upto = (np.searchsorted(ordered[right], ordered[left], side=side) for side in ("left", "right"))
             found[place] = ((below + upto).sum() / units - units) / units
     return found
-
-
-_LETTERS = string.ascii_lowercase + string.ascii_uppercase
-
-
-def significance_groups(different: Bool, order: Sequence[int] | None = None) -> list[list[int]]:
-    """Sets of systems in which no two differ, none of which can be made larger.
-
-    Parameters
-    ----------
-    different : bool (systems, systems)
-        Symmetric; the diagonal does not matter.
-    order : sequence of int or None
-        The systems from the best to the worst; None: as they are numbered.
-
-    Returns
-    -------
-    list of list of int
-        Every two systems that are not told apart share a set, and every system has one. The best system's comes first.
-        Where systems differ from some rank distance on, as after a test on mean ranks, these are all such sets;
-        in general only as many as are needed, since there can be exponentially many.
-
-    Examples
-    --------
-    >>> different = np.zeros((3, 3), dtype=bool)
-    >>> different[0, 2] = different[2, 0] = True
-    >>> significance_groups(different)
-    [[0, 1], [1, 2]]
-    """
-    ranked = list(range(len(different))) if order is None else [int(one) for one in order]
-    alike = ~np.asarray(different)[np.ix_(ranked, ranked)]
-    np.fill_diagonal(alike, True)
-    open_pairs = alike.copy()
-    sets: list[list[int]] = []
-    for first in range(len(ranked)):
-        while (waiting := np.flatnonzero(open_pairs[first, first:])).size:
-            # A system alone is a set of its own only if no other set has taken it.
-            second = first + int(waiting[-1])
-            members = _extend(alike, [first, second])
-            open_pairs[np.ix_(members, members)] = False
-            sets.append(members)
-    return [[ranked[place] for place in members] for members in sorted(sets)]
-
-
-def _extend(alike: Bool, seeds: list[int]) -> list[int]:
-    """The largest set in order of rank that holds the seeds and in which all are alike."""
-    members = sorted(set(seeds))
-    fits: Bool = np.asarray(alike[members].all(axis=0))
-    fits[members] = False
-    for place in range(len(alike)):
-        if fits[place]:
-            members.append(place)
-            fits &= alike[place]
-            fits[place] = False
-    return sorted(members)
-
-
-def letters(groups: Sequence[Sequence[int]], systems: int) -> list[str]:
-    """The letters of each system: two systems that share one are not told apart (Piepho 2004).
-
-    Parameters
-    ----------
-    groups : sequence of sequences of int
-        As :func:`significance_groups` gives them.
-    systems : int
-
-    Examples
-    --------
-    >>> letters([[0, 1], [1, 2]], 3)
-    ['a', 'ab', 'b']
-    """
-    names = ["" for _ in range(systems)]
-    for place, members in enumerate(groups):
-        letter = _LETTERS[place] if place < len(_LETTERS) else f"({place + 1})"
-        for member in members:
-            names[member] += letter
-    return names
 
 
 TESTS = {
@@ -596,101 +497,54 @@ LONG_NAMES = {
 }
 
 
-@dataclass(frozen=True)
-class Comparison:
-    """What every two systems differ by.
+def comparison_dataset(
+    frame: xr.Dataset,
+    value: Float,
+    arrays: Mapping[str, Array],
+    least: Float,
+    along: Mapping[str, Sequence[str]],
+    attrs: Mapping[str, str],
+) -> xr.Dataset:
+    """Label the arrays of a comparison.
 
     Parameters
     ----------
-    systems, metrics, aggregates, tests : list of str
-        The last two are along the metrics.
-    system_coords, metric_coords : mapping of str to array
+    frame : xr.Dataset
+        Systems and metrics with their coordinates.
     value : float64 (systems, metrics)
-        The figures, as a query gives them.
     arrays : mapping of str to array (systems, systems, metrics)
-        ``difference``, ``low``, ``high``, ``p``, ``p_adjusted``, ``superiority``, ``dz``, ``rank_biserial``,
-        ``cliffs_delta`` float64; ``n``, ``wins``, ``ties`` int64: a system (first) against another. NaN or 0 for a
-        system against itself.
+        As :func:`empty_arrays` makes them, filled.
     least : float64 (metrics,)
         The smallest corrected p-value that the units could give.
+    along : mapping of str to sequence of str
+        ``aggregate`` and ``test`` of each metric.
     attrs : mapping of str to str
-    unitwise : bool
-        Whether units were compared one by one too, which gives wins, ties and effect sizes; figures that are read off
-        sums over tracks have no score on any.
+
+    Returns
+    -------
+    xr.Dataset
+        All arrays and ``significant`` over (system, other, metric), ``value`` and ``letters`` over (system, metric),
+        ``least_p_adjusted`` over (metric). A system without a value has no letter, and none has where there are too few
+        units for any two systems to differ.
     """
-
-    systems: list[str]
-    metrics: list[str]
-    aggregates: list[str]
-    tests: list[str]
-    system_coords: Mapping[str, Array]
-    metric_coords: Mapping[str, Array]
-    value: Float
-    arrays: Mapping[str, Array]
-    least: Float
-    attrs: Mapping[str, str]
-    unitwise: bool = True
-
-    @property
-    def significant(self) -> Bool:
-        """Whether the corrected p-values are below 1 - level: bool (systems, systems, metrics)."""
-        return np.asarray(self.arrays["p_adjusted"] < alpha_of(self.attrs))
-
-    @property
-    def orientations(self) -> list[str]:
-        """Which way is better, for each metric."""
-        return [str(one) for one in self.metric_coords["orientation"].tolist()]
-
-    def can_tell(self, metric: int) -> bool:
-        """Whether there are units enough for a corrected p-value below 1 - level."""
-        return float(self.least[metric]) < alpha_of(self.attrs)
-
-    def n_units(self, metric: int) -> str:
-        """How many units were compared: a number, or the fewest and the most of all pairs."""
-        return show_span(self.arrays["n"][..., metric][np.triu_indices(len(self.systems), 1)])
-
-    def tested(self, metric: int) -> str:
-        """By what systems are told apart: the test, its correction and the number of units."""
-        return f"{say_test(self.tests[metric], self.attrs['correction'])}, n = {self.n_units(metric)}"
-
-    def ranked(self, metric: int) -> list[int]:
-        """The systems from the best to the worst; those without a figure last."""
-        sign = 1.0 if self.orientations[metric] == "lower" else -1.0
-        return [int(place) for place in np.argsort(sign * self.value[:, metric], kind="stable")]
-
-    def groups(self, metric: int) -> list[list[int]]:
-        """Sets of systems that are not told apart, the best system's first; without systems that have no figure.
-
-        None where there are too few units for any two systems to be told apart.
-        """
-        if not self.can_tell(metric):
-            return []
-        ranked = [place for place in self.ranked(metric) if not np.isnan(self.value[place, metric])]
-        return significance_groups(self.significant[..., metric], ranked)
-
-    @property
-    def letters(self) -> Array:
-        """The significance groups of each system as letters: str (systems, metrics).
-
-        None without a figure, and none at all where there are too few units for any two systems to be told apart.
-        """
-        columns = [letters(self.groups(metric), len(self.systems)) for metric in range(len(self.metrics))]
-        return np.array(columns, dtype=str).reshape(len(columns), len(self.systems)).T
-
-    def to_dataset(self) -> xr.Dataset:
-        """The comparison over (system, other, metric); ``value`` and ``letters`` over (system, metric)."""
-        pairs = {**self.arrays, "significant": self.significant}
-        systems: dict[str, Array] = {"value": self.value, "letters": self.letters}
-        variables: dict[str, tuple[tuple[str, ...], Array]]
-        variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}
-        variables |= {name: (("system", "metric"), array) for name, array in systems.items()}
-        variables["least_p_adjusted"] = (("metric",), self.least)
-        along = {"aggregate": self.aggregates, "test": self.tests}
-        return dataset_of(self, variables, along, LONG_NAMES)
+    alpha = alpha_of(attrs)
+    significant = np.asarray(arrays["p_adjusted"] < alpha)
+    groups = []
+    for metric, orientation in enumerate(texts_of(frame, "orientation")):
+        order = ranked(value[:, metric], orientation) if least[metric] < alpha else []
+        known = [place for place in order if not np.isnan(value[place, metric])]
+        groups.append(significance_groups(significant[..., metric], known) if known else [])
+    pairs = {**arrays, "significant": significant}
+    variables: dict[str, tuple[tuple[str, ...], Array]]
+    variables = {name: (("system", "other", "metric"), array) for name, array in pairs.items()}
+    variables |= {"value": (("system", "metric"), value)}
+    variables |= {"letters": (("system", "metric"), letter_table(groups, len(value)))}
+    variables["least_p_adjusted"] = (("metric",), least)
+    return dataset_of(variables, frame, along, LONG_NAMES, attrs)
 
 
 def empty_arrays(systems: int, metrics: int) -> dict[str, Array]:
-    """The arrays of a :class:`Comparison` in which nothing was compared yet."""
+    """The arrays of a comparison before anything was compared; NaN or 0 stays for a system against itself."""
     shape = (systems, systems, metrics)
     arrays: dict[str, Array] = {name: np.full(shape, np.nan) for name in _FLOATS}
     return arrays | {name: np.zeros(shape, dtype=np.int64) for name in _COUNTS}
@@ -745,7 +599,7 @@ def swap_pairs(
     Parameters
     ----------
     arrays : mapping of str to array
-        Of a :class:`Comparison`.
+        As :func:`empty_arrays` makes them.
     metrics : sequence of int
         What the figures of the swaps are.
     parts : sequence of Compared

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
 from ...ragged import Bool, Float, Int
-from ..per_class import Chosen, rate
-from ..queries import figures_across
+from ..per_class import TableSelection, rate
+from ..query import figures_across
 from .sample import Sample
 
 METHODS = {
@@ -447,25 +447,25 @@ def without_rounding(sums: Float, scale: Float) -> Float:
     return sums
 
 
-def ratio_of(chosen: Chosen, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
+def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
     """From sums of outcomes to figures, with what is done across classes or tags at the end.
 
     Parameters
     ----------
-    chosen : Chosen
+    selection : TableSelection
     asked : mapping of str to sequence of str
-        Dims of the figures, and names of :data:`mirflow.analysis.queries.ACROSS`.
+        Dims of the figures, and names of :data:`mirflow.analysis.query.ACROSS`.
     """
-    nothing, labels = chosen.outcomes(np.zeros((0, *map(len, chosen.labels.values()))))
+    nothing, labels = selection.outcomes(np.zeros((0, *map(len, selection.labels.values()))))
 
     def ratio(sums: Float) -> Float:
-        value = rate(chosen.kind, sums.reshape(len(sums), *nothing.shape[1:]))
-        return finish(value, list(labels), asked)
+        value = rate(selection.kind, sums.reshape(len(sums), *nothing.shape[1:]))
+        return finish_values(value, list(labels), asked)
 
     return ratio
 
 
-def finish(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
+def finish_values(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
     """What is done across figures (n, dims), one dim after the other: float64 (n, figures)."""
     for dim, names in asked.items():
         figures = figures_across(figures, 1 + list(dims).index(dim), names)

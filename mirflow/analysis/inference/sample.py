@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,66 +12,37 @@ from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import beside, reduce_kinds, select
-from ..per_class import CLASS, CONFUSED, ExtraAnswer, ask_extra, has_classes, rated_kind, rated_variable
-from ..queries import across, across_of
-from ..scores import Array, Grouping, coords_of, names_of, texts_of
+from ..per_class import CLASS, CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
+from ..query import across, names_across
+from ..scores import Array, coords_of, group_tracks, members_of, names_of, texts_of, without_value
 from ..selection import Question
 
 if TYPE_CHECKING:
     import xarray as xr
 
 
-class Result(Protocol):
-    """What all results have."""
-
-    @property
-    def systems(self) -> list[str]:
-        """The systems."""
-        ...
-
-    @property
-    def metrics(self) -> list[str]:
-        """The metrics."""
-        ...
-
-    @property
-    def system_coords(self) -> Mapping[str, Array]:
-        """Further coordinates of the systems."""
-        ...
-
-    @property
-    def metric_coords(self) -> Mapping[str, Array]:
-        """Further coordinates of the metrics."""
-        ...
-
-    @property
-    def attrs(self) -> Mapping[str, str]:
-        """Where the numbers come from."""
-        ...
-
-
 def dataset_of(
-    result: Result,
     variables: Mapping[str, tuple[tuple[str, ...], Array]],
+    frame: xr.Dataset,
     along_metric: Mapping[str, Sequence[str]],
     long_names: Mapping[str, str],
+    attrs: Mapping[str, str],
 ) -> xr.Dataset:
-    """Variables under the names of systems and metrics; ``other`` holds the systems or metrics of a second dim."""
+    """Variables under the names of systems and metrics of a frame; ``other`` is a second dim of systems or metrics."""
     import xarray as xr
 
-    systems, metrics = (np.array(names, dtype=str) for names in (result.systems, result.metrics))
     used = {dim for dims, _ in variables.values() for dim in dims}
-    coords: dict[str, object] = {"metric": metrics}
     taken = (*variables, *along_metric)
-    coords |= {name: ("metric", values) for name, values in beside(result.metric_coords, taken).items()}
+    coords: dict[str, Any] = {}
+    for dim in ("metric", "system"):
+        if dim in used:
+            own = {name: values for name, values in coords_of(frame, dim).items() if not name.startswith("_")}
+            coords |= {dim: frame[dim].values, **{name: (dim, v) for name, v in beside(own, taken).items()}}
     coords |= {name: ("metric", np.array(values, dtype=str)) for name, values in along_metric.items()}
-    if "system" in used:
-        coords["system"] = systems
-        coords |= {name: ("system", values) for name, values in beside(result.system_coords, taken).items()}
     if "other" in used:
-        coords["other"] = systems if "system" in used else metrics
+        coords["other"] = coords["system" if "system" in used else "metric"]
     described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
-    return xr.Dataset(described, coords, dict(result.attrs))
+    return xr.Dataset(described, coords, dict(attrs))
 
 
 TRACK = "track"
@@ -167,23 +138,23 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
     codes = np.array([seen.setdefault(name, len(seen)) for name in names_of(part, "track")], dtype=np.int64)
     if cluster not in (None, TRACK):
         codes = clusters(part, str(cluster), codes)
-    score, weight, included = (part[name].values for name in ("score", "weight", "included"))
-    whole = Sample(texts_of(part, "aggregate"), score, weight, included, part["duration"].values, codes)
+    score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
+    whole = Sample(texts_of(part, "_aggregate"), score, weight, included, part["duration"].values, codes)
     sample = whole if tracks is None else whole.take(tracks)
     return sample if unit == TRACK else by_unit(part if tracks is None else part.isel(track=tracks), sample, unit)
 
 
 def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
     """The figures of each value of a coordinate as the scores of units, by track for what several annotators have."""
-    grouping = Grouping.of(part, [unit])
-    lacking = _lacking(grouping)
+    values, codes = group_tracks(part, [unit])
+    lacking = without_value(values[unit])[codes]
     if lacking.any():
         first = names_of(part, "track")[int(np.flatnonzero(lacking)[0])]
         raise QueryError(
             f"unit {unit!r}: {counted(int(lacking.sum()), 'track')} without a value of it, {first!r} among them; "
             "name the tracks to compare"
         )
-    members = grouping.members()
+    members = members_of(codes)
     shape = (sample.score.shape[0], len(members), sample.score.shape[2])
     score: Float = np.empty(shape)
     for place, group in enumerate(members.values()):
@@ -207,18 +178,9 @@ def clusters(ds: xr.Dataset, name: str, alone: Int) -> Int:
     alone : int64 (tracks,)
         What is drawn together where there is no value of it.
     """
-    grouping = Grouping.of(ds, [name])
-    lacking = _lacking(grouping)
-    codes = grouping.codes.copy()
-    codes[lacking] = grouping.count + alone[lacking]
-    return recount(codes)
-
-
-def _lacking(grouping: Grouping) -> Bool:
-    """Which tracks have no value of the one coordinate."""
-    (values,) = grouping.values.values()
-    empty = np.array([value == "" or value != value for value in values.tolist()], dtype=bool)
-    return empty[grouping.codes]
+    values, codes = group_tracks(ds, [name])
+    lacking = without_value(values[name])[codes]
+    return recount(np.where(lacking, len(values[name]) + alone, codes))
 
 
 def recount(codes: Int) -> Int:
@@ -266,7 +228,7 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     return [(included[places[0]], places) for places in found.values()]
 
 
-def figures_as_units(ds: xr.Dataset, question: Question, unit: str) -> str | None:
+def table_of_units(ds: xr.Dataset, question: Question, unit: str) -> str | None:
     """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
     variable = rated_variable(ds, question)
     if unit == TRACK or variable is None:
@@ -275,10 +237,10 @@ def figures_as_units(ds: xr.Dataset, question: Question, unit: str) -> str | Non
     return variable if own or rated_kind(ds, question) is not None else None
 
 
-def ask_units(
+def values_of_units(
     ds: xr.Dataset, variable: str, question: Question, unit: str, group: str = ""
-) -> tuple[ExtraAnswer, Float]:
-    """Figures over tracks, one for each system and unit.
+) -> tuple[xr.Dataset, Float]:
+    """Aggregate a metric with extra dims to one value for each system and unit.
 
     Parameters
     ----------
@@ -287,12 +249,12 @@ def ask_units(
         A metric with extra dims.
     question : Question
     unit : str
-        A dim of the figures, or a coordinate along the tracks.
+        A dim of the values, or a coordinate along the tracks.
     group : str
 
     Returns
     -------
-    answer : ExtraAnswer
+    result : xr.Dataset
     score : float64 (systems, units)
 
     Raises
@@ -304,54 +266,40 @@ def ask_units(
     """
     if question.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")
-    answer, by = ask_extra(ds, variable, replace(question, across=None), group), None
-    if unit not in answer.labels and unit in coords_of(ds, "track"):
-        answer, by = ask_extra(ds, variable, replace(question, by=unit, across=None), group), unit
-    if question.aggregate is None and rated_kind(ds, question) is None and has_classes(ds, variable):
-        _want_aggregate(answer, unit)
-    if unit not in (*answer.labels, *answer.groupings):
-        raise UnknownNameError("unit", unit, [TRACK, *coords_of(ds, "track"), *answer.labels])
-    if len(answer.systems) < 2:
-        raise QueryError(f"{counted(len(answer.systems), 'system')} to compare; at least two are needed")
-    if unit in (question.across or {}):
-        raise QueryError(f"across {unit!r}: the values of the units are ranked one by one")
-    if by is not None:
-        _check_values(answer, unit)
-    if question.across:
-        answer = cast(ExtraAnswer, across(answer, question.across))
-    _check_across(answer)
-    left = [dim for dim, labels in answer.labels.items() if dim != unit and (len(labels) > 1 or by is None)]
-    if left:
+    question, asked = replace(question, across=None), question.across or {}
+    selection = select_table(ds, variable, question)
+    result, by = aggregate_table(selection, None, group), None
+    if unit not in result["value"].dims and unit in coords_of(ds, "track"):
+        result, by = aggregate_table(selection, unit, group), unit
+    labels, metric = [str(dim) for dim in result["value"].dims[1 if by is None else 2 :]], result.attrs["metric"]
+    counts = question.aggregate is None and rated_kind(ds, question) is None and has_classes(ds, variable)
+    if counts and unit in (CLASS, *labels):
+        own = CLASS if unit in CONFUSED else unit
         raise QueryError(
-            f"unit {unit!r}: metric {answer.metric!r} has further dims ({', '.join(left)}); reduce them (over, across)"
+            f"unit {unit!r}: metric {metric!r} holds counts, and what is ranked is a value of each {own}; "
+            f"choose an aggregate: {', '.join(RATIO_AGGREGATES)} (--aggregate recall --unit {own})"
         )
-    return answer, answer.value.reshape(len(answer.systems), -1)
-
-
-def _want_aggregate(answer: ExtraAnswer, unit: str) -> None:
-    """Refuse counts where it is figures of classes or tags that are ranked."""
-    if unit != CLASS and unit not in answer.labels:
-        return
-    own = CLASS if unit in CONFUSED else unit
-    kinds = ", ".join(RATIO_AGGREGATES)
-    raise QueryError(
-        f"unit {unit!r}: metric {answer.metric!r} holds counts, and what is ranked is a value of each {own}; "
-        f"choose an aggregate: {kinds} (--aggregate recall --unit {own})"
-    )
-
-
-def _check_across(answer: ExtraAnswer) -> None:
-    """Refuse several figures across the same dim, and deviations, of which neither high nor low ones are better."""
-    for dim, names in across_of(answer.attrs).items():
+    if unit not in labels and by is None:
+        raise UnknownNameError("unit", unit, [TRACK, *coords_of(ds, "track"), *labels])
+    if result.sizes["system"] < 2:
+        raise QueryError(f"{counted(result.sizes['system'], 'system')} to compare; at least two are needed")
+    if unit in asked:
+        raise QueryError(f"across {unit!r}: the values of the units are ranked one by one")
+    lost = 0
+    if by is not None:
+        (grouping,) = result["n_tracks"].dims
+        lost = int(result["n_tracks"].values[without_value(result[grouping].values)].sum())
+    if lost:
+        raise QueryError(f"unit {unit!r}: {counted(lost, 'track')} without a value of it; name the tracks to compare")
+    result = across(result, asked) if asked else result
+    for dim, names in names_across(asked).items():
         if len(names) > 1 or "std" in names:
             raise QueryError(
                 f"across {dim!r}: systems are ranked by one value that can be better; choose mean or median"
             )
-
-
-def _check_values(answer: ExtraAnswer, unit: str) -> None:
-    """Refuse tracks that are in no unit."""
-    lacking = np.array([value == "" or value != value for value in answer.groupings[unit].tolist()], dtype=bool)
-    lost = int(answer.n_tracks[lacking].sum())
-    if lost:
-        raise QueryError(f"unit {unit!r}: {counted(lost, 'track')} without a value of it; name the tracks to compare")
+    left = [dim for dim in labels if dim != unit and (result.sizes[dim] > 1 or by is None)]
+    if left:
+        raise QueryError(
+            f"unit {unit!r}: metric {metric!r} has further dims ({', '.join(left)}); reduce them (over, across)"
+        )
+    return result, result["value"].values.reshape(result.sizes["system"], -1)

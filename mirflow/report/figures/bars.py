@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import ask, select
+from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference import intervals
 from ...analysis.scores import ANNOTATOR, names_of
 from ...analysis.selection import Names, Question
@@ -82,7 +82,7 @@ def groups(
     """
     group, ds = board_of(scores, metric, options.get("group"))
     question = question_of(options, one_metric(ds, metric), aggregate, by)
-    first = Result.of(ask(ds, question, group).to_dataset())
+    first = Result.of(aggregate_scores(select(ds, question), question.by, group))
     if not first.systems or not first.groups:
         raise FigureError("there are no systems or no tracks to show")
     if min(len(first.systems), len(CYCLE)) * len(first.groups) > _MOST:
@@ -109,14 +109,14 @@ def groups(
 def _with_intervals(result: Result, ds: xr.Dataset, question: Question, how: dict[str, Any]) -> Result:
     """The same values with the ends of their intervals; what is not shown is not resampled."""
     if ANNOTATOR in result.groupings:  # which are no tracks that could be named
-        return keep_best(Result.of(intervals(ds, question, **how).to_dataset()), len(CYCLE))[0]
+        return keep_best(Result.of(intervals(ds, question, **how)), len(CYCLE))[0]
     tracks = question.tracks
     if result.attrs["missing"] == "common":
         # Common to all systems that were asked for, whoever is shown.
         part = select(ds, question)
-        tracks = names_of(part, "track", np.flatnonzero(part["included"].values.any(axis=(0, 2))))
+        tracks = names_of(part, "track", np.flatnonzero(part["_included"].values.any(axis=(0, 2))))
     asked = replace(question, system=result.systems, tracks=tracks, missing=result.attrs["missing"])
-    found = Result.of(intervals(ds, asked, **how).to_dataset())
+    found = Result.of(intervals(ds, asked, **how))
     place = {group: at for at, group in enumerate(found.groups)}
     ends = tuple(np.full_like(result.value, np.nan) for _ in found.ends)
     for at, group in enumerate(result.groups):

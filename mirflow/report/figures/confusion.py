@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.per_class import CONFUSED, ask_extra
+from ...analysis.per_class import CONFUSED, aggregate_table, select_table
 from ...analysis.scores import names_of
 from ...analysis.selection import find_tables, split_names
 from ...errors import FigureError, UnknownNameError, counted
@@ -59,7 +59,7 @@ def confusion(
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
-    result = Result.of(ask_extra(ds, variable, question_of(options, None), group).to_dataset())
+    result = Result.of(aggregate_table(select_table(ds, variable, question_of(options, None)), None, group))
     if tuple(result.dims) != CONFUSED:
         raise FigureError(f"{result.metrics[0]} is no confusion of classes: it lies along {', '.join(result.dims)}")
     values, labels = _fold(*_square(result), most)

@@ -125,7 +125,7 @@ class _Shown:
 
 def _ranked(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
     """Mean ranks."""
-    ds = friedman(ds, question, unit=unit, level=level, group=group).to_dataset()
+    ds = friedman(ds, question, unit=unit, level=level, group=group)
     mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
         raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
@@ -138,7 +138,7 @@ def _ranked(ds: xr.Dataset, question: Question, unit: str, level: float, group: 
 
 def _compared(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
     """The values themselves."""
-    ds = compare(ds, question, unit=unit, level=level, group=group, sizes=False).to_dataset()
+    ds = compare(ds, question, unit=unit, level=level, group=group, sizes=False)
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
     order = [place for place in ranked if np.isfinite(value[place])]

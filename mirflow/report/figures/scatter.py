@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import ask, select
+from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference.sample import settle
 from ...analysis.selection import Names, as_names
 from ...errors import FigureError, counted
@@ -110,8 +110,8 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
     question = question_of(options, chosen, aggregate)
     part = select(ds, question)
-    result = Result.of(ask(ds, question, group).to_dataset())
-    shown = np.where(part["included"].values, part["score"].values, np.nan)
+    result = Result.of(aggregate_scores(part, question.by, group))
+    shown = np.where(part["_included"].values, part["score"].values, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
     best = rank_systems(result)[:most]

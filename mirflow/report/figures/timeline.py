@@ -100,7 +100,7 @@ def timeline(
     own = values[:, names_of(ds, "track").index(track)]
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
-    origin = title_of(origin_of(ds, group))
+    origin = title_of(origin_of(ds, group, ()))
     said = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
     lane = _height(kind_of(plan.task), len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from ...analysis.aggregation import ask
+from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.scores import names_of
 from ...errors import FigureError, MirflowError
 from ...metrics.base import get_task
@@ -80,7 +80,7 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = Result.of(ask(ds, question_of(options, ordered, aggregate), group).to_dataset())
+    result = Result.of(aggregate_scores(select(ds, question_of(options, ordered, aggregate)), None, group))
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
-from ...analysis.aggregation import VALUELESS, ask, select, show_span
+from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_span
 from ...analysis.policies import MISSING, say_undefined
-from ...analysis.queries import boards_of, choose_one
+from ...analysis.query import boards_of, choose_one
 from ...analysis.scores import as_scores, names_of, read_store
 from ...analysis.selection import (
     Names,
@@ -144,10 +144,10 @@ def scores_of(
     group, ds = board_of(scores, metric, options.get("group"))
     question = question_of(options, one_metric(ds, metric), aggregate)
     part = select(ds, question)
-    shown = np.where(part["included"].values, part["score"].values, np.nan)
+    shown = np.where(part["_included"].values, part["score"].values, np.nan)
     if not shown.size:
         raise FigureError("there are no systems or no tracks to show")
-    return Result.of(ask(ds, question, group).to_dataset()), names_of(part, "track"), shown[..., 0]
+    return Result.of(aggregate_scores(part, question.by, group)), names_of(part, "track"), shown[..., 0]
 
 
 def named(result: Result) -> str:

@@ -12,9 +12,9 @@ from ...analysis.aggregation import STORES, reduce
 from ...analysis.combine import REFERENCES_DIFFER, told_cautions
 from ...analysis.inference import compare, intervals
 from ...analysis.missing import are_apart, find_gaps, find_problems, included_scores
-from ...analysis.per_class import ask_extra
+from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
-from ...analysis.queries import headline_metrics
+from ...analysis.query import headline_metrics
 from ...analysis.scores import Array, arrays_of, coords_of, names_of, texts_of
 from ...analysis.selection import Question, find_measures
 from ...cells import EMPTY, Status
@@ -66,7 +66,7 @@ def describe_extras(scores: xr.Dataset, blocks: CompressedParts) -> list[dict[st
         else:
             try:
                 about |= _values(
-                    ask_extra(scores, variable, Question()).to_dataset(), names_of(scores, "system"), blocks
+                    aggregate_table(select_table(scores, variable, Question())), names_of(scores, "system"), blocks
                 )
             except QueryError as error:
                 about["value"] = str(error)
@@ -129,7 +129,7 @@ def describe_inference(scores: xr.Dataset, main: Sequence[int]) -> list[tuple[in
     if not names or not names_of(scores, "system"):
         return []
     try:
-        found = Result.of(intervals(scores, Question(names, exact=True)).to_dataset())
+        found = Result.of(intervals(scores, Question(names, exact=True)))
     except QueryError:
         return []
     groups = _significance_groups(scores, names_of(scores, "metric", main))
@@ -157,7 +157,7 @@ def _end(value: float) -> float | str:
 def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], str]]:
     """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
     try:
-        ds = compare(scores, Question(list(names), exact=True), replicates=REPLICATES, sizes=False).to_dataset()
+        ds = compare(scores, Question(list(names), exact=True), replicates=REPLICATES, sizes=False)
     except QueryError:  # of one system
         return {}
     found = {}

@@ -185,33 +185,33 @@ class TestEffects:
         for place, (first, second) in enumerate(self.pairs):
             x, y = self.score[first], self.score[second]
             d = x - y
-            assert found.wins[place] == (d > 0).sum()
-            assert found.losses[place] == (d < 0).sum()
-            assert found.ties[place] == (d == 0).sum()
-            assert found.superiority[place] == pytest.approx(((d > 0) + 0.5 * (d == 0)).mean())
-            assert found.dz[place] == pytest.approx(stats.ttest_rel(x, y).statistic / np.sqrt(25))
+            assert found["wins"][place] == (d > 0).sum()
+            assert found["losses"][place] == (d < 0).sum()
+            assert found["ties"][place] == (d == 0).sum()
+            assert found["superiority"][place] == pytest.approx(((d > 0) + 0.5 * (d == 0)).mean())
+            assert found["dz"][place] == pytest.approx(stats.ttest_rel(x, y).statistic / np.sqrt(25))
             rank = stats.rankdata(np.abs(d[d != 0]))
-            assert found.rank_biserial[place] == pytest.approx((np.sign(d[d != 0]) * rank).sum() / rank.sum())
-            assert found.cliffs_delta[place] == pytest.approx(np.sign(x[:, np.newaxis] - y).mean())
+            assert found["rank_biserial"][place] == pytest.approx((np.sign(d[d != 0]) * rank).sum() / rank.sum())
+            assert found["cliffs_delta"][place] == pytest.approx(np.sign(x[:, np.newaxis] - y).mean())
 
     def test_cliffs_delta_is_that_of_mann_and_whitneys_u(self):
         x, y = self.score[0], self.score[1]
         u = stats.mannwhitneyu(x, y).statistic
-        assert effects(self.score, self.pairs).cliffs_delta[0] == pytest.approx(2 * u / 25**2 - 1)
+        assert effects(self.score, self.pairs)["cliffs_delta"][0] == pytest.approx(2 * u / 25**2 - 1)
 
     def test_where_lower_is_better_the_smaller_wins(self):
         usual, turned = effects(self.score, self.pairs), effects(self.score, self.pairs, lower_is_better=True)
-        np.testing.assert_array_equal(usual.wins, turned.losses)
-        np.testing.assert_array_equal(usual.dz, turned.dz)
+        np.testing.assert_array_equal(usual["wins"], turned["losses"])
+        np.testing.assert_array_equal(usual["dz"], turned["dz"])
 
     def test_equal_always_the_same_and_none(self):
         three = np.array([[0.5, 0.5], [0.25, 0.25], [0.5, 0.5]])
         found = effects(three, np.array([[0, 2], [0, 1]]))
-        assert found.dz[0] == found.rank_biserial[0] == found.cliffs_delta[0] == 0
-        assert np.isnan(found.dz[1])
-        assert found.rank_biserial[1] == found.cliffs_delta[1] == 1
+        assert found["dz"][0] == found["rank_biserial"][0] == found["cliffs_delta"][0] == 0
+        assert np.isnan(found["dz"][1])
+        assert found["rank_biserial"][1] == found["cliffs_delta"][1] == 1
         none = effects(np.empty((2, 0)), np.array([[0, 1]]))
-        assert np.isnan([none.dz, none.superiority, none.rank_biserial, none.cliffs_delta]).all()
+        assert all(np.isnan(none[name]).all() for name in ("dz", "superiority", "rank_biserial", "cliffs_delta"))
 
 
 class TestCompare:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
-from ..ragged import Bool, Float, Int
+from ..ragged import Bool, Float
 from ..store.format import IMPORTED, PRINTED_STEP
 from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store, texts_of
 from .selection import Names, bare_name, find_labels, find_metrics, find_single
@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ComparedScores",
-    "Difference",
     "compare_sides",
     "diff",
     "differences",
+    "exceeding",
     "sides_of",
 ]
 
@@ -154,23 +154,6 @@ class Setting:
     b: str
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """In how many of the cells that both sides scored the files differ.
-
-    Parameters
-    ----------
-    reference, estimate : int
-        Cells whose reference (estimate) had other bytes.
-    cells : int
-        Cells of which both sides say what they scored.
-    """
-
-    reference: int
-    estimate: int
-    cells: int
-
-
 def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
     """What differs in the attributes of two evaluations, and in the versions and parameters of the metrics compared.
 
@@ -248,19 +231,19 @@ def _shown(name: str, a: str, b: str) -> tuple[str, str, str]:
 
 def differing_inputs(
     a: ComparedScores, b: ComparedScores, systems: Sequence[str], tracks: Sequence[str]
-) -> Inputs | None:
-    """How many cells were scored from other files; None where a side does not say from which."""
+) -> dict[str, int]:
+    """How many cells both sides scored from known files, and in how many the reference or estimate had other bytes.
+
+    Empty where a side does not say from which files.
+    """
     if a.is_table or b.is_table:
-        return None
+        return {}
     left, right = (_digests(one.ds, systems, tracks) for one in (a, b))
-    cells = reference = estimate = 0
-    for mine, others in zip(left, right, strict=True):
-        if mine and others:
-            cells += 1
-            (ref_a, _, est_a), (ref_b, _, est_b) = mine.partition(":"), others.partition(":")
-            reference += ref_a != ref_b
-            estimate += est_a != est_b
-    return Inputs(reference, estimate, cells) if cells else None
+    known = [
+        (mine.partition(":"), other.partition(":")) for mine, other in zip(left, right, strict=True) if mine and other
+    ]
+    differ = (sum(one[place] != two[place] for one, two in known) for place in (0, 2))
+    return dict(zip(("reference", "estimate", "cells"), (*differ, len(known)), strict=True)) if known else {}
 
 
 def _digests(ds: xr.Dataset, systems: Sequence[str], tracks: Sequence[str]) -> list[str]:
@@ -278,169 +261,88 @@ _SIDES = ("a", "b")
 Pairs = Mapping[str, str] | None
 
 
-@dataclass(frozen=True)
-class Difference:
-    """Two evaluations side by side, over what both have.
+def _dataset(
+    sides: tuple[ComparedScores, ComparedScores],
+    scores: tuple[Float, Float],
+    coords: Mapping[str, Any],
+    about: Mapping[str, Any],
+    settings: Sequence[Setting],
+) -> xr.Dataset:
+    """Label two evaluations side by side, over what both have; see :func:`diff`."""
+    import xarray as xr
+
+    (a, b), (one, other) = sides, scores
+    cell, metric = ("system", "track", "metric"), ("metric",)
+    has_a, has_b = ~np.isnan(one), ~np.isnan(other)
+    both = has_a & has_b
+    # 0 also where both are the same infinity.
+    change = np.subtract(one, other, out=np.zeros_like(one), where=one != other)
+    absolute, middle = np.abs(change), (np.abs(one) + np.abs(other)) / 2
+    # Towards infinity the ratio goes to 2; NaN stays NaN.
+    limit = np.where(np.isinf(middle) & (absolute != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
+    relative = np.divide(absolute, middle, out=limit, where=np.isfinite(middle) & (middle != 0))
+    n = both.sum(axis=(0, 1))
+    largest = np.where(n > 0, np.where(both, absolute, 0.0).max(axis=(0, 1), initial=0.0), np.nan)
+    variables = {
+        "a": (cell, one, {"long_name": f"score in {a.label}"}),
+        "b": (cell, other, {"long_name": f"score in {b.label}"}),
+        "difference": (cell, change, {"long_name": "a - b"}),
+        "relative_change": (metric, _mean(relative, both), {"long_name": "mean of |a - b| / ((|a| + |b|) / 2)"}),
+        "mean_difference": (metric, _mean(absolute, both), {"long_name": "mean of |a - b|"}),
+        "max_difference": (metric, largest, {"long_name": "largest |a - b|"}),
+        "n": (metric, n, {"long_name": "number of cells compared"}),
+        "n_agreeing": (
+            metric,
+            (absolute <= coords["tolerance"][1]).sum(axis=(0, 1)),
+            {"long_name": "number of cells that agree to the tolerance"},
+        ),
+        "missing_a": (
+            metric,
+            (~has_a & has_b).sum(axis=(0, 1)),
+            {"long_name": "number of cells that only b has a score of"},
+        ),
+        "missing_b": (
+            metric,
+            (has_a & ~has_b).sum(axis=(0, 1)),
+            {"long_name": "number of cells that only a has a score of"},
+        ),
+    }
+    texts = {name: np.array([getattr(one, name) for one in settings], dtype=str) for name in ("name", "a", "b")}
+    differing = {f"setting_{side}": ("setting", texts[side]) for side in _SIDES}
+    return xr.Dataset(
+        {**variables, **differing}, {**coords, "setting": texts["name"]}, {"a": a.label, "b": b.label, **about}
+    )
+
+
+def exceeding(ds: xr.Dataset, most: float | None = None, *, worse: bool = False) -> list[str]:
+    """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
 
     Parameters
     ----------
-    sides : (ComparedScores, ComparedScores)
-        a and b.
-    systems, tracks, metrics : list of str
-        What both have, in a's order; a metric is called ``A=B`` where a's A was paired with b's B.
-    units : list of str
-        Of the metrics; empty for ratios.
-    orientations : list of str
-        Of the metrics: whether ``higher`` or ``lower`` values are better, or ``none``.
-    scores : (float64, float64), each (systems, tracks, metrics)
-        NaN where a side has no score.
-    tolerance : float64 (metrics,)
-        Up to which scores agree.
-    only : mapping of str to (list of str, list of str)
-        Systems, tracks and metrics that only a, or only b has.
-    settings : list of Setting
-        What the two sides say differently of themselves.
-    inputs : Inputs or None
-        How many cells were scored from other files; None where a side does not say from which.
-    akin : list of (str, str, str)
-        Metrics of one name that are not compared as their parameters differ: a's, b's, and how they differ.
+    ds : xr.Dataset
+        As :func:`diff` gives it.
+    most : float or None
+        In the unit of each metric; None: its tolerance.
+    worse : bool
+        Only where b is worse than a, or has no score where a has one. Metrics of which neither high nor low values are
+        better are never worse.
     """
-
-    sides: tuple[ComparedScores, ComparedScores]
-    systems: list[str]
-    tracks: list[str]
-    metrics: list[str]
-    units: list[str]
-    orientations: list[str]
-    scores: tuple[Float, Float]
-    tolerance: Float
-    only: Mapping[str, tuple[list[str], list[str]]]
-    settings: list[Setting]
-    inputs: Inputs | None
-    akin: list[tuple[str, str, str]]
-
-    @property
-    def both(self) -> Bool:
-        """The cells that have a score on both sides: bool (systems, tracks, metrics)."""
-        return ~np.isnan(self.scores[0]) & ~np.isnan(self.scores[1])
-
-    @property
-    def change(self) -> Float:
-        """a - b, also 0 where both are the same infinity, NaN without a score: float64 (systems, tracks, metrics)."""
-        a, b = self.scores
-        return np.subtract(a, b, out=np.zeros_like(a), where=a != b)
-
-    @property
-    def relative(self) -> Float:
-        """``|a - b| / ((|a| + |b|) / 2)``, 0 where both are equal: float64 (systems, tracks, metrics)."""
-        middle = (np.abs(self.scores[0]) + np.abs(self.scores[1])) / 2
-        change: Float = np.abs(self.change)
-        # Towards infinity the ratio goes to 2; NaN stays NaN.
-        out = np.where(np.isinf(middle) & (change != 0), 2.0, np.where(np.isnan(middle), np.nan, 0.0))
-        return np.divide(change, middle, out=out, where=np.isfinite(middle) & (middle != 0))
-
-    @property
-    def agreeing(self) -> Bool:
-        """The cells that agree to the tolerance: bool (systems, tracks, metrics)."""
-        return np.abs(self.change) <= self.tolerance
-
-    @property
-    def n(self) -> Int:
-        """How many cells are compared: int64 (metrics,)."""
-        return np.asarray(self.both.sum(axis=(0, 1)))
-
-    @property
-    def n_agreeing(self) -> Int:
-        """How many of them agree: int64 (metrics,)."""
-        return np.asarray(self.agreeing.sum(axis=(0, 1)))
-
-    @property
-    def missing(self) -> tuple[Int, Int]:
-        """How many cells only the other side has a score of, for a and for b: int64 (metrics,)."""
-        has_a, has_b = (~np.isnan(one) for one in self.scores)
-        return (~has_a & has_b).sum(axis=(0, 1)), (has_a & ~has_b).sum(axis=(0, 1))
-
-    @property
-    def mean_relative(self) -> Float:
-        """Average relative change of the mir_eval paper: float64 (metrics,), NaN where nothing is compared."""
-        return _mean(self.relative, self.both)
-
-    @property
-    def mean_absolute(self) -> Float:
-        """Mean absolute difference: float64 (metrics,), NaN where nothing is compared."""
-        return _mean(np.abs(self.change), self.both)
-
-    @property
-    def largest(self) -> Float:
-        """Largest absolute difference: float64 (metrics,), NaN where nothing is compared."""
-        whole = np.where(self.both, np.abs(self.change), 0.0).max(axis=(0, 1), initial=0.0)
-        return np.where(self.n > 0, whole, np.nan)
-
-    @property
-    def largest_loss(self) -> Float:
-        """By how much b is worse than a at most, 0 where it never is: float64 (metrics,), NaN without a comparison."""
-        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(one, 0.0) for one in self.orientations])
+    missing, largest = ds["missing_b"].values, ds["max_difference"].values
+    orientations = ds["orientation"].values.tolist()
+    if worse:
+        signs = np.array([{"higher": 1.0, "lower": -1.0}.get(one, 0.0) for one in orientations])
         with np.errstate(invalid="ignore"):  # infinite changes of metrics without an orientation
-            loss = self.change * signs
-        whole = np.where(self.both & ~np.isnan(loss), loss, 0.0).max(axis=(0, 1), initial=0.0)
-        return np.where(self.n > 0, whole, np.nan)
-
-    def exceeds(self, most: float | None = None, *, worse: bool = False) -> list[str]:
-        """The metrics that do not hold to a largest difference: too far apart, a score on one side only, or no scores.
-
-        Parameters
-        ----------
-        most : float or None
-            In the unit of each metric; None: its tolerance.
-        worse : bool
-            Only where b is worse than a, or has no score where a has one. Metrics of which neither high nor low values
-            are better are never worse.
-        """
-        alone = (self.missing[1] if worse else self.missing[0] + self.missing[1]) > 0
-        limit = self.tolerance if most is None else most
-        # Written so that NaN, which is no small difference, counts as too large.
-        far = ~((self.largest_loss if worse else self.largest) <= limit) | alone
-        if worse:
-            far &= np.array([one != "none" for one in self.orientations], dtype=np.bool_)
-        return [name for name, one in zip(self.metrics, far.tolist(), strict=True) if one]
-
-    def to_dataset(self) -> xr.Dataset:
-        """The difference as labelled arrays; see :func:`mirflow.diff`."""
-        import xarray as xr
-
-        cell, metric = ("system", "track", "metric"), ("metric",)
-        a, b = self.sides
-        missing_a, missing_b = self.missing
-        variables = {
-            "a": (cell, self.scores[0], {"long_name": f"score in {a.label}"}),
-            "b": (cell, self.scores[1], {"long_name": f"score in {b.label}"}),
-            "difference": (cell, self.change, {"long_name": "a - b"}),
-            "relative_change": (metric, self.mean_relative, {"long_name": "mean of |a - b| / ((|a| + |b|) / 2)"}),
-            "mean_difference": (metric, self.mean_absolute, {"long_name": "mean of |a - b|"}),
-            "max_difference": (metric, self.largest, {"long_name": "largest |a - b|"}),
-            "n": (metric, self.n, {"long_name": "number of cells compared"}),
-            "n_agreeing": (metric, self.n_agreeing, {"long_name": "number of cells that agree to the tolerance"}),
-            "missing_a": (metric, missing_a, {"long_name": "number of cells that only b has a score of"}),
-            "missing_b": (metric, missing_b, {"long_name": "number of cells that only a has a score of"}),
-            "setting_a": ("setting", np.array([one.a for one in self.settings], dtype=str)),
-            "setting_b": ("setting", np.array([one.b for one in self.settings], dtype=str)),
-        }
-        coords = {
-            "system": np.array(self.systems, dtype=str),
-            "track": np.array(self.tracks, dtype=str),
-            "metric": np.array(self.metrics, dtype=str),
-            "setting": np.array([one.name for one in self.settings], dtype=str),
-            "unit": ("metric", np.array(self.units, dtype=str)),
-            "tolerance": ("metric", self.tolerance),
-        }
-        only = {
-            f"{what}_only_in_{side}": names
-            for what, pair in self.only.items()
-            for side, names in zip(_SIDES, pair, strict=True)
-        }
-        only |= {f"similar_{name}": [one[place] for one in self.akin] for place, name in enumerate(("a", "b", "by"))}
-        inputs = {f"inputs_{name}": count for name, count in vars(self.inputs).items()} if self.inputs else {}
-        return xr.Dataset(variables, coords, {"a": a.label, "b": b.label, **only, **inputs})
+            loss = ds["difference"].values * signs
+        known = ~np.isnan(ds["a"].values) & ~np.isnan(ds["b"].values) & ~np.isnan(loss)
+        whole = np.where(known, loss, 0.0).max(axis=(0, 1), initial=0.0)
+        largest = np.where(ds["n"].values > 0, whole, np.nan)
+    else:
+        missing = ds["missing_a"].values + missing
+    limit = ds["tolerance"].values if most is None else most
+    # Written so that NaN, which is no small difference, counts as too large.
+    far = ~(largest <= limit) | (missing > 0)
+    names = zip(names_of(ds, "metric"), far.tolist(), orientations, strict=True)
+    return [name for name, one, way in names if one and not (worse and way == "none")]
 
 
 def compare_sides(
@@ -451,7 +353,7 @@ def compare_sides(
     track: Names = None,
     tolerance: float | None = None,
     pair: Pairs = None,
-) -> Difference:
+) -> xr.Dataset:
     """Two evaluations side by side; systems and tracks are matched by name, metrics by name and parameters.
 
     Parameters
@@ -492,14 +394,24 @@ def compare_sides(
     pairs = list(dict.fromkeys([*by_hand, *same]))
     cells = (common["system"], common["track"])
     scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
-    places = [names_of(a.ds, "metric").index(one) for one, _ in pairs]
+    metrics = names_of(a.ds, "metric")
+    places = [metrics.index(one) for one, _ in pairs]
     units, ways = ([texts_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
     limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]
-    labels = [label_of(one) for one in pairs]
-    said = differing_settings(a, b, pairs), differing_inputs(a, b, *cells)
-    return Difference((a, b), *cells, labels, units, ways, scores, limits, only, *said, akin)
+    names = {"system": cells[0], "track": cells[1], "metric": [label_of(one) for one in pairs]}
+    coords: dict[str, Any] = {dim: np.array(own, dtype=str) for dim, own in names.items()}
+    coords |= {"unit": ("metric", np.array(units, dtype=str)), "orientation": ("metric", np.array(ways, dtype=str))}
+    coords["tolerance"] = ("metric", limits)
+    about: dict[str, Any] = {
+        f"{what}_only_in_{side}": own
+        for what, pair_of in only.items()
+        for side, own in zip(_SIDES, pair_of, strict=True)
+    }
+    about |= {f"similar_{name}": [one[place] for one in akin] for place, name in enumerate(("a", "b", "by"))}
+    about |= {f"inputs_{name}": count for name, count in differing_inputs(a, b, *cells).items()}
+    return _dataset((a, b), scores, coords, about, differing_settings(a, b, pairs))
 
 
 def _single(side: ComparedScores, name: str) -> str:
@@ -579,7 +491,7 @@ def differences(
     tolerance: float | None = None,
     pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
-) -> tuple[list[Difference], tuple[list[str], list[str]]]:
+) -> tuple[list[xr.Dataset], tuple[list[str], list[str]]]:
     """The differences of all evaluations that two sides have in common.
 
     Parameters
@@ -593,7 +505,7 @@ def differences(
 
     Returns
     -------
-    list of Difference
+    list of xr.Dataset
     (list of str, list of str)
         The evaluations that only a, or only b has.
 
@@ -684,6 +596,6 @@ def diff(
     chosen: dict[str, Names] = {"metric": metric, "system": system, "track": track}
     found, _ = differences(a, b, **chosen, tolerance=tolerance, pair=pair, root=root)
     if len(found) > 1:
-        names = ", ".join(one.sides[0].group for one in found)
+        names = ", ".join(one.attrs["a"].rpartition(":")[2] for one in found)
         raise QueryError(f"several evaluations are on both sides: {names}; name one, as in stores/x.zarr:chord")
-    return found[0].to_dataset()
+    return found[0]

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
 from ..cells import Status
 from ..errors import QueryError, UnknownNameError, counted
 from ..ragged import Float, Int
-from .aggregation import Answer, ask
+from .aggregation import aggregate_scores, select
 from .dims import REDUCTIONS
-from .per_class import ExtraAnswer, ask_extra, explain_name
-from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, texts_of
+from .per_class import aggregate_table, explain_name, select_table
+from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, texts_of, without_value
 from .selection import (
     Names,
     QueryOptions,
@@ -55,116 +56,84 @@ ACROSS: Mapping[str, Callable[[Float], Float]] = MappingProxyType({**REDUCTIONS,
 """What can be done across the figures of groups or classes; figures that are NaN are left out."""
 
 
-def across(answer: Answer | ExtraAnswer, asked: Across) -> Answer | ExtraAnswer:
-    """An answer in which dims of groups or classes are reduced, one after the other.
+def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
+    """Reduce dims of groups or classes of a result, one after the other.
 
     Parameters
     ----------
-    answer : Answer or ExtraAnswer
+    result : xr.Dataset
     asked : mapping of str to str or sequence of str
         A grouping, or a dim of the metric, to names of :data:`ACROSS`, perhaps several, with commas between.
 
     Returns
     -------
-    Answer or ExtraAnswer
+    xr.Dataset
         With those names in the place of the groups or classes. Tracks without a value of a coordinate are in none of
         its groups and do not count; the attribute ``ungrouped`` says how many these are.
 
     Raises
     ------
     UnknownNameError
-        For a dim that the answer does not have, or a reduction that there is not.
+        For a dim that the result does not have, or a reduction that there is not.
     """
+    groupings = {str(dim).removeprefix("track_"): str(dim) for dim in result["n_tracks"].dims}
+    groupings |= {dim: dim for dim in groupings.values()}
+    dims = [str(dim) for dim in result["value"].dims if dim not in ("system", "metric")]
     for dim in asked:
-        if dim in answer.groupings:
-            answer = _grouped(answer, dim)
+        if dim in groupings:
+            result = _named_groups(result, groupings[dim])
     for dim, text in asked.items():
-        names = _names(text)
-        for name in names:
+        for name in _names(text):
             if name not in ACROSS:
                 raise UnknownNameError("reduction", name, ACROSS)
-        known = [*answer.groupings, *(answer.labels if isinstance(answer, ExtraAnswer) else ())]
-        if not known:
+        if not dims:
             raise QueryError(f"across {dim!r}: the answer has no groups and no classes; add by, --by")
-        if dim not in known:
-            raise UnknownNameError("dim of the answer", dim, known)
-        answer = _reduced(answer, dim, names)
-    # The same tracks stand in every one of several figures.
-    times = int(np.prod([len(_names(text)) for dim, text in asked.items() if dim in answer.groupings]))
-    said = "; ".join(f"{dim}={','.join(_names(text))}" for dim, text in asked.items())
-    return replace(answer, attrs={**answer.attrs, "across": said, "repeats": str(times)})
+        if groupings.get(dim, dim) not in dims:
+            raise UnknownNameError("dim of the answer", dim, dims)
+        result = _reduced(result, groupings.get(dim, dim), _names(text))
+    # The same tracks stand in every one of several values.
+    times = math.prod(len(_names(text)) for dim, text in asked.items() if dim in groupings)
+    text = "; ".join(f"{dim}={','.join(_names(text))}" for dim, text in asked.items())
+    return result.assign_attrs(across=text, repeats=str(times))
 
 
 def repeats(attrs: Mapping[str, str]) -> int:
-    """How often every track stands in the groups of an answer."""
+    """How often every track stands in the groups of a result."""
     return int(attrs.get("repeats", 1))
 
 
-def _grouped(answer: Answer | ExtraAnswer, dim: str) -> Answer | ExtraAnswer:
-    """An answer without the tracks that have no value of a coordinate: these are no fold."""
-    values = answer.groupings[dim]
-    kept = np.array([value == value and value != "" for value in values.tolist()], dtype=bool)
-    if kept.all():
-        return answer
-    sizes = tuple(map(len, answer.groupings.values()))
-    groups = np.arange(int(np.prod(sizes))).reshape(sizes)
-    groups = groups.compress(kept, axis=list(answer.groupings).index(dim)).ravel()
-    lost = int(answer.n_tracks.sum() - answer.n_tracks[groups].sum())
-    said = f"{counted(lost, 'track')} without a value of {dim} {'is' if lost == 1 else 'are'} in no {dim}"
-    said = "; ".join(filter(None, (answer.attrs.get(UNGROUPED, ""), said)))
-    groupings, attrs = {**answer.groupings, dim: values[kept]}, {**answer.attrs, UNGROUPED: said}
-    answer = replace(answer, groupings=groupings, attrs=attrs, n_tracks=answer.n_tracks[groups])
-    if isinstance(answer, ExtraAnswer):
-        n, missing, number = answer.n[:, groups], answer.n_missing[:, groups], answer.n_values[:, groups]
-        return replace(answer, value=answer.value[:, groups], n=n, n_missing=missing, n_values=number)
-    counts = {name: own[..., groups] for name, own in answer.counts.items()}
-    return replace(answer, value=answer.value[..., groups], counts=counts)
+def _named_groups(result: xr.Dataset, dim: str) -> xr.Dataset:
+    """A result without the tracks that have no value of a coordinate: these are no fold."""
+    lacking = without_value(result[dim].values)
+    if not lacking.any():
+        return result
+    kept = result.isel({dim: np.flatnonzero(~lacking)})
+    lost, own = int(result["n_tracks"].values.sum() - kept["n_tracks"].values.sum()), dim.removeprefix("track_")
+    text = f"{counted(lost, 'track')} without a value of {own} {'is' if lost == 1 else 'are'} in no {own}"
+    return kept.assign_attrs({UNGROUPED: "; ".join(filter(None, (result.attrs.get(UNGROUPED, ""), text)))})
 
 
 def _names(text: str | Sequence[str]) -> list[str]:
     return [one.strip() for one in text.split(",")] if isinstance(text, str) else list(text)
 
 
-def _reduced(answer: Answer | ExtraAnswer, dim: str, names: Sequence[str]) -> Answer | ExtraAnswer:
-    if isinstance(answer, ExtraAnswer) and dim in answer.labels:
-        axis = 2 + list(answer.labels).index(dim)
-        number = np.repeat(np.max(answer.n_values, axis=axis, keepdims=True, initial=0), len(names), axis=axis)
-        labels = {**answer.labels, dim: tuple(names)}
-        return replace(answer, value=figures_across(answer.value, axis, names), n_values=number, labels=labels)
-    groups = _Groups(tuple(map(len, answer.groupings.values())), list(answer.groupings).index(dim), names)
-    groupings = {**answer.groupings, dim: np.array(names, dtype=str)}
-    tracks = groups.counts(answer.n_tracks, 0)
-    if isinstance(answer, ExtraAnswer):
-        n, lost, number = (groups.counts(one, 1) for one in (answer.n, answer.n_missing, answer.n_values))
-        value = groups.figures(answer.value, 1)
-        return replace(answer, value=value, groupings=groupings, n_tracks=tracks, n=n, n_missing=lost, n_values=number)
-    counts = {name: groups.counts(values, 2) for name, values in answer.counts.items()}
-    value = groups.figures(answer.value, 2)
-    return replace(answer, value=value, groupings=groupings, n_tracks=tracks, counts=counts)
+def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
+    """A result with the reductions of one dim in its place; counts are those of all of it together."""
+    import xarray as xr
 
-
-@dataclass(frozen=True)
-class _Groups:
-    """Groups that are a product of coordinates, one of which is reduced.
-
-    `sizes` are those of the coordinates, `place` is the one to reduce, `names` what to do.
-    """
-
-    sizes: tuple[int, ...]
-    place: int
-    names: Sequence[str]
-
-    def figures(self, values: Float, axis: int) -> Float:
-        """Reduced figures; `axis` holds the groups."""
-        spread = values.reshape(*values.shape[:axis], *self.sizes, *values.shape[axis + 1 :])
-        found = figures_across(spread, axis + self.place, self.names)
-        return found.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
-
-    def counts(self, values: Int, axis: int) -> Int:
-        """Counts of all groups together, beside each figure."""
-        spread = values.reshape(*values.shape[:axis], *self.sizes, *values.shape[axis + 1 :])
-        total = np.repeat(spread.sum(axis=axis + self.place, keepdims=True), len(self.names), axis=axis + self.place)
-        return total.reshape(*values.shape[:axis], -1, *values.shape[axis + 1 :])
+    grouped = dim in result["n_tracks"].dims
+    variables: dict[str, Any] = {}
+    for key, one in result.data_vars.items():
+        values, axis = one.values, one.dims.index(dim) if dim in one.dims else None
+        if axis is not None and key == "value":
+            values = figures_across(values, axis, names)
+        elif axis is not None:
+            # Groups are of different tracks, labels of the same.
+            total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
+            values = np.repeat(total, len(names), axis=axis)
+        variables[str(key)] = (one.dims, values, one.attrs)
+    coords = {name: one.variable for name, one in result.coords.items() if dim not in one.dims}
+    return xr.Dataset(variables, {**coords, dim: np.array(names, dtype=str)}, result.attrs)
 
 
 def names_across(asked: Across | None) -> dict[str, list[str]]:
@@ -277,13 +246,13 @@ def _known(ds: xr.Dataset) -> list[str]:
     return [*names_of(ds, "metric"), *find_tables(ds).values()]
 
 
-def answers(ds: xr.Dataset, question: Question, group: str = "") -> list[Answer | ExtraAnswer]:
-    """The figures of all metrics of a question: those that are one number together, others each alone.
+def evaluate_query(ds: xr.Dataset, question: Question, group: str = "") -> list[xr.Dataset]:
+    """Aggregate all metrics of a query: those that are one number a track together, others each alone.
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    numbers, variables = split_names(ds, question.metric)
-    if question.metric is None and not names_of(ds, "metric"):
+    numbers, variables = split_names(ds, question.metric, exact=question.exact)
+    if question.metric is None and not ds.sizes["metric"]:
         listed = "track" in (as_names(question.by) or [])
         variables = [name for name, one in find_measures(ds).items() if listed or not one.metric.nominal]
     if question.param and variables:
@@ -291,20 +260,21 @@ def answers(ds: xr.Dataset, question: Question, group: str = "") -> list[Answer 
         variables = [one for one in variables if has_parameters(measures[one], question.param)]
         if not numbers and not variables:
             raise QueryError(f"no metric of the question has {show_parameters(question.param)}")
-    found: list[Answer | ExtraAnswer] = []
+    found = []
     if numbers or not variables:
-        found.append(ask(ds, replace(question, metric=numbers or question.metric), group))
-    found += [ask_extra(ds, variable, question, group) for variable in variables]
+        asked = replace(question, metric=numbers or question.metric)
+        found.append(aggregate_scores(select(ds, asked), question.by, group))
+    found += [aggregate_table(select_table(ds, one, question), question.by, group) for one in variables]
     return [across(one, question.across) for one in found] if question.across else found
 
 
-def _answer(ds: xr.Dataset, question: Question, group: str = "") -> xr.Dataset:
-    """The one answer to a question as a labelled dataset."""
-    found = answers(ds, question, group)
+def _query(ds: xr.Dataset, question: Question, group: str = "") -> xr.Dataset:
+    """The one result of a query."""
+    found = evaluate_query(ds, question, group)
     if len(found) > 1:
-        names = ", ".join(one.metric for one in found if isinstance(one, ExtraAnswer))
+        names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
         raise QueryError(f"each of these metrics has dims of its own; ask for it alone: {names}")
-    return found[0].to_dataset()
+    return found[0]
 
 
 def aggregate(
@@ -357,7 +327,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return _answer(as_scores(ds), make_question("query", metric, aggregate, by, **options))
+    return _query(as_scores(ds), make_question("query", metric, aggregate, by, **options))
 
 
 def query(
@@ -393,7 +363,7 @@ def query(
         For a name that is not there, with a suggestion.
     """
     name, ds = choose_one(boards_of(tree), metric, group)
-    return _answer(ds, make_question("query", metric, aggregate, by, **options), name)
+    return _query(ds, make_question("query", metric, aggregate, by, **options), name)
 
 
 def count_statuses(ds: xr.Dataset) -> Int:
@@ -422,45 +392,42 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
     return xr.Dataset({"cells": cells}, {"system": names_of(ds, "system"), "status": [one.name for one in Status]})
 
 
-def primary_answers(
-    boards: Mapping[str, xr.Dataset], question: Question, ask_one: Callable[[xr.Dataset, Question, str], Answer] = ask
-) -> tuple[list[Answer], dict[str, str]]:
-    """The figures of the headline metric of each evaluation.
+def primary_results(
+    boards: Mapping[str, xr.Dataset],
+    question: Question,
+    ask: Callable[[xr.Dataset, Question, str], Sequence[xr.Dataset]] = evaluate_query,
+) -> tuple[list[xr.Dataset], dict[str, str]]:
+    """Query the headline metric of each evaluation.
 
     Parameters
     ----------
     boards : mapping of str to xr.Dataset
     question : Question
         Its metric is not looked at.
-    ask_one : callable
-        What answers: figures, perhaps with intervals.
+    ask : callable
+        What queries: perhaps with intervals.
 
     Returns
     -------
-    answers : list of Answer
+    results : list of xr.Dataset
     left_out : dict of str to str
-        Evaluations that have no figure, and what they are without: a metric that is one number a track, or a
-        coordinate to group by that others have.
+        Evaluations without a result, and what they lack: a metric that is one number a track, or a coordinate to group
+        by that others have.
     """
-    known = {name: _groupings(ds) for name, ds in boards.items()}
-    # What no evaluation has is a mistake, and is told as one.
+    known = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
+    # What no evaluation has is a mistake, and an error.
     wanted = [one for one in as_names(question.by) or [] if any(one in names for names in known.values())]
-    found: list[Answer] = []
+    found: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():
         lacking = [one for one in wanted if one not in known[name]]
-        if not names_of(ds, "metric"):
+        if not ds.sizes["metric"]:
             left_out[name] = "a metric that is one number a track"
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            found.append(ask_one(ds, replace(question, metric=headline_metric(ds), exact=True), name))
+            found += ask(ds, replace(question, metric=headline_metric(ds), exact=True), name)
     return found, left_out
-
-
-def _groupings(ds: xr.Dataset) -> set[str]:
-    """What tracks can be grouped by, as far as it is known before the scores are looked at."""
-    return {"track", ANNOTATOR, *coords_of(ds, "track")}
 
 
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")

@@ -1,0 +1,259 @@
+"""Confidence intervals by bootstrap, for every aggregate: units are drawn again, with what they contribute."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...errors import QueryError
+from ...metrics.aggregates import AGGREGATES, CLASS_AGGREGATES
+from ...ragged import Float, Int
+from ..aggregation import add_variables, aggregate_scores
+from ..per_class import TableSelection, aggregate_table, rated_kind, rated_variable, select_table
+from ..query import across, names_across
+from ..scores import group_tracks, members_of
+from ..selection import Question, as_names, show_parameters
+from .resampling import (
+    OrderedScores,
+    Orders,
+    Rates,
+    Ratios,
+    Resampling,
+    Seed,
+    Statistics,
+    accelerations,
+    add_up,
+    bounds,
+    finish_values,
+    ratio_of,
+)
+from .sample import TRACK, Sample, clusters, columns_by_pattern, recount, sample_of, select_numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+
+def intervals(
+    ds: xr.Dataset,
+    question: Question | None = None,
+    *,
+    level: float = 0.95,
+    method: str = "bca",
+    replicates: int = 10_000,
+    unit: str = TRACK,
+    cluster: str | None = None,
+    rng: Seed = 0,
+    group: str = "",
+) -> xr.Dataset:
+    """Aggregate scores over the tracks, with confidence intervals.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+    question : Question or None
+        As for :func:`mirflow.analysis.query.aggregate`.
+    level : float
+        The share of such intervals that hold the true figure.
+    method : {"bca", "percentile"}
+        Bias-corrected and accelerated (Efron 1987), or plain quantiles of the replicates.
+    replicates : int
+        How often the collection is drawn again.
+    unit : str
+        What is drawn: ``track``, or a coordinate along the tracks; then the figure is the mean (or the median, where
+        that is the aggregate) of the figures of its values, each counted once.
+    cluster : str or None
+        A coordinate along the tracks (artist, album) whose tracks are drawn together; the figure is the same. Where
+        several annotators of a track are in one figure they are drawn together, as if it were ``track``.
+    rng : int or numpy.random.Generator
+        The seed; the same one gives the same intervals.
+    group : str
+        A name of the evaluation to carry along.
+
+    Returns
+    -------
+    xr.Dataset
+        The result of the query with ``low`` and ``high``: NaN where there are fewer units (clusters) than
+        :func:`mirflow.analysis.inference.resampling.least_units` (6 at 95 %), or a score in a mean is infinite.
+        Each value is resampled over its own tracks, so that an interval does not depend on what else was asked, the
+        policy `common` aside.
+
+    Raises
+    ------
+    QueryError
+        For a level or a number of replicates that is none, another metric with extra dims than one of which an
+        aggregate is read off all tracks together, values across groups of tracks, and as a plain question.
+    UnknownNameError
+        For a name that is not there, with a suggestion.
+    """
+    question = question or Question()
+    how = Resampling.of(level, method, replicates, rng)
+    if rated_kind(ds, question) is not None:
+        selection, result = select_rates(ds, question, unit, group)
+        low, high = _of_rates(selection, result, question, cluster, how)
+    else:
+        part = select_numbers(ds, question)
+        result = aggregate_scores(part, question.by, group)
+        value = result["value"].values.copy()
+        flat = value.reshape(*value.shape[:2], -1)
+        low, high = np.full_like(flat, np.nan), np.full_like(flat, np.nan)
+        for place, members in members_of(group_tracks(part, as_names(question.by) or [])[1]).items():
+            whole = len(members) == part.sizes["track"]
+            sample = sample_of(part, unit, cluster, None if whole else members)
+            if cluster is None and sample.repeats:
+                cluster = TRACK
+            if unit != TRACK:
+                flat[..., place] = sample.values()
+            low[..., place], high[..., place] = interval_of(sample, flat[..., place], how)
+        result["value"].values = value
+    shape = result["value"].shape
+    found = add_variables(result, low=low.reshape(shape), high=high.reshape(shape))
+    return found.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
+
+
+def select_rates(ds: xr.Dataset, question: Question, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
+    """Select what values of classes or tags are read off, and aggregate it.
+
+    Raises
+    ------
+    QueryError
+        For another unit than the track, several metrics, and values across groups of tracks.
+    """
+    kind = rated_kind(ds, question)
+    if unit != TRACK:
+        raise QueryError(
+            f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
+            f"unit {unit!r} is for metrics that are one number a track, and for ranks (test friedman, --friedman)"
+        )
+    variable = rated_variable(ds, question)
+    if variable is None:
+        some = f" of those with {show_parameters(question.param)}" if question.param else ""
+        raise QueryError(
+            f"aggregate {kind!r} is read off one metric with classes or tags{some}; name it alone (metric)"
+        )
+    selection = select_table(ds, variable, question)
+    if selection.kind not in CLASS_AGGREGATES:
+        raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {selection.kind!r}")
+    for dim in question.across or {}:
+        if dim in (as_names(question.by) or []):
+            raise QueryError(f"across {dim!r}: statistics across groups of tracks have no intervals and no tests")
+    result = aggregate_table(selection, question.by, group)
+    return selection, across(result, question.across) if question.across else result
+
+
+def clusters_of(selection: TableSelection, name: str | None) -> Int:
+    """The cluster of each track of a selection."""
+    alone = np.arange(len(selection.places), dtype=np.int64)
+    return alone if name in (None, TRACK) else clusters(selection.ds, str(name), alone)
+
+
+def _of_rates(
+    selection: TableSelection, result: xr.Dataset, question: Question, cluster: str | None, how: Resampling
+) -> tuple[Float, Float]:
+    """Ends of the intervals of values of classes or tags: float64 (systems, groups, values)."""
+    codes, asked = clusters_of(selection, cluster), names_across(question.across)
+    groups, included = group_tracks(selection.ds, as_names(question.by) or [])[1], selection.ds["_included"].values
+    value = result["value"].values
+    value = value.reshape(len(included), result["n_tracks"].size, math.prod(value.shape[1 + result["n_tracks"].ndim :]))
+    low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
+    for row in range(len(included)):
+        entries = selection.read_all(row)
+        for place, members in members_of(groups).items():
+            tracks = members[included[row, members]]
+            own, cluster_codes = entries[tracks], recount(codes[tracks])
+            drawn: Statistics
+            if selection.is_ratio:
+                drawn = Rates(add_up(own, cluster_codes)[np.newaxis], ratio_of(selection, asked))
+            else:
+                finish = partial(finish_values, dims=list(selection.labels), asked=asked)
+                drawn = Orders.of(own, selection.side, cluster_codes, selection.kind, finish)
+            if drawn.clusters >= how.least:
+                ends = value[row, place], accelerations(drawn.left_out())
+                low[row, place], high[row, place] = bounds(draw(drawn, len(ends[0]), how), *ends, how)
+    return low, high
+
+
+def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float]:
+    """The intervals of all figures of a sample.
+
+    Parameters
+    ----------
+    sample : Sample
+    value : float64 (systems, metrics)
+    how : Resampling
+
+    Returns
+    -------
+    low, high : float64 (systems, metrics)
+    """
+    low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)
+    systems, metrics = value.shape
+    forms = [kind if AGGREGATES[kind].statistic else "" for kind in sample.kinds]
+    for form in sorted(set(forms)):
+        chosen = [metric for metric in range(metrics) if forms[metric] == form]
+        columns = [(system, metric) for metric in chosen for system in range(systems)]
+        if not columns:
+            continue
+        included = np.array([sample.included[system, :, metric] for system, metric in columns])
+        for units, places in columns_by_pattern(included):
+            own = sample.take(np.flatnonzero(units))
+            inside = [columns[place] for place in places]
+            figures = figures_of(own, inside)
+            if figures.clusters >= how.least:
+                at = tuple(np.array(inside).T)
+                low[at], high[at] = bounds(
+                    draw(figures, len(inside), how), value[at], accelerations(figures.left_out()), how
+                )
+    return low, high
+
+
+def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
+    """Some (system, metric) of a sample, all ratios or all of one statistic, in the form that can be computed again."""
+    statistic = AGGREGATES[sample.kinds[columns[0][1]]].statistic
+    return OrderedScores.of(sample, columns) if statistic else Ratios.of(sample, columns)
+
+
+def draw(figures: Statistics, number: int, how: Resampling) -> Float:
+    """The replicates of some figures: float64 (figures, replicates)."""
+    found = np.empty((number, how.replicates))
+    start = 0
+    for counts in how.counts(figures.clusters):
+        found[:, start : start + len(counts)] = figures.again(counts)
+        start += len(counts)
+    return found
+
+
+def difference_bounds(
+    value: Float, replicates: Float | None, left_out: Float | None, pairs: Int, how: Resampling
+) -> dict[str, Float]:
+    """Differences of a figure of every two systems, with their intervals.
+
+    Parameters
+    ----------
+    value : float64 (systems,)
+    replicates : float64 (systems, replicates) or None
+        None: too few units for intervals.
+    left_out : float64 (clusters, systems) or None
+    pairs : int64 (pairs, 2)
+    how : Resampling
+
+    Returns
+    -------
+    dict of str to float64 (pairs,)
+        ``difference``, ``low`` and ``high``.
+    """
+    with np.errstate(invalid="ignore"):  # of two infinite values, NaN says that they have no difference
+        difference = value[pairs[:, 0]] - value[pairs[:, 1]]
+    low, high = np.full(len(pairs), np.nan), np.full(len(pairs), np.nan)
+    if replicates is not None and left_out is not None:
+        # The pairs of one system at a time: replicates of all of them may not fit the memory.
+        for first in np.unique(pairs[:, 0]).tolist():
+            rows = np.flatnonzero(pairs[:, 0] == first)
+            second = pairs[rows, 1]
+            with np.errstate(invalid="ignore"):
+                again = replicates[[first]] - replicates[second]
+                acceleration = accelerations(left_out[:, [first]] - left_out[:, second])
+            low[rows], high[rows] = bounds(again, difference[rows], acceleration, how)
+    return {"difference": difference, "low": low, "high": high}
