@@ -37,9 +37,9 @@ class Aggregate:
     ----------
     name : str
     words : str
-        What it is, in a phrase.
+        Definition in a phrase.
     title : str
-        How captions write the name; empty: with spaces for underscores.
+        Name in captions; empty: with spaces for underscores.
     above, below : {"", "one", "weight", "duration"}
         ``sum(score * above) / sum(below)`` over the tracks.
     statistic : callable or None

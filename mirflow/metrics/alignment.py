@@ -66,7 +66,7 @@ class Timestamps:
     reference, estimate : float64 (events,), seconds
         Flat, pair after pair, in order of time within a pair.
     counts : int64 (pairs,)
-        How many events each pair has; at least one.
+        Number of events of each pair; at least one.
     """
 
     reference: Float
@@ -93,7 +93,7 @@ class Timestamps:
 
 
 def segments(stamps: Timestamps, duration: float | None = None) -> tuple[Float, Float]:
-    """How long the segments between events overlap with their counterparts.
+    """Overlap of the segments between events with their counterparts.
 
     Parameters
     ----------
@@ -302,7 +302,7 @@ def too_late(side: str, latest: float, duration: float) -> str:
 
 
 def _seconds(references: Ragged, reference_row: Int, measure: Measure) -> Float:
-    """What the overlap of segments is divided by: float64 (pairs,)."""
+    """Normaliser of the overlap of segments: float64 (pairs,)."""
     duration = float(measure["duration"]) or None
     filled = np.flatnonzero(references.counts[0] > 0)
     time, offsets = references.columns["time"], references.offsets

@@ -278,7 +278,7 @@ _Result = TypeVar("_Result")
 
 
 class Shared:
-    """What a task's kernel computes of some pairs, each result once for all metrics that read it."""
+    """Results of a task's kernel for some pairs, each computed once for all metrics that read it."""
 
     def __init__(self) -> None:
         self._known: dict[Hashable, Any] = {}

@@ -263,7 +263,7 @@ _documented = documented(
     references, estimates : sequence of str
         The class of each track.
     classes : Classes or None
-        What errors are worth; None: there is no hierarchical accuracy.
+        Credits of errors; None: there is no hierarchical accuracy.
     **kwargs
         Not used; other keyword arguments are refused by their names.
 

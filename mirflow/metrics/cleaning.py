@@ -18,14 +18,14 @@ from ..ragged import Bool, Int, Ragged, rows_of
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Why a row cannot be scored.
+    """Reason why a row cannot be scored.
 
     Parameters
     ----------
     item : int
         Counted in the row as it was read.
     message : str
-        What is wrong with it.
+        The fault.
     first : int or None
         The earlier item that it is at odds with, which the message ends with.
     """
@@ -49,7 +49,7 @@ class Cleaned:
     rows : Ragged
         The same rows, perhaps with fewer items; flawed rows are empty.
     repairs : int64 (rows,)
-        How many items were dropped or found irregular but acceptable.
+        Number of items that were dropped, or irregular but accepted.
     flaws : mapping of int to Flaw
         The rows that cannot be used.
     """

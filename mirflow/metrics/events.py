@@ -63,7 +63,7 @@ class Events:
 
     @cached_property
     def offsets(self) -> Int:
-        """Where each pair's events start: int64 (pairs + 1,)."""
+        """Starts of each pair's events: int64 (pairs + 1,)."""
         return offsets_of(self.counts)
 
     @cached_property

@@ -55,7 +55,7 @@ def opened(file: File) -> Iterator[IO[str]]:
 
 
 def splitter(delimiter: str, cuts: int) -> Callable[[str], list[str]]:
-    """How a stripped line is cut, in at most so many places; 0: in all."""
+    """Function that splits a stripped line, in at most so many places; 0: in all."""
     if delimiter == BLANKS:  # the same cuts as the expression makes, several times faster
         return lambda line: line.split(maxsplit=cuts or -1) or [""]
     split = re.compile(delimiter).split
@@ -154,7 +154,7 @@ def load_events(filename: File, delimiter: str = BLANKS, comment: str | None = "
     Returns
     -------
     float64 (n,), seconds
-        What `validate_events` refuses is a warning.
+        Faults found by `validate_events` are warnings.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def load_labeled_events(filename: File, delimiter: str = BLANKS, comment: str | 
     Returns
     -------
     times : float64 (n,), seconds
-        What `validate_events` refuses is a warning.
+        Faults found by `validate_events` are warnings.
     labels : list of str
 
     Examples
@@ -190,7 +190,7 @@ def load_intervals(filename: File, delimiter: str = BLANKS, comment: str | None 
     Returns
     -------
     float64 (n, 2), seconds
-        What `validate_intervals` refuses is a warning.
+        Faults found by `validate_intervals` are warnings.
 
     Examples
     --------
@@ -210,7 +210,7 @@ def load_labeled_intervals(
     Returns
     -------
     intervals : float64 (n, 2), seconds
-        What `validate_intervals` refuses is a warning.
+        Faults found by `validate_intervals` are warnings.
     labels : list of str
 
     Examples
@@ -229,7 +229,7 @@ def load_valued_intervals(filename: File, delimiter: str = BLANKS, comment: str 
     Returns
     -------
     intervals : float64 (n, 2), seconds
-        What `validate_intervals` refuses is a warning.
+        Faults found by `validate_intervals` are warnings.
     values : float64 (n,)
 
     Examples
@@ -340,7 +340,7 @@ def load_tempo(filename: File, delimiter: str = BLANKS, comment: str | None = "#
     Returns
     -------
     tempi : float64 (2,), beats per minute
-        What `mirflow.metrics.tempo.validate_tempi` refuses is a warning.
+        Faults found by `mirflow.metrics.tempo.validate_tempi` are warnings.
     weight : float
         In [0, 1].
 

@@ -64,7 +64,7 @@ def _keys(rows: Ragged, row: Int) -> Int:
 
 @dataclass(frozen=True, slots=True)
 class KeyPairs:
-    """How the keys of both sides of some pairs are related.
+    """Relations of the keys of both sides of some pairs.
 
     Parameters
     ----------

@@ -55,7 +55,7 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What the weight of a score is: its denominator.
+    """Weight of a score: its denominator.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ class Metric:
     title : str
         For tables and figures.
     summary : str
-        What it measures, in one line.
+        Summary in one line.
     weight : str
-        What the weight is: the score's own denominator.
+        Meaning of the weight: the score's own denominator.
     weight_unit : str
         Unit of the weight, ``s`` or a counted thing.
     key : str
@@ -110,7 +110,7 @@ class Metric:
     range : (float, float)
         Smallest and largest possible score; of scores that a parameter scales, such as points, at its default.
     orientation : {"higher", "lower", "none"}
-        Which way is better.
+        Direction of better scores.
     unit : str
         Unit of the score; empty for ratios.
     pooling : {"exact", "micro", "none"}
@@ -131,7 +131,7 @@ class Metric:
     default : bool
         Whether a pipeline that names no metrics computes it.
     literature : str
-        Where it is defined.
+        Source of the definition.
     version : int
         Raised when its numbers change; stored scores of another version are computed again.
     nominal : bool

@@ -71,7 +71,7 @@ class ClassCounts:
     pair, number : int64 (n,)
         The pair and the class of each entry, in this order ascending.
     matched, reference, estimate : int64 (n,)
-        How many there are.
+        Their number.
     """
 
     classes: tuple[str, ...]

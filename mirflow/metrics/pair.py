@@ -79,7 +79,7 @@ def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Functi
 
 
 def _split(text: str) -> tuple[str, dict[str, str]]:
-    """What comes before the first section of a docstring, and the sections by their headings."""
+    """Split a docstring into the text before its first section, and the sections by their headings."""
     head, *rest = _HEADING.split(inspect.cleandoc(text))
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
 
@@ -194,7 +194,7 @@ class PairFunctions:
         return [float(value) for value in self.score(reference, estimate, measures)]
 
     def measures(self, given: Mapping[str, Value], *others: str) -> list[Measure]:
-        """What `evaluate` of a task returns, for parameters under mir_eval's names.
+        """Measures that `evaluate` of a task returns, for parameters under mir_eval's names.
 
         Raises
         ------
@@ -222,7 +222,7 @@ class PairFunctions:
         Parameters
         ----------
         sides : str
-            What reference and estimate are, for the docstrings.
+            Description of reference and estimate, for the docstrings.
         """
         return {one.name: self._function(one, sides) for one in self.metrics if not one.key}
 

@@ -74,7 +74,7 @@ class Hits:
     number : int64 (n,)
         How many relevant ones there are down to this rank: 1, 2, ... in each pair.
     relevant : int64 (pairs,)
-        How many relevant items there are to find.
+        Number of relevant items to find.
     """
 
     pair: Int
@@ -93,7 +93,7 @@ class JudgedRankings:
         Of each item with a positive grade that a ranking holds; ranks from 1, counted without what is left out.
     grade : float64 (n,)
     item : int64 (n,)
-        Which of all items of the references it is.
+        Index among all items of the references.
     returned : int64 (pairs,)
         Items of each ranking, without what is left out.
     wanted : Ragged
@@ -175,7 +175,7 @@ def judge(references: Ragged, estimates: Ragged, reference_row: Int, estimate_ro
 
 
 def judgements(references: Ragged) -> tuple[Bool, Float]:
-    """Which items are left out, and the grades of all."""
+    """Mark the items that are left out, and collect the grades of all."""
     absent = np.full(len(references.columns["label"]), np.nan)
     grade = references.columns.get("value", absent)
     return references.columns.get("left_out", absent) > 0, np.where(np.isnan(grade), 1.0, grade)
@@ -279,7 +279,7 @@ def _within(rank: Int, k: int) -> Bool:
 
 
 def _count(hits: Hits, k: int) -> Float:
-    """How many relevant items there are in the first `k` of each ranking."""
+    """Number of relevant items in the first `k` of each ranking."""
     return np.bincount(hits.pair[_within(hits.rank, k)], minlength=len(hits.relevant)).astype(np.float64)
 
 
@@ -288,7 +288,7 @@ def _ratio(part: Float, whole: Float) -> Float:
 
 
 def _depth_of(judged: JudgedRankings, k: int) -> Float:
-    """How many items are looked at in each ranking: `k`, however many it has, or all that it has."""
+    """Number of items that count in each ranking: `k`, even if it is shorter, or all."""
     return np.full(len(judged), float(k)) if k else judged.returned.astype(np.float64)
 
 

@@ -95,7 +95,7 @@ class Followed:
     time, position, pitch : float64 (notes,)
         Onset in the performance and in the score, in seconds; MIDI number, NaN where unknown.
     report : int64 (notes,)
-        Which of all reports is the note's; -1: it was missed.
+        Index of the note's report; -1: it was missed.
     estimated, detected : float64 (notes,)
         Onset in the performance by the report, and when it was reported, in seconds; NaN where unknown.
     unknown : int64 (reports left over,)
@@ -189,7 +189,7 @@ def _groups(notes: Ragged, reports: Ragged, pair: Int, other: Int) -> tuple[Int,
 
 
 def _occurrence(values: Int) -> Int:
-    """How many times each value stood before it in the array.
+    """Number of earlier occurrences of each value in the array.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def _occurrence(values: Int) -> Int:
 
 
 def within(distance: Float, threshold: float) -> Bool:
-    """Whether times are near enough; NaN is not.
+    """True if times are near enough; NaN is not.
 
     Examples
     --------

@@ -106,7 +106,7 @@ def _levels(broad: Column) -> Float:
 
 
 def _repeats(rows: Ragged, grader: Column, judged: Bool) -> list[Problem]:
-    """Who judged twice, and what is listed twice; judgements of nobody in particular may repeat."""
+    """Faults of repeated judgements and candidates; judgements without a grader may repeat."""
     size, label, start = len(judged), rows.columns["label"], rows.offsets[:-1][rows_of(rows.counts[0])]
     graders, who = np.unique(grader, return_inverse=True)
     names = [*rows.labels, ""]
@@ -146,7 +146,7 @@ class JudgedCandidates:
     counts : int64 (rows,)
         Candidates of each query.
     chosen : float64 (candidates, 3)
-        How many graders chose NS, SS and VS.
+        Numbers of graders who chose NS, SS and VS.
     fine : float64 (candidates,)
         Mean of the fine judgements; NaN without any.
     lowest, highest : float64 (rows,)
@@ -208,7 +208,7 @@ def find_judged(judged: JudgedCandidates, names: tuple[str, ...], lists: Ragged,
 
 
 def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
-    """How many candidates of its query are more relevant than each one, and how many are relevant at all.
+    """Number of candidates in the groups before each one, and of relevant candidates by row.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def score(
 
 
 def _unjudged(estimates: Ragged, row: int, met: Met, pair: int, known: Bool, measure: Measure) -> str:
-    """Which of the first candidates of a list nobody judged."""
+    """Candidates without judgements among the first of a list."""
     most = int(measure["k"])
     start, stop = estimates.offsets[row : row + 2]
     codes = estimates.columns["label"][start:stop][: most or None]
@@ -519,7 +519,7 @@ def average_dynamic_recall(groups: Sequence[Sequence[str]], results: Sequence[st
     groups : sequence of sequences of str
         The ground truth: groups of candidates that are equally similar to the query, the most similar group first.
     results : sequence of str
-        What a system returned, the best first.
+        Results of a system, the best first.
     k : int
         The most places that count; 0: as many as the ground truth has candidates.
 
@@ -563,9 +563,9 @@ def evaluate(
     Parameters
     ----------
     candidates : sequence of str (judgements,)
-        What was judged: a candidate once for each grader.
+        Judged candidates, each once for each grader.
     results : sequence of str
-        What a system returned, the best first.
+        Results of a system, the best first.
     broad : sequence of str (judgements,) or None
         ``NS``, ``SS`` or ``VS``.
     fine : (judgements,) or None

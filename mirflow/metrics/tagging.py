@@ -143,7 +143,7 @@ class Decisions:
         return Outcomes(*(sum_by(self.pair, one, self.pairs) for one in counts))
 
     def decided(self, relevance: float, threshold: float) -> tuple[Float, Float, Float, Float]:
-        """Which decision is a hit, a false alarm, a miss, a rejection: float64 (n,) each."""
+        """Indicators of hits, false alarms, misses and rejections: float64 (n,) each."""
         has, given = self.relevant(relevance), self.assigned(threshold)
         hit, alarm, miss, rejection = has & given, ~has & given, has & ~given, ~has & ~given
         return hit.astype(np.float64), alarm.astype(np.float64), miss.astype(np.float64), rejection.astype(np.float64)

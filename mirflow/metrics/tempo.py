@@ -55,9 +55,9 @@ class Tempi:
     tempo : float64 (n, 2), beats per minute
         0 where there is no second one.
     first_share : float64 (n,)
-        How much of the two tempi's salience the first one has; 1 for a single tempo.
+        Share of the first tempo in the salience of both; 1 for a single tempo.
     given : int64 (n,)
-        How many tempi the annotation has, those of 0 among them.
+        Number of tempi of the annotation, including those of 0.
     """
 
     tempo: Float
@@ -115,7 +115,7 @@ def _first_share(salience: Float) -> Float:
 
 
 def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
-    """Which tempi of the reference the estimate has: bool (n, 2).
+    """Mark the tempi of the reference that the estimate has: bool (n, 2).
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def find_hits(reference: Float, estimate: Float, tol: float) -> Bool:
 
 
 def is_near(reference: Float, estimate: Float, tol: float, factors: tuple[float, ...] = (1.0,)) -> Bool:
-    """Whether an estimate lies near the reference or one of its multiples: bool (n,).
+    """True if an estimate lies near the reference or one of its multiples: bool (n,).
 
     Parameters
     ----------
@@ -203,11 +203,11 @@ class TempoPairs:
         return np.asarray((self.reference.tempo > 0).any(axis=1))
 
     def hits(self, measure: Measure) -> Bool:
-        """Which tempi of the reference the estimate has: bool (pairs, 2)."""
+        """Mark the tempi of the reference that the estimate has: bool (pairs, 2)."""
         return find_hits(self.reference.tempo, self.estimate.estimated, _tolerance(measure))
 
     def near(self, measure: Measure, factors: tuple[float, ...] = (1.0,)) -> Bool:
-        """Whether the main tempo lies near that of the reference or one of its multiples."""
+        """True if the main tempo lies near that of the reference or one of its multiples."""
         return is_near(self.reference.main, self.estimate.main, _tolerance(measure), factors)
 
     def error(self, factors: tuple[float, ...] = (1.0,)) -> Float:

@@ -64,7 +64,7 @@ _documented = documented(
 
 
 def are_times(times: npt.ArrayLike) -> bool:
-    """Whether all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
+    """True if all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
 
     Examples
     --------
@@ -551,7 +551,7 @@ def f_measure(precision: float, recall: float, beta: float = 1.0) -> float:
     Parameters
     ----------
     beta : float
-        How many times as much recall counts.
+        Weight of recall relative to precision.
 
     Returns
     -------
@@ -671,7 +671,7 @@ def intersect_files(flist1: Sequence[str], flist2: Sequence[str]) -> list[list[s
 
 
 def has_kwargs(function: Callable[..., object]) -> bool:
-    """Whether a function takes any keyword argument.
+    """True if a function takes any keyword argument.
 
     Examples
     --------
@@ -694,7 +694,7 @@ def filter_kwargs(_function: Callable[..., _Result], *args: Any, **kwargs: Any) 
 
     Returns
     -------
-    What the function returns.
+    Return value of the function.
 
     Examples
     --------

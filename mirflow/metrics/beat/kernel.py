@@ -63,7 +63,7 @@ def place_in(events: Events) -> Int:
 
 
 def places_from_double(place: Int, pair: Int, levels: dict[str, Events]) -> dict[str, Int]:
-    """Where times belong at every level of `variations`, from where they belong among the doubled beats.
+    """Places of times at every level of `variations`, from their places among the doubled beats.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ class Batch(Shared):
 
     @cached_property
     def place_in_estimate(self) -> dict[str, Int]:
-        """Where the annotated beats and the off-beats belong among the estimated ones."""
+        """Places of the annotated beats and the off-beats among the estimated ones."""
         estimate = self.estimate
         return {
             level: search_rows(estimate.times, estimate.counts, self.levels[level].times, self.levels[level].counts)
@@ -311,7 +311,7 @@ def _median_steps(train: Events) -> Float:
 
 
 def _coincidences(reference: Events, estimate: Events, width: Float) -> Float:
-    """How many pairs of impulses are at most `width` frames apart; none where the width is negative."""
+    """Number of pairs of impulses that are at most `width` frames apart; 0 for a negative width."""
     wide = np.maximum(width, 0.0)[estimate.pair]
     low = search_rows(reference.times, reference.counts, estimate.times - wide, estimate.counts)
     high = search_rows(reference.times, reference.counts, estimate.times + wide, estimate.counts, "right")
@@ -351,7 +351,7 @@ def _continuity(batch: Batch, phase: float, period: float) -> tuple[Float, Float
 
 
 def _is_right(reference: Events, estimate: Events, nearest: Int, phase: float, period: float) -> Bool:
-    """Which estimated beats are right: near enough to a beat that none before them has taken, in about its tempo."""
+    """Mark the correct beats: near enough to a beat that no earlier one has taken, in about its tempo."""
     first, last = reference.offsets[:-1][estimate.pair], reference.offsets[1:][estimate.pair] - 1
     place = place_in(estimate)
     # At the start of either side there is no interval before, so the one after is looked at.

@@ -197,7 +197,7 @@ def continuity(
 
 @_documented
 def information_gain(reference_beats: Array, estimated_beats: Array, bins: int = 41) -> float:
-    """How far the histogram of beat errors is from a uniform one.
+    """Divergence of the histogram of beat errors from a uniform one.
 
     Returns
     -------

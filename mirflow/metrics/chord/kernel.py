@@ -96,7 +96,7 @@ class StepRows:
     rank : int64 (steps,)
         The times of the steps as ranks.
     ranks : int
-        How many ranks there are, those of other sequences included.
+        Number of ranks, including those of other sequences.
     carry : bool
         Whether a label stays in force over the gap after it; otherwise nothing is in force there.
     """
@@ -254,7 +254,7 @@ class Cut:
     Parameters
     ----------
     pairs : slice
-        Which pairs of the call they are.
+        Indices of the pairs within the call.
     line : Timeline
     times, seconds : float64 (points,)
         The time of each point, and the length of the segment from it to the next one of its pair.
@@ -353,7 +353,7 @@ class Confusion:
     seconds : float64 (n,)
         Above 0.
     pairs : int
-        How many pairs there are.
+        Number of pairs.
     """
 
     pair: Int

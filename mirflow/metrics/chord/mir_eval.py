@@ -146,7 +146,7 @@ def _comparison(rule: str, what: str, reference: str, estimate: str, verdicts: l
         return compare(encode_table(reference_labels), encode_table(estimated_labels), rule)
 
     compared.__name__ = compared.__qualname__ = rule
-    compared.__doc__ = f"""Whether {what} right.
+    compared.__doc__ = f"""True if {what} right.
 
     Returns
     -------
@@ -225,7 +225,7 @@ def directional_hamming_distance(reference_intervals: Array, estimated_intervals
 
 @_of_intervals
 def overseg(reference_intervals: Array, estimated_intervals: Array) -> float:
-    """How little the estimate cuts up the reference's intervals: one minus the directional Hamming distance.
+    """One minus the directional Hamming distance from the reference's intervals to the estimate's.
 
     Returns
     -------
@@ -242,7 +242,7 @@ def overseg(reference_intervals: Array, estimated_intervals: Array) -> float:
 
 @_of_intervals
 def underseg(reference_intervals: Array, estimated_intervals: Array) -> float:
-    """How little the reference cuts up the estimate's intervals: `overseg` with the sides exchanged.
+    """One minus the directional Hamming distance from the estimate's intervals to the reference's.
 
     Returns
     -------

@@ -191,7 +191,7 @@ def _ranking_of(measure: Measure) -> Ranking:
 
 
 def _fault(reference: Hierarchy) -> str:
-    """Why a reference cannot be fitted; empty if it can or has no segments at all."""
+    """Reason why a reference cannot be fitted; empty if it can, or has no segments at all."""
     if not len(reference.start):
         return ""
     ends = reference.ends()

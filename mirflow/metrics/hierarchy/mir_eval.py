@@ -37,7 +37,7 @@ _documented = documented(
     transitive : bool
         Whether pairs of frames of any two different ranks are compared, or only of neighbouring ranks.
     window : float or None, seconds
-        How far around a frame others are compared; None for the whole track.
+        Span around a frame in which others are compared; None for the whole track.
 
     Raises
     ------

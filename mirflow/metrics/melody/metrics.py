@@ -391,7 +391,7 @@ def _silent_rows(rows: Ragged) -> tuple[Ragged, int]:
 
 
 def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]:
-    """Why pairs cannot be scored, by their place."""
+    """Reasons why pairs cannot be scored, by their place."""
     (references, reference_row), (estimates, estimate_row) = reference, estimate
     if hop is not None:
         return _refuse_on_hop(reference, estimate, hop)

@@ -51,11 +51,11 @@ _of_series = documented(
     ref_freq, est_freq : (n,) and (m,), Hz
         0 is silence; a negative one is a guess on a frame that is judged to be unvoiced.
     est_voicing : (m,) or None
-        How far the estimate takes each sample for voiced, from 0 to 1; None: it is taken from the sign.
+        Degree of voicing of each sample of the estimate, from 0 to 1; None: from the sign.
     ref_reward : (n,) or None
-        How much each sample of the reference counts, from 0 to 1; None: voiced ones alike.
+        Weight of each sample of the reference, from 0 to 1; None: 1 for voiced ones.
     base_frequency : float, Hz
-        Where cents are counted from.
+        Frequency of 0 cents.
     hop : float or None, seconds
         Distance of the frames; None: those of the reference.
     kind : {"linear", "nearest", "zero"}

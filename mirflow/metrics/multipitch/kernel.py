@@ -28,7 +28,7 @@ class Pitches:
     midi, chroma : float64 (pitches,)
         Fractions of semitones included; chroma from 0 to less than 12.
     first, counts : int64 (frames,)
-        Where the pitches of each frame start, and how many there are.
+        Starts of the pitches of each frame, and their numbers.
     """
 
     midi: Float

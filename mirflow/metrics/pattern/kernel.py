@@ -22,9 +22,9 @@ class Patterns:
     note : int64 (notes,)
         One number for each distinct onset and pitch of the batch.
     occurrences : int64 (patterns,)
-        How many occurrences each pattern has; at least one.
+        Number of occurrences of each pattern; at least one.
     notes : int64 (occurrences,)
-        How many notes each occurrence has.
+        Number of notes of each occurrence.
     """
 
     onset: Float
@@ -35,7 +35,7 @@ class Patterns:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is no note in any of them."""
+        """True if there is no note in any of them."""
         return len(self.note) == 0
 
     @property
@@ -104,7 +104,7 @@ class PatternComparison:
         return Layer(likeness, self.reference.occurrences, self.estimate.occurrences)
 
     def translated(self, tolerance: float) -> int:
-        """How many reference patterns have a prototype that is one of the estimate's, shifted in time and pitch."""
+        """Number of reference patterns with a prototype that is one of the estimate's, shifted in time and pitch."""
         left, right = _prototypes(self.reference), _prototypes(self.estimate)
         return sum(_is_translated(one, [other for other in right if len(other) == len(one)], tolerance) for one in left)
 
@@ -116,7 +116,7 @@ class Layer:
     ----------
     likeness : float64 (occurrences of the reference, occurrences of the estimate)
     reference, estimate : int64 (patterns,)
-        How many occurrences each pattern has.
+        Number of occurrences of each pattern.
     """
 
     def __init__(self, likeness: Float, reference: Int, estimate: Int) -> None:
@@ -167,7 +167,7 @@ def _prototypes(patterns: Patterns) -> list[Float]:
 
 
 def _is_translated(one: Float, others: list[Float], tolerance: float) -> bool:
-    """Whether a point set, in its given order, is one of others of its size but for a shift."""
+    """True if a point set, in its given order, is one of others of its size but for a shift."""
     if not others or len(one) < 2:
         return bool(others) and len(one) == 1
     change = np.abs(np.diff(one - np.stack(others), axis=1))

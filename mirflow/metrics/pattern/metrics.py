@@ -106,7 +106,7 @@ Kind = Callable[[PatternComparison, Measure], tuple[Fraction, Fraction]]
 
 
 class _Pair:
-    """What is read off one pair: each kind of precision and recall once."""
+    """Precisions and recalls of one pair, each computed once."""
 
     def __init__(self, reference: Patterns, estimate: Patterns) -> None:
         self.reference, self.estimate = reference, estimate
@@ -164,7 +164,7 @@ def _three_layer(pair: PatternComparison, measure: Measure) -> tuple[Fraction, F
 
 
 def _first(measure: Measure) -> int | None:
-    """How many estimated patterns a measure considers; None: all."""
+    """Number of estimated patterns that a measure considers; None: all."""
     return int(measure["n"]) if "n" in measure.parameters else None
 
 

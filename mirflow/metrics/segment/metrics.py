@@ -83,7 +83,7 @@ class FittedScores(PairScores):
     references, estimates : LabelledSpans
         One row a pair, fitted to each other.
     *ends : float64 (pairs,), seconds
-        Where the frames of each side end; given once where both end together.
+        Ends of the frames of each side; given once if they are the same.
     """
 
     def __init__(self, references: LabelledSpans, estimates: LabelledSpans, *ends: Float) -> None:

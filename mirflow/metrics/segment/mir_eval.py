@@ -26,7 +26,7 @@ _documented = documented(
     window : float, seconds
         Largest distance of boundaries that match; each matches at most one of the other side.
     beta : float
-        How many times as much recall, or the under-segmentation score, counts.
+        Weight of recall, or of the under-segmentation score, relative to the other one.
     trim : bool
         Leave out the first and the last boundary of each side.
 
@@ -52,7 +52,7 @@ _of_labels = documented(
         One for each interval; upper and lower case are the same.
     frame_size : float, seconds
     beta : float
-        How many times as much recall, or the under-segmentation score, counts.
+        Weight of recall, or of the under-segmentation score, relative to the other one.
 
     Raises
     ------

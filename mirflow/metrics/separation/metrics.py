@@ -61,13 +61,13 @@ def clean(rows: Ragged) -> Cleaned:
 
 
 def name_of(rows: Ragged, item: int, first: int) -> str:
-    """What to call a source in a message: its name, or its place in its row."""
+    """Name of a source in a message: its name, or its place in its row."""
     code = int(rows.columns["label"][item]) if "label" in rows.columns else -1
     return f"source {rows.labels[code]!r}" if code >= 0 else f"source {item - first}"
 
 
 def _trouble(rows: Ragged, item: int) -> str:
-    """What is wrong with a source, empty if nothing is."""
+    """Fault of a source, empty if it has none."""
     signal = rows.columns["signal"][item]
     try:
         if signal.frames == 0:
@@ -375,7 +375,7 @@ class _Extra:
         self._found.append((pair, sides.names, values))
 
     def to_sparse(self, refused: dict[int, str]) -> Sparse:
-        """What was found of all pairs that were scored."""
+        """Collect the results of all pairs that were scored."""
         metric = self.measure.metric
         orders = {own for _, own, _ in self._found}
         # In the order that was asked for, where all pairs have the same sources.
