@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class IntervalOptions(TypedDict, total=False):
-    """How intervals are made; see :func:`mirflow.analysis.inference.intervals.intervals`."""
+    """Options of intervals; see :func:`mirflow.analysis.inference.intervals.intervals`."""
 
     level: float
     method: str
@@ -132,7 +132,7 @@ class Inference:
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """How much alike metrics (or annotators) rank the systems, or systems the tracks.
+        """Agreement of metrics (or annotators) on the ranking of the systems, or of systems on that of the tracks.
 
         See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
         """
@@ -281,7 +281,7 @@ class DatasetAccessor(Inference):
         return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
-        """How many cells of each system have each status; see :func:`mirflow.analysis.query.coverage`."""
+        """Numbers of cells of each system by status; see :func:`mirflow.analysis.query.coverage`."""
         return coverage(self._ds)
 
 
@@ -318,7 +318,7 @@ class DataTreeAccessor(Inference):
         return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:
-        """How many cells of each system have each status, for every evaluation."""
+        """Numbers of cells of each system by status, for every evaluation."""
         import xarray as xr
 
         nodes = {node.path: node for node in self._tree.subtree if "score" in node.data_vars}

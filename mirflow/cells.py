@@ -33,7 +33,7 @@ class Status(IntEnum):
 
     @property
     def scored(self) -> bool:
-        """Whether the cell has a score that a mean may use."""
+        """True if the cell has a score that a mean may use."""
         return self in SCORED
 
 
@@ -139,7 +139,7 @@ class GroupContent:
     name : str
         Name of the group, an identifier.
     systems, tracks : tuple of str
-        What the group holds, in this order.
+        Names in the order of the group.
     cells : Cells
         Results of any of the (system, track) cells, in any order. The rest reads as ``not_computed``. Cells of
         other systems and tracks are left out; of a cell that is given twice the later one counts.

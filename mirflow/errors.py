@@ -74,7 +74,7 @@ class AnnotationError(MirflowError, ValueError):
     Parameters
     ----------
     message : str
-        What is wrong, with the offending value.
+        The fault, with the offending value.
     path : path or None
         The file that holds the annotation.
     line : int or None
@@ -237,9 +237,9 @@ class DamagedError(StoreError):
     path : path
         The store, or the pack.
     what : str
-        What is wrong with it.
+        The fault.
     remedy : str
-        What to do.
+        The remedy.
 
     Examples
     --------
@@ -283,7 +283,7 @@ T = TypeVar("T")
 
 
 def problems_of(things: Iterable[T], read: Callable[[T], object]) -> list[AnnotationError]:
-    """Why things, such as sources, cannot be read; nothing of those that can."""
+    """Reasons why sources and the like cannot be read."""
     problems = []
     for one in things:
         try:

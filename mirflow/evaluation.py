@@ -343,7 +343,7 @@ def evaluate_paths(
     annotators : (str, int or None, str, int or None)
         Of JAMS files that hold several: the reference's and the estimate's.
     **options
-        How both sides are read, as for :func:`mirflow.load`.
+        Options of reading of both sides, as for :func:`mirflow.load`.
 
     Returns
     -------
@@ -403,7 +403,7 @@ def _tracks(reference: Path, estimate: Path, reading: Reading, annotators: Annot
 
 
 def _are_tables(reference: Path, estimate: Path, reading: Reading) -> bool:
-    """Whether both are files of many tracks."""
+    """True if both are files of many tracks."""
     return all(holds_tracks(path.name, reading) for path in (reference, estimate))
 
 
@@ -448,7 +448,7 @@ def _demand_shared(reference: Path, estimate: Path, references: Iterable[str], e
 
 
 def is_pack(path: Path) -> bool:
-    """Whether a path is that of a pack."""
+    """True if a path is that of a pack."""
     return path.suffix == ".zarr" and (path / "zarr.json").is_file()
 
 

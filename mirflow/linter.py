@@ -209,7 +209,7 @@ def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterato
 
 
 def _is_table(path: Path, task: str, options: Mapping[str, Any]) -> bool:
-    """Whether a file that was named holds many tracks."""
+    """True if a file that was named holds many tracks."""
     return path.is_file() and holds_tracks(path.name, _reading(task, options))
 
 

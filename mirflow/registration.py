@@ -23,7 +23,7 @@ def extend(name: str, module: str, cls: str) -> None:
     name : str
         The attribute.
     module, cls : str
-        Where the class is.
+        Module and name of the class.
     """
     _CLASSES[name] = (module, cls)
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def told_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
-    """What was warned of, each once.
+    """Warnings, each once.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ _DECIDED = ("tagging",)
 
 
 def differing_classes(given: Mapping[str, Mapping[str, Any]]) -> str:
-    """Why scores of several stores do not mean the same by their classes; empty: they do.
+    """Reason why the classes of several stores are not compatible; empty: they are.
 
     A list of classes that differs is none: scores depend on which tags there are, and on what errors are worth. Stores
     that do not say which classes they have agree with all others.
@@ -134,7 +134,7 @@ TOLERANCE = 1e-6
 
 
 def differing_references(given: Mapping[str, xr.Dataset]) -> str:
-    """What there is to say of tracks that several stores hold, but perhaps not with the same reference; empty: nothing.
+    """Message about tracks that several stores have, perhaps with different references; empty if there are none.
 
     References differ if their durations do. If only the digests of their files do, they may: the same annotation may
     have been read from a pack, or from a file of another format. A store that knows neither of a track, as one of
@@ -314,7 +314,7 @@ def _union_of(dim: str, parts: Sequence[StorePart], named: Sequence[Mapping[str,
 
 
 def _put(key: str, dim: str, names: Sequence[str], coords: dict[str, Any], taken: Collection[str]) -> str:
-    """What a dim is called in the whole: its own name, or with the variable's in front as in a store."""
+    """Name of a dim in the joined dataset: its own name, or with the variable's in front as in a store."""
     for name in (dim, f"{key}_{dim}"):
         if name not in coords and name not in taken:
             coords[name] = np.array(names, dtype=str)
@@ -342,7 +342,7 @@ def places_of(names: Sequence[str], whole: Sequence[str]) -> Array:
 
 
 def _fill_of(values: xr.DataArray) -> float:
-    """What stands where there is no entry: as the store says, and 0 for counts of old ones."""
+    """Fill value of absent entries: that of the store, and 0 for counts of old ones."""
     fill = values.encoding.get("_FillValue", 0.0)
     return float(fill)
 
@@ -377,7 +377,7 @@ def _meet(wanted: Array, places: Array) -> tuple[Array, Array]:
 
 
 def _merge(old: Array, new: Array, fill: object) -> Array:
-    """What a part has; where it has nothing, what stood there from another part."""
+    """Values of a part; where it has none, those of other parts."""
     if old.dtype.kind in "OTU":
         return np.where(np.asarray(new, dtype=old.dtype) == "", old, np.asarray(new, dtype=old.dtype))
     nothing = np.isnan(new) if isinstance(fill, float) and np.isnan(fill) else new == fill
@@ -470,7 +470,7 @@ def join_group(name: str, given: Mapping[str, xr.Dataset]) -> xr.Dataset:
 
 
 def _references(name: str, given: Mapping[str, xr.Dataset]) -> dict[str, str]:
-    """What there is to say of references that differ or may do so, which is also warned of."""
+    """Message about references that differ or may differ, which is also a warning."""
     said = differing_references(given)
     if not said:
         return {}

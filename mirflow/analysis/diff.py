@@ -54,7 +54,7 @@ class ComparedScores:
 
     @property
     def is_table(self) -> bool:
-        """Whether the scores come from a table, which says little about how they came about."""
+        """True if the scores come from a table, which says little about how they came about."""
         return IMPORTED in self.ds.attrs
 
 
@@ -88,7 +88,7 @@ def sides_of(given: Comparable, root: str | Path | None = None) -> dict[str, Com
 
 
 def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, xr.Dataset], str | None]:
-    """What it is called, its evaluations, and the one that its name asks for."""
+    """Its name, its evaluations, and the one that the name selects."""
     if not isinstance(given, str | Path):
         return _labelled(given)
     path, group = split_group(given)
@@ -155,7 +155,7 @@ class Setting:
 
 
 def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
-    """What differs in the attributes of two evaluations, and in the versions and parameters of the metrics compared.
+    """Differences of the attributes of two evaluations, and of the versions and parameters of the metrics compared.
 
     A table says little of itself: beside one, only what both sides say can differ.
     """
@@ -163,12 +163,12 @@ def differing_settings(a: ComparedScores, b: ComparedScores, pairs: MetricPairs)
 
 
 def of_metrics(a: ComparedScores, b: ComparedScores, pairs: MetricPairs) -> list[Setting]:
-    """What differs in the versions, units and parameters of metrics of a and those of b."""
+    """Differences of the versions, units and parameters of metrics of a and b."""
     return _differing(a, b, *(dict(_of_metrics(side.ds, pairs, place)) for place, side in enumerate((a, b))))
 
 
 def label_of(pair: tuple[str, str]) -> str:
-    """What a metric of a and the one of b that it is compared with are called together.
+    """Common name of a metric of a and the one of b that it is compared with.
 
     Examples
     --------
@@ -429,14 +429,14 @@ def _akin(a: ComparedScores, b: ComparedScores, only: tuple[list[str], list[str]
 
 
 def _parameters_apart(a: ComparedScores, b: ComparedScores, pair: tuple[str, str]) -> str:
-    """What differs in the parameters of two metrics: ``matching (optimal, greedy)``."""
+    """Differences of the parameters of two metrics: ``matching (optimal, greedy)``."""
     found = [one for one in of_metrics(a, b, [pair]) if not one.name.startswith(("version of ", "unit of "))]
     told = (f"{one.name.partition(' of ')[0]} ({one.a or 'not given'}, {one.b or 'not given'})" for one in found)
     return ", ".join(told)
 
 
 def _hint(akin: Sequence[tuple[str, str, str]]) -> str:
-    """Which metrics could be paired by hand."""
+    """Hint at metrics that could be paired by hand."""
     if not akin:
         return ""
     mine, other, said = akin[0]
@@ -547,7 +547,7 @@ def diff(
     pair: Mapping[str, str] | None = None,
     root: str | Path | None = None,
 ) -> xr.Dataset:
-    """How far two evaluations are from each other.
+    """Differences of two evaluations.
 
     Parameters
     ----------

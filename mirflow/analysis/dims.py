@@ -156,7 +156,7 @@ def over_of(table: xr.DataArray, metric: str, question: Question) -> dict[str, s
 
 
 def say_over(over: Mapping[str, str]) -> str:
-    """What was done within each track, as text."""
+    """Reductions within each track, as text."""
     return ", ".join(f"{dim}={how}" for dim, how in over.items())
 
 
@@ -229,7 +229,7 @@ def refuse_annotators(ds: xr.Dataset, question: Question, metric: str) -> None:
 
 
 def refuse_nominal(measure: Measure) -> str:
-    """Why numbers that are names have no figure over tracks."""
+    """Refuse an aggregate over tracks of nominal results."""
     return (
         f"metric {str(measure)!r}: its numbers are names ({measure.metric.summary}), which have no sum and no mean; "
         "list them by track (by, --by track)"

@@ -116,7 +116,7 @@ def all_judged(judgements: Judgements) -> AllJudged:
 
 
 def _line(path: str, query: str, item: int) -> int | None:
-    """Where a judgement stands in its file, which is read again: a collection has no lines."""
+    """Line of a judgement in its file, which is read again, as a collection has no lines."""
     return _sources(path)[query].read()[0].line(item)
 
 
@@ -135,7 +135,7 @@ _ABOUT_KAPPA = {
 
 
 def grader_agreement(judgements: Judgements) -> xr.Dataset:
-    """How far graders agree on the broad categories.
+    """Agreement of graders on the broad categories.
 
     Parameters
     ----------
@@ -353,7 +353,7 @@ class Workload:
 
     @property
     def feasible(self) -> bool:
-        """Whether it holds."""
+        """True if it holds."""
         return self.minutes_per_grader <= self.limit
 
     @property

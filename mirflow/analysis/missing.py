@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Gaps:
-    """What is not a plain score among (systems, tracks, metrics).
+    """Missing and undefined scores among (systems, tracks, metrics).
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Gaps:
     without_reference: Bool
 
     def count_cells(self) -> dict[str, int]:
-        """How many cells, pairs of a system and a track, lack some metric, and have nothing to measure for some.
+        """Numbers of cells (pairs of a system and a track) that lack some metric, and that are undefined for some.
 
         A cell counts once, however many metrics it is about.
         """
@@ -49,7 +49,7 @@ class Gaps:
 
 
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:
-    """What is missing and what had nothing to measure.
+    """Find missing and undefined scores.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def included_scores(score: Float, weight: Float, gaps: Gaps, missing: str, undef
 
 
 def are_apart(attrs: Mapping[str, object], status: npt.NDArray[np.int8]) -> bool:
-    """Whether an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
+    """True if an evaluation of several stores has no track that all systems (systems, tracks) were run on."""
     return "stores" in attrs and not (status != Status.not_computed).all(axis=0).any()
 
 
@@ -123,7 +123,7 @@ _NUMBER = re.compile(r"-?\b\d[\w.+-]*")
 
 @dataclass(frozen=True)
 class CellProblem:
-    """Why a cell has no score, or not by all metrics; or what is empty, or to be looked at, of a cell that has one."""
+    """Reason why a cell has no score, or not by all metrics; or the empty file or warning of a cell that has one."""
 
     system: str
     track: str
@@ -132,14 +132,14 @@ class CellProblem:
 
     @property
     def scored(self) -> str:
-        """Whether the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
+        """True if the cell has a score: ``no``, ``partly`` (not by all metrics), or ``yes`` (and counts)."""
         if self.status in EMPTY or self.warned:
             return "yes"
         return "partly" if self.status.scored else "no"
 
     @property
     def warned(self) -> bool:
-        """Whether the cell has all its scores, but its two sides hardly belong together."""
+        """True if the cell has all its scores, but its two sides hardly belong together."""
         return self.status == Status.ok and self.message.startswith(WARNING)
 
     @property
@@ -170,7 +170,7 @@ def find_problems(ds: xr.Dataset) -> list[CellProblem]:
 
 
 def _said(system: str, track: str, status: Status) -> str:
-    """What is empty, where the store is of a time when it did not say that."""
+    """Message about an empty file, for stores of early versions without one."""
     told = {
         Status.empty_estimate: f"system {system!r} has an empty estimate of track {track!r}",
         Status.empty_reference: f"track {track!r} has an empty reference",
@@ -179,7 +179,7 @@ def _said(system: str, track: str, status: Status) -> str:
 
 
 def count_scored(problems: Iterable[CellProblem]) -> str:
-    """How many cells have the score of an empty estimate or reference, or a warning, in words; nothing where none has.
+    """Numbers of cells with the score of an empty estimate or reference, or with a warning, in words; empty if none.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def rate(kind: str, outcomes: Float) -> Float:
 def tell_outcomes(
     kind: str, metric: str, counts: Float, labels: Labels, own: Mapping[str, str]
 ) -> tuple[Float, Labels]:
-    """What the ratios of classes or tags are read off: far less than a confusion matrix, and it adds up like it.
+    """Outcomes of classes or tags, from which ratios are computed: smaller than a confusion matrix, and additive.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ class TableSelection:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether values are ratios of what was counted."""
+        """True if values are ratios of what was counted."""
         return self.kind in RATIO_AGGREGATES
 
     @property
@@ -318,12 +318,12 @@ def rated_variable(ds: xr.Dataset, question: Question) -> str | None:
 
 
 def has_classes(ds: xr.Dataset, variable: str) -> bool:
-    """Whether figures of classes or tags are read off a metric."""
+    """True if figures of classes or tags are read off a metric."""
     return not CLASS_AGGREGATES.keys().isdisjoint(_aggregates(ds, variable))
 
 
 def explain_name(name: str, boards: Iterable[xr.Dataset]) -> str:
-    """How to ask for what is no metric but a figure of a metric with classes or tags: of a ``balanced_accuracy``.
+    """Hint at the query of a statistic of classes or tags that is not a metric: of a ``balanced_accuracy``.
 
     Parameters
     ----------

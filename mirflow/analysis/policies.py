@@ -15,7 +15,7 @@ UNDEFINED = {
 
 
 def say_undefined(policy: str, valueless: str = "") -> str:
-    """What is done about scores with nothing to measure, of which some or all may be NaN.
+    """Describe the treatment of undefined scores, of which some or all may be NaN.
 
     Parameters
     ----------

@@ -142,7 +142,7 @@ def names_across(asked: Across | None) -> dict[str, list[str]]:
 
 
 def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
-    """What was done across the figures of an answer, from its attributes: names of :data:`ACROSS` for each dim.
+    """Reductions across the values of a result, from its attributes: names of :data:`ACROSS` for each dim.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
-    """Whether a figure is a deviation across others, of which neither a high nor a low one is better.
+    """True if a figure is a deviation across others, of which neither a high nor a low one is better.
 
     Parameters
     ----------
@@ -367,13 +367,13 @@ def query(
 
 
 def count_statuses(ds: xr.Dataset) -> Int:
-    """How many cells of each system have each status: int64 (systems, statuses)."""
+    """Numbers of cells of each system by status: int64 (systems, statuses)."""
     _, _, status, _ = arrays_of(ds)
     return np.stack([(status == one).sum(axis=1) for one in Status], axis=1).astype(np.int64)
 
 
 def coverage(ds: xr.Dataset) -> xr.Dataset:
-    """What became of the cells of one evaluation.
+    """Numbers of the cells of one evaluation by system and status.
 
     Parameters
     ----------

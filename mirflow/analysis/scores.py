@@ -201,7 +201,7 @@ SCORE, WEIGHT = "score_by_annotator", "weight_by_annotator"
 
 
 def has_annotators(ds: xr.Dataset) -> bool:
-    """Whether an evaluation keeps the scores of each annotator."""
+    """True if an evaluation keeps the scores of each annotator."""
     return SCORE in ds.data_vars and WEIGHT in ds.data_vars
 
 

@@ -98,7 +98,7 @@ class _ExpressionReader:
         self.expression, self.columns, self.count = expression, columns, count
 
     def truth(self, node: ast.expr) -> Bool:
-        """Where a condition holds."""
+        """Mark the tracks for which a condition holds."""
         if isinstance(node, ast.BoolOp):
             parts = [self.truth(part) for part in node.values]
             combine = np.logical_and if isinstance(node.op, ast.And) else np.logical_or
@@ -118,7 +118,7 @@ class _ExpressionReader:
         raise self.wrong(node, "is no condition; compare it with something")
 
     def compare(self, kind: ast.cmpop, left: ast.expr, right: ast.expr) -> Bool:
-        """Where one comparison holds; never where a side has no value."""
+        """Mark the tracks for which one comparison holds; it is false where a side has no value."""
         if isinstance(kind, ast.Is | ast.IsNot):
             return self.is_none(left, right, isinstance(kind, ast.IsNot))
         if isinstance(kind, ast.In | ast.NotIn):
@@ -129,14 +129,14 @@ class _ExpressionReader:
         return np.asarray(_COMPARISONS[type(kind)](one, other)) & ~_missing(one) & ~_missing(other)
 
     def is_none(self, left: ast.expr, right: ast.expr, negated: bool) -> Bool:
-        """Where a coordinate has no value."""
+        """Mark the tracks without a value of a coordinate."""
         if not (isinstance(right, ast.Constant) and right.value is None):
             raise self.wrong(right, "follows 'is', where only None can; write ==")
         absent = np.asarray(_missing(self.value(left))) & np.ones(self.count, dtype=np.bool_)
         return ~absent if negated else absent
 
     def within(self, left: ast.expr, right: ast.expr) -> tuple[Bool, Bool]:
-        """Where a value is in a list, or a text in a text; and where both are there at all."""
+        """Mark the tracks with a value in a list, or a text in a text; and those with values on both sides."""
         one = self.value(left)
         if isinstance(right, ast.List | ast.Tuple | ast.Set):
             found = np.zeros(self.count, dtype=np.bool_)
@@ -190,7 +190,7 @@ class _ExpressionReader:
 
 
 def _missing(values: Column) -> Bool:
-    """What stands for no value."""
+    """Placeholder of a missing value."""
     if values.dtype.kind == "f":
         return np.asarray(np.isnan(values))
     return np.asarray(
@@ -207,7 +207,7 @@ BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked; every way to ask takes the same words.
+    """A query; all functions that take one have the same options.
 
     Parameters
     ----------
@@ -271,7 +271,7 @@ class Question:
     exact: bool = False
 
     def policy(self, systems: int, *, apart: bool = False) -> str:
-        """What is done about cells without a score where so many systems are compared, perhaps on different tracks."""
+        """Policy for cells without a score if so many systems are compared, perhaps on different tracks."""
         return self.missing or ("common" if systems > 1 and not apart else "skip")
 
 
@@ -460,7 +460,7 @@ def bare_name(label: str) -> str:
 
 
 def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> str:
-    """Why a metric with extra dims cannot stand where it takes one number a track, and what to say instead.
+    """Message about a metric with extra dims where one number a track is needed, with the remedy.
 
     Parameters
     ----------
@@ -487,7 +487,7 @@ def explain_dims(ds: xr.Dataset, variable: str, done: Collection[str] = ()) -> s
 
 
 def _rated(measure: Measure) -> str:
-    """What there is of a metric that counts by class or outcome, or holds affinities; empty for all others."""
+    """Statistics of a metric that counts by class or outcome, or has affinities; empty for all others."""
     dims = measure.metric.dims
     kinds = [kind for kind in table_aggregates(measure.metric.orientation, dims) if kind in CLASS_AGGREGATES]
     if not kinds:
@@ -545,7 +545,7 @@ def find_measures(ds: xr.Dataset) -> dict[str, Measure]:
 
 
 def _spellings(convention: Convention, variable: str) -> Iterable[str]:
-    """What a variable may be called that does not say which metric it holds, as in a dataset of the user's own."""
+    """Possible names of a variable without the name of its metric, as in a dataset of the user's own."""
     for metric in convention.metrics:
         value = variable.removeprefix(f"{metric.name}_")
         yield metric.name if value == variable else f"{metric.name}@{value}"
@@ -680,7 +680,7 @@ def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list
 
 
 def has_parameters(measure: Measure, param: Parameters) -> bool:
-    """Whether a measure has the parameters of a question."""
+    """True if a measure has the parameters of a question."""
     own: Mapping[str, object] = measure.parameters
     return all(name in own and _is_one_of(own[name], wanted) for name, wanted in (param or {}).items())
 
@@ -696,7 +696,7 @@ def _is_one_of(value: object, wanted: object) -> bool:
 
 
 def _same(value: object, wanted: object) -> bool:
-    """Whether a stored value is the one wanted, whichever of them is text."""
+    """True if a stored value is the one wanted, whichever of them is text."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:
             return float(value) == float(str(wanted))

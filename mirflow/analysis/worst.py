@@ -128,7 +128,7 @@ def _overall(ordered: Float, included: Bool, count: int) -> list[Int]:
 
 
 def _ties(ordered: Float, included: Bool, chosen: list[Int], overall: bool) -> list[int]:
-    """How many tracks have the value of the last one that is listed."""
+    """Number of tracks with the value of the last one that is listed."""
     with np.errstate(invalid="ignore"):
         values = ordered.mean(axis=0, keepdims=True) if overall else ordered
     known = np.asarray(included.all(axis=0, keepdims=True)) if overall else included

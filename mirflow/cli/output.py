@@ -55,7 +55,7 @@ _SUFFIXES = {
 
 @dataclass(frozen=True)
 class Latex:
-    """How tables are written in LaTeX: intervals below their values, another caption, a label, no notes."""
+    """Options of LaTeX tables: intervals below their values, another caption, a label, no notes."""
 
     stacked: bool = False
     caption: str | None = None
@@ -107,12 +107,12 @@ def check_figure(path: Path) -> None:
 
 
 def for_people(style: str) -> bool:
-    """Whether a format is read by people, who want few columns, and not by programs, who want all."""
+    """True if a format is read by people, who want few columns, and not by programs, who want all."""
     return style in ("table", "markdown", "latex")
 
 
 def shows_styles(stream: TextIO) -> bool:
-    """Whether a stream is a terminal whose user has nothing against colours (https://no-color.org)."""
+    """True if a stream is a terminal whose user has nothing against colours (https://no-color.org)."""
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 

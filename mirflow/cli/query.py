@@ -213,7 +213,7 @@ def _primary(
 
 
 def _agreement(ds: xr.Dataset, question: Question, name: str, style: str, between: str) -> Table:
-    """How much alike metrics, annotators or systems rank; without a name all metrics that rank, else the headline."""
+    """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
     from ..analysis.inference import agreement
     from ..analysis.selection import headline_metric
     from ..report.comparisons_tables import agreement_long_table, agreement_table

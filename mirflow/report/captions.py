@@ -30,7 +30,7 @@ def count_notes(heads: Sequence[str], counts: Int) -> tuple[str, ...]:
     Parameters
     ----------
     heads : sequence of str
-        What stands above the columns.
+        Headings of the columns.
     counts : int64 (rows, columns)
 
     Examples
@@ -117,7 +117,7 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, 
 
 
 def letters_note(ds: xr.Dataset, metric: int) -> str:
-    """What the letters of systems mean, as the end of a sentence; or why there are none.
+    """Meaning of the letters of systems, as the end of a sentence; or the reason why there are none.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def letters_note(ds: xr.Dataset, metric: int) -> str:
 
 
 def pairs_span(ds: xr.Dataset, metric: int) -> str:
-    """How many units two systems have in common: a number, or the fewest and the most of all pairs."""
+    """Number of units that two systems have in common: a number, or the fewest and the most of all pairs."""
     return show_span(ds["n"].values[..., metric][np.triu_indices(ds.sizes["system"], 1)])
 
 

@@ -77,7 +77,7 @@ def _ranking(ds: xr.Dataset, metric: int, order: Sequence[int], percent: bool) -
 
 
 def _has_wins(ds: xr.Dataset) -> bool:
-    """Whether systems were compared unit by unit: values that are read off sums over tracks have no score on any."""
+    """True if systems were compared unit by unit: values that are read off sums over tracks have no score on any."""
     return CLASS_AGGREGATES.keys().isdisjoint(ds["aggregate"].values.tolist())
 
 
@@ -368,7 +368,7 @@ def _difference_title(ds: xr.Dataset) -> str:
 
 
 def _difference_notes(ds: xr.Dataset) -> Iterator[str]:
-    """How the numbers were computed, what is not compared, and in which settings the two sides differ."""
+    """Notes on the computation, on items that are not compared, and on settings that differ."""
     yield "relative change: average of |a - b| / ((|a| + |b|) / 2), 0 where both are 0"
     low, high = float(ds["tolerance"].min()), float(ds["tolerance"].max())
     yield f"agree: |a - b| is at most {low:.3g}" + (f" to {high:.3g}, by metric" if high > low else "")

@@ -85,7 +85,7 @@ def origin_names(attrs: Mapping[str, Any]) -> list[str]:
 
 
 def resampled(attrs: Mapping[str, Any]) -> str:
-    """What was resampled: tracks, the values of a coordinate, or clusters of tracks."""
+    """Units of resampling: tracks, the values of a coordinate, or clusters of tracks."""
     return str(attrs.get("cluster") or attrs.get("unit") or attrs.get("unit_of_comparison", "track"))
 
 
@@ -250,7 +250,7 @@ def _lay_out(result: Result, cells: npt.NDArray[Any], across: str | None) -> Tab
 
 
 def _heads(result: Result, across: str, names: Sequence[Sequence[str]]) -> list[str]:
-    """What stands above columns; a mean across classes says of what."""
+    """Headings of columns; a mean across classes names its statistic."""
     if result.has_dims and across in across_of(result.attrs):
         kind = result.aggregates[0]
         what = kind if kind in CLASS_AGGREGATES else result.metrics[0]
@@ -259,7 +259,7 @@ def _heads(result: Result, across: str, names: Sequence[Sequence[str]]) -> list[
 
 
 def title_of(attrs: Mapping[str, Any]) -> str:
-    """Where the numbers of a result come from."""
+    """Title of a result: its evaluation and selection."""
     parts = ("task", "convention", "grid", "stores", "annotator", "param", "default", "over", "where", "across")
     described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
     return ": ".join(filter(None, (attrs.get("group", ""), described)))
@@ -270,7 +270,7 @@ def _in_brackets(unit: str) -> str:
 
 
 def _notes(result: Result, percent: bool) -> tuple[str, ...]:
-    """What has to be known to read the values."""
+    """Notes on the values."""
     attrs, tracks = result.attrs, result.tracks
     over = f"in each track {attrs['over'].replace('=', ': ')}; then " if result.has_dims and "over" in attrs else ""
     notes = [f"{over}{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(result.aggregates)]
@@ -300,7 +300,7 @@ def _notes(result: Result, percent: bool) -> tuple[str, ...]:
 
 
 def _policy_notes(result: Result) -> list[str]:
-    """How many cells are missing or undefined, and what is done about them."""
+    """Notes on the numbers of missing and undefined cells, and their treatment."""
     attrs, cells = result.attrs, result.tracks * len(result.systems)
     meant = {"missing": MISSING[attrs["missing"]]}
     meant["undefined"] = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
@@ -323,7 +323,7 @@ def _policy_notes(result: Result) -> list[str]:
 
 
 def _n_note(result: Result) -> str:
-    """What is counted beside the values of a metric with extra dims."""
+    """Note on the counts beside the values of a metric with extra dims."""
     if result.aggregates[0] not in RATIO_AGGREGATES:
         return "n: tracks with a value"
     left = [dim for dim in result.dims if dim not in across_of(result.attrs)]
@@ -331,7 +331,7 @@ def _n_note(result: Result) -> str:
 
 
 def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
-    """How intervals were computed, with the unit where that is no track; and why some values have none.
+    """Notes on the computation of intervals, with the unit if it is not the track, and on values without one.
 
     Parameters
     ----------
@@ -353,12 +353,12 @@ def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[
 
 
 def together(cluster: str) -> str:
-    """What is drawn or swapped as a whole."""
+    """Unit that is drawn or swapped as a whole."""
     return "all annotations of the same one together" if cluster == "track" else f"all of the same {cluster} together"
 
 
 def mark_note(each: Sequence[Mapping[str, Any]]) -> str:
-    """What the mark of significance means, of one result or of several evaluations; or why there is none.
+    """Note on the mark of significance, of one result or of several evaluations; or on its absence.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tupl
     attrs : mapping
         Of one evaluation of the store: ``pipeline``, the text, and ``root``.
     root : path or None
-        Where the annotations are now; None: where they were.
+        Present folder of the annotations; None: the original one.
 
     Returns
     -------

@@ -154,7 +154,7 @@ class Result:
 
     @property
     def is_whole(self) -> bool:
-        """Whether entries are counts of things, or numbers that are names."""
+        """True if entries are counts of things, or numbers that are names."""
         known = self.value[np.isfinite(self.value)]
         plain = self.has_dims and self.orientations == ["none"] and not self.units[0]
         return plain and bool((known == np.round(known)).all())

@@ -42,7 +42,7 @@ _SOME = 12
 
 
 def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
-    """What a store holds: a row for each evaluation, with its numbers of systems, tracks, metrics and cells.
+    """Contents of a store: a row for each evaluation, with its numbers of systems, tracks, metrics and cells.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
 
 
 def contents_table(name: str, ds: xr.Dataset) -> Table:
-    """What one evaluation is: its systems, tracks, metrics, coordinates, siblings and provenance.
+    """Contents of one evaluation: systems, tracks, metrics, coordinates, other variables and provenance.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
 
 
 def coverage_table(name: str, ds: xr.Dataset) -> Table:
-    """How many cells of each system have each status, without the statuses that do not occur."""
+    """Numbers of cells of each system by status, without statuses that do not occur."""
     counts = count_statuses(ds)
     occurring = [(place, status.name) for place, status in enumerate(Status) if counts[:, place].any()]
     rows: list[tuple[Entry, ...]] = [
@@ -344,7 +344,7 @@ def _cells(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
 
 
 def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
-    """What there is to choose from: a row for each task and convention, and how many metrics it has.
+    """Overview of the tasks: a row for each task and convention, with its number of metrics.
 
     Parameters
     ----------

@@ -270,7 +270,7 @@ _GAP = 3
 
 
 def _widths(table: Table, width: int | None) -> list[int]:
-    """How wide each column has to be at least, with what stands between it and the next one."""
+    """Least width of each column, with the space before the next one."""
     widths = []
     for place, name in enumerate(table.columns):
         widest = max(map(text_width, [name, *(clean_text(show_entry(row[place])) for row in table.rows)]))
@@ -337,7 +337,7 @@ _NUMBER = re.compile(r"-?(\d+(\.\d+)?(e[+-]?\d+)?|inf)(-\d+)?\*?( \[.*\])?")
 
 
 def numeric_columns(table: Table) -> list[bool]:
-    """Whether each column reads as numbers, which are set flush right."""
+    """True if each column reads as numbers, which are set flush right."""
     numeric = []
     for place in range(len(table.columns)):
         shown = [text for text in (show_entry(row[place]) for row in table.rows) if text != "-"]

@@ -227,7 +227,7 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
 
 @dataclass(frozen=True)
 class Swaps:
-    """What pairs of figures differ by when the results of the two systems are swapped, cluster by cluster.
+    """Differences of pairs of statistics when the results of the two systems are swapped, cluster by cluster.
 
     Parameters
     ----------
@@ -243,7 +243,7 @@ class Swaps:
     near: Float
 
     def observed(self) -> Float:
-        """What they differ by as they are, without sign: float64 (pairs, figures)."""
+        """Observed absolute differences: float64 (pairs, statistics)."""
         return np.asarray(np.abs(self.difference(np.ones((1, self.clusters))))[0])
 
 
@@ -394,7 +394,7 @@ def swap_rates(rates: Rates, pairs: Int) -> Swaps:
 
 
 def count_extremes(swaps: Swaps, how: Resampling) -> tuple[Float, Float]:
-    """How often a difference is at least as far from 0 as the one observed, among those that are defined.
+    """Count the replicates with a difference at least as far from 0 as the observed one, among those that are defined.
 
     Returns
     -------

@@ -30,7 +30,7 @@ _NEAR = 1e-12
 
 @dataclass(frozen=True)
 class Resampling:
-    """How intervals are made.
+    """Options of intervals.
 
     Parameters
     ----------
@@ -77,12 +77,12 @@ class Resampling:
         return least_units(self.level)
 
     def attrs(self) -> dict[str, str]:
-        """What an answer says about its intervals."""
+        """Attributes of a result about its intervals."""
         told = {"level": f"{self.level:.15g}", "method": self.method, "replicates": str(self.replicates)}
         return {**told, "least_units": str(self.least)}
 
     def counts(self, units: int) -> Iterator[Float]:
-        """How often each unit was drawn, in chunks of replicates: float64 (some replicates, units)."""
+        """Number of draws of each unit, in chunks of replicates: float64 (some replicates, units)."""
         if units in self._drawn:
             yield self._drawn[units].astype(np.float64)
             return
@@ -102,7 +102,7 @@ class Resampling:
             yield counts
 
     def signs(self, units: int, pairs: int = 1) -> tuple[Iterator[Float], bool]:
-        """Who is swapped: chunks of +1 and -1 float64 (some replicates, units), and whether these are all there are.
+        """Swaps: chunks of +1 and -1 float64 (some replicates, units), and whether these are all possible ones.
 
         Chunks are small enough for as many results of each replicate as there are pairs.
 
@@ -113,7 +113,7 @@ class Resampling:
         return (self._every_sign(units, pairs) if exact else self._random_signs(units, pairs)), exact
 
     def lists_signs(self, units: int) -> bool:
-        """Whether so few units are swapped in every way there is, instead of at random."""
+        """True if so few units are swapped in every way there is, instead of at random."""
         return units <= 1 or (units <= 62 and 1 << (units - 1) <= self.replicates)
 
     def _every_sign(self, units: int, pairs: int) -> Iterator[Float]:
@@ -201,7 +201,7 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
 
 
 def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> tuple[Float, Float]:
-    """Where among the replicates the ends lie (Efron 1987; Efron and Tibshirani 1993, equations 14.9 to 14.14)."""
+    """Quantiles for the ends of intervals (Efron 1987; Efron and Tibshirani 1993, equations 14.9 to 14.14)."""
     from scipy.special import ndtr, ndtri
 
     near: Float = np.where(np.isfinite(value), _NEAR * np.abs(value), 0.0)
@@ -219,7 +219,7 @@ def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> t
 
 
 def _below(ordered: Float, limits: Float, side: str) -> Int:
-    """How many of each sorted row lie below a limit (or at it, by side)."""
+    """Number of values of each sorted row below a limit (or at it, by side)."""
     found = ordered < limits[:, np.newaxis] if side == "left" else ordered <= limits[:, np.newaxis]
     return np.asarray(found.sum(axis=1))
 
@@ -264,7 +264,7 @@ class Statistics(Protocol):
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are to draw."""
+        """Number of clusters to draw."""
         ...
 
     def again(self, counts: Float) -> Float:
@@ -312,7 +312,7 @@ class Ratios:
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are to draw."""
+        """Number of clusters to draw."""
         return len(self.above)
 
     def again(self, counts: Float) -> Float:
@@ -402,7 +402,7 @@ _CANCELLED = 1e-12
 
 @dataclass(frozen=True)
 class Rates:
-    """What some systems add up over the same clusters of tracks.
+    """Sums of some systems over the same clusters of tracks.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ class Rates:
 
     @property
     def clusters(self) -> int:
-        """How many clusters there are to draw."""
+        """Number of clusters to draw."""
         return len(self.counts[0])
 
     def values(self) -> Float:
@@ -466,7 +466,7 @@ def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> C
 
 
 def finish_values(figures: Float, dims: Sequence[str], asked: Mapping[str, Sequence[str]]) -> Float:
-    """What is done across figures (n, dims), one dim after the other: float64 (n, figures)."""
+    """Reductions across values (n, dims), one dim after the other: float64 (n, values)."""
     for dim, names in asked.items():
         figures = figures_across(figures, 1 + list(dims).index(dim), names)
     return figures.reshape(len(figures), -1)

@@ -77,7 +77,7 @@ class Sample:
 
     @property
     def repeats(self) -> bool:
-        """Whether several units are drawn together."""
+        """True if several units are drawn together."""
         return len(np.unique(self.cluster)) < len(self.cluster)
 
     def take(self, units: Int) -> Sample:
@@ -86,7 +86,7 @@ class Sample:
         return Sample(self.kinds, *three, self.duration[units], recount(self.cluster[units]))
 
     def terms(self, system: int, metric: int) -> tuple[Float, Float]:
-        """What a ratio adds up over the units, above and below the fraction line: float64 (units,) each."""
+        """Terms of a ratio over the units, of the numerator and the denominator: float64 (units,) each."""
         weight = self.weight[system, :, metric][np.newaxis, :, np.newaxis]
         above, below = (each[0, :, 0] for each in AGGREGATES[self.kinds[metric]].factors(weight, self.duration))
         included = self.included[system, :, metric]
@@ -96,7 +96,7 @@ class Sample:
 
 
 def select_numbers(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Dataset:
-    """What a question selects, if it is about metrics that are one number; `single` as for ``select``.
+    """Selection of a query of metrics that are one number; `single` as for ``select``.
 
     Raises
     ------

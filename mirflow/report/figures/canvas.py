@@ -45,11 +45,11 @@ class FigureKind:
     name : str
         On the command line.
     words : str
-        What it shows, in a phrase.
+        Contents in a phrase.
     draw : callable
         From scores, and options by keyword, to axes.
     place : int
-        Where it is listed.
+        Place in lists.
     """
 
     name: str
@@ -79,9 +79,9 @@ def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
     Parameters
     ----------
     words : str
-        What it shows, in a phrase.
+        Contents in a phrase.
     place : int
-        Where it is listed; by default behind those of the package.
+        Place in lists; by default behind those of the package.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def kinds() -> list[FigureKind]:
 
 @dataclass(frozen=True)
 class Look:
-    """How one of several things is drawn: no two have both colour and line, or colour and marker, in common."""
+    """Style of one of several items: no two share both colour and line, or colour and marker."""
 
     color: str
     marker: str
@@ -181,7 +181,7 @@ _UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a figure is drawn, and how large.
+    """Axes and size of a figure.
 
     Parameters
     ----------

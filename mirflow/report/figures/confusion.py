@@ -29,7 +29,7 @@ def confusion(
     most: int = 26,
     **options: Unpack[FigureOptions],
 ) -> Axes:
-    """How the time, or the tracks, of each class of the reference are shared out among those of a system's estimates.
+    """Shares of the time, or the tracks, of each class of the reference by the classes of a system's estimates.
 
     Parameters
     ----------

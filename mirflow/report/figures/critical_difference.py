@@ -94,7 +94,7 @@ def critical_difference(
 
 @dataclass(frozen=True)
 class _Shown:
-    """Where systems stand on the axis, and which are not told apart.
+    """Places of systems on the axis, and groups without significant differences.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
 
 
 def _is_run(members: list[int], order: list[int]) -> bool:
-    """Whether systems stand one after the other."""
+    """True if systems stand one after the other."""
     places = sorted(order.index(member) for member in members)
     return places[-1] - places[0] == len(places) - 1
 
@@ -248,7 +248,7 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
 
 
 def _describe(ds: xr.Dataset, unit: str) -> str:
-    """What has to be known of values and bars."""
+    """Describe values and bars."""
     kind = ds["aggregate"].item()
     share = f"{kind} over tracks" if unit == "track" else f"{kind} within each {unit}"
     notes = [share, f"missing: {ds.attrs['missing']}", *infinite(ds["value"].values[:, 0], "infinite value")]
@@ -266,6 +266,6 @@ def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
 
 
 def _bars(ds: xr.Dataset) -> str:
-    """What bars mean: the same as letters."""
+    """Describe the bars, which mean the same as letters."""
     note = letters_note(ds, 0)
     return note.replace("systems that share a letter", "bars join systems that").replace("no letters", "no bars")

@@ -102,7 +102,7 @@ def _draw_row(page: Sheet, score: Float, value: float, place: int, style: str, m
 
 
 def _density(score: Float) -> tuple[Float, Float]:
-    """Where, and how dense the scores are there, as shares of the densest place; nothing beyond what there is."""
+    """Places and densities of the scores, as shares of the largest density, within their range."""
     from scipy.stats import gaussian_kde
 
     low, high = score.min(), score.max()
@@ -114,7 +114,7 @@ def _density(score: Float) -> tuple[Float, Float]:
 
 
 def _spread(score: Float) -> Float:
-    """Where points stand across their row, in [0, 1): neighbours apart, and the same each time."""
+    """Places of points across their row, in [0, 1): neighbours apart, and reproducible."""
     place = np.empty(len(score), dtype=np.int64)
     place[np.argsort(score, kind="stable")] = np.arange(len(score))
     return np.asarray((place * 0.6180339887498949) % 1.0)

@@ -25,7 +25,7 @@ _ROW, _GAP = 0.2, 0.9
 
 
 class Placing(TypedDict, total=False):
-    """Where a figure is drawn."""
+    """Axes and size of a figure."""
 
     ax: Axes | None
     width: Width

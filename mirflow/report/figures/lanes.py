@@ -55,7 +55,7 @@ class Lanes:
     bottom: float = BOTTOM
 
     def fits(self, text: str, seconds: float, size: float) -> bool:
-        """Whether a text has room in so many seconds."""
+        """True if a text has room in so many seconds."""
         return len(text) * size * 0.62 < seconds / (self.end - self.start) * self.points
 
     def visible(self, start: Float, end: Float) -> list[int]:
@@ -68,7 +68,7 @@ class Lanes:
         return np.asarray((time >= self.start) & (time <= self.end))
 
     def height(self, pitch: Float, at: float) -> Float:
-        """Where pitches stand in a lane."""
+        """Height of pitches in a lane."""
         low, high = self.pitches
         share = np.clip((pitch - low) / (high - low), 0, 1) if high > low else np.full_like(pitch, 0.5)
         return np.asarray(at + self.bottom - 0.03 - share * (TOP + self.bottom - 0.06))
@@ -191,7 +191,7 @@ def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
 
 
 def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
-    """What has no times: tempi, keys."""
+    """Draw annotations without times: tempi, keys."""
     if "tempo" in one.columns:
         salience = one.columns.get("salience")
         values = [f"{tempo:g}" for tempo in one.columns["tempo"].tolist()]
@@ -242,7 +242,7 @@ _MEANINGS = {
 
 
 def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
-    """How the evidence for an annotation of a kind is drawn."""
+    """Form of the evidence for an annotation of a kind."""
     names = set(evidence)
     if KINDS[kind].drawn_as == "text":
         return "words"
@@ -259,7 +259,7 @@ def form_of(kind: str, evidence: Mapping[str, Column]) -> str:
 
 
 def explained(kind: str, evidence: Mapping[str, Column]) -> str:
-    """What the colours mean; empty where there are none."""
+    """Explanation of the colours; empty if there are none."""
     form = form_of(kind, evidence)
     if form == "band" and "frequency" in " ".join(evidence):  # where there are pitches, there are octaves
         form = "octaves"
@@ -269,7 +269,7 @@ def explained(kind: str, evidence: Mapping[str, Column]) -> str:
 
 
 def draw_verdicts(lanes: Lanes, kind: str, evidence: Mapping[str, Column], at: float) -> None:
-    """What a rule says of the estimate in the lane whose middle is at a height."""
+    """Draw the verdicts of a metric on the estimate in the lane with its middle at a height."""
     form = form_of(kind, evidence)
     if form != "nothing":
         {"band": _band, "marks": _marks, "notes": _notes, "pitches": _pitches, "words": _words}[form](

@@ -72,7 +72,7 @@ def timeline(
     start, end : float or None, seconds
         What to show; None: from the beginning, to the end.
     root : path or None
-        Where the annotations are now; None: where they were.
+        Present folder of the annotations; None: the original one.
     **options
         ``group`` and ``system`` as in a query; ``ax``, ``width``, ``height``, ``caption`` of the figure.
 
@@ -117,7 +117,7 @@ def _height(kind: Kind, lanes: int) -> float:
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
-    """Which files an evaluation compares."""
+    """Plan of the files that an evaluation compares."""
     plans, reason = find_plans(ds.attrs, root)
     if reason:
         raise FigureError(f"no timeline without annotations. {reason}")
@@ -143,7 +143,7 @@ def _widest(ds: xr.Dataset, values: np.ndarray[tuple[int, ...], np.dtype[np.floa
 
 @dataclass
 class _Rule:
-    """What explains scores: the metric that was named, or the first that can."""
+    """The metric with evidence: the named one, or the first that has any."""
 
     convention: Convention
     candidates: Sequence[str]
@@ -171,7 +171,7 @@ class _Rule:
         return None
 
     def legend(self, lanes: Sequence[_Lane]) -> list[str]:
-        """What the marks mean."""
+        """Legend of the marks."""
         for lane in lanes:
             if lane.evidence is not None and isinstance(lane.annotation, Annotation):
                 meaning = explained(lane.annotation.kind, lane.evidence)
@@ -240,7 +240,7 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
 
 
 def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:
-    """What is shown, in seconds."""
+    """Visible span, in seconds."""
     times = [one.columns[name] for one in read for name in one.schema.times[-1:]]
     found = np.concatenate([time[np.isfinite(time)] for time in times]) if times else np.empty(0)
     first = 0.0 if start is None else start
@@ -265,7 +265,7 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
 
 
 def _shown(one: Annotation, first: float, last: float) -> Bool:
-    """Which pitches of an annotation lie between two moments."""
+    """Pitches of an annotation between two times."""
     begin, end = one.columns[one.schema.times[0]], one.columns[one.schema.times[-1]]
     inside = np.asarray((end >= first) & (begin <= last))
     return np.repeat(inside, one.inner_counts[0]) if one.schema.drawn_as == "frames" else inside

@@ -38,7 +38,7 @@ Stored = Any
 
 
 class FigureOptions(TypedDict, total=False):
-    """What every figure takes by keyword: whose scores count (as in a question), and where it is drawn."""
+    """Keyword arguments of every figure: selection of scores (as in a query), size and axes."""
 
     group: str | None
     system: Names
@@ -55,7 +55,7 @@ class FigureOptions(TypedDict, total=False):
 
 
 def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
-    """Where a figure is drawn, of what was given by keyword."""
+    """Axes and size of a figure, from its keyword arguments."""
     given: dict[str, Any] = {"width": width, **options}
     return Frame(**{name: given[name] for name in ("ax", "width", "height", "caption", "venue") if name in given})
 
@@ -74,7 +74,7 @@ def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> 
     ----------
     scores : path, xr.DataTree or xr.Dataset
     metric : str, sequence of str or None
-        What it must have.
+        Requirement.
     group : str or None
         Its name; None: the only one that has the metrics.
 
@@ -189,7 +189,7 @@ def keep_best(result: Result, most: int) -> tuple[Result, str]:
 
 
 def describe(result: Result, *, notes: Sequence[str] = (), aggregated: bool = True) -> str:
-    """What has to be known to read a figure: where from, which aggregate, over how many tracks, which policies."""
+    """Description of a figure: source, aggregate, number of tracks, policies."""
     attrs, whole = result.attrs, int(result.n_tracks.sum())
     n = result.n_counted.sum(axis=1)
     over = counted(whole, "track")

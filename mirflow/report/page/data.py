@@ -287,7 +287,7 @@ def describe_stores(name: str, origins: Sequence[Origin]) -> list[dict[str, Any]
 
 
 def _policies(scores: xr.Dataset, status: Array) -> list[str]:
-    """What can be done about missing scores, as in a query: what is done unless something is chosen comes first."""
+    """Policies for missing scores, as in a query, the default first."""
     if STORES in scores.attrs and (status == Status.not_computed).any():
         # Nobody knows what scores would weigh that no store has.
         return ["skip", "common"] if are_apart(scores.attrs, status) else ["common", "skip"]

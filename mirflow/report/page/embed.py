@@ -202,7 +202,7 @@ def encode(annotation: Annotation, task: str, vocabulary: PageLabels) -> Encoded
 
 
 def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: PageLabels) -> None:
-    """What is no drawing: labels, values and shares, the first of many."""
+    """Add items without times: labels, values and shares, the first of many."""
     for name, key in (("tempo", "v"), ("value", "v"), ("salience", "w")):
         if name in annotation.columns:
             found[key] = annotation.columns[name][:ITEMS].tolist()
@@ -280,7 +280,7 @@ def _add_multipitch(found: Encoded, annotation: Annotation) -> None:
 
 
 def encode_evidence(columns: Mapping[str, Column], kind: str, verdicts: dict[str, int]) -> Encoded:
-    """What a score consists of.
+    """Encode the evidence of a score.
 
     Parameters
     ----------

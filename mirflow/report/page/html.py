@@ -164,7 +164,7 @@ TIMELINES = ("auto", "all", "worst", "none")
 
 @dataclass(frozen=True)
 class PageReport:
-    """What became of a page.
+    """Result of writing a page.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ class PageReport:
     tracks : int
         Tracks with a timeline.
     notes : tuple of str
-        Why there are not more.
+        Reason why there are not more.
     """
 
     path: Path

@@ -42,7 +42,7 @@ Evidence = list[Encoded | None]
 
 @dataclass
 class Explainer:
-    """What explains the scores of an evaluation.
+    """Evidence of the scores of an evaluation.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def _explain(convention: Convention, reference: Annotation, estimate: Annotation
 
 
 def _has_verdicts(evidence: Evidence) -> bool:
-    """Whether evidence says of single items whether they are right."""
+    """True if evidence says of single items whether they are right."""
     return any(one is not None and ("x" in one or bool(one.get("v"))) for one in evidence)
 
 
