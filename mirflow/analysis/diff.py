@@ -232,7 +232,7 @@ def _shown(name: str, a: str, b: str) -> tuple[str, str, str]:
 def differing_inputs(
     a: ComparedScores, b: ComparedScores, systems: Sequence[str], tracks: Sequence[str]
 ) -> dict[str, int]:
-    """How many cells both sides scored from known files, and in how many the reference or estimate had other bytes.
+    """Numbers of cells that both sides scored from known files, and of those with other bytes of reference or estimate.
 
     Empty where a side does not say from which files.
     """

@@ -166,7 +166,7 @@ def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
 
 @dataclass(frozen=True)
 class TableSelection:
-    """What a query selects of a metric with extra dims.
+    """Selection of a query of a metric with extra dims.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ class TableSelection:
         return {dim: names for dim, names in self.inner.items() if not (ordered and own[dim] == SIDE)}
 
     def outcomes(self, counts: Float) -> tuple[Float, Labels]:
-        """What ratios are read off, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
+        """Outcomes for ratios, from counts (n, dims left): (n, dims, 4), and the labels of these dims."""
         return tell_outcomes(self.kind, str(self.measure), counts, self.labels, own_dims(self.table))
 
     def read(self, system: int) -> Iterator[tuple[Int, Float]]:
@@ -232,7 +232,7 @@ class TableSelection:
                 yield tracks[here], reduce_over(values if valued else np.nan_to_num(values), labels, self.over)
 
     def read_all(self, system: int) -> Float:
-        """What each track adds: float64 (tracks, dims left), 0 where it does not count or has no entry.
+        """Contribution of each track: float64 (tracks, dims left), 0 where it does not count or has no entry.
 
         Of confusion matrices, which may be large, only the outcomes of each class are kept: (tracks, classes, 4).
         """

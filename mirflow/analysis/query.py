@@ -98,7 +98,7 @@ def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
 
 
 def repeats(attrs: Mapping[str, str]) -> int:
-    """How often every track stands in the groups of a result."""
+    """Number of groups of a result that each track is in."""
     return int(attrs.get("repeats", 1))
 
 

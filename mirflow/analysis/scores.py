@@ -170,7 +170,7 @@ def members_of(codes: Int) -> dict[int, Int]:
 
 
 def without_value(values: Array) -> Bool:
-    """Which values of a coordinate stand for none: empty text and NaN."""
+    """Mark missing values of a coordinate: empty text and NaN."""
     return np.array([value == "" or value != value for value in values.tolist()], dtype=bool)
 
 

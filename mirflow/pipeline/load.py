@@ -209,7 +209,7 @@ def plan_pipeline(
 
 
 def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
-    """Plan the evaluations of the text of a pipeline file, which a store keeps; as :func:`plan_pipeline`, below a given root."""
+    """Plan the text of a pipeline file, which a store keeps, as :func:`plan_pipeline`, below a given root."""
     return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
 
 

@@ -280,7 +280,7 @@ class DelimitedOptions(_Signed):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Reading(_Signed):
-    """What a file is read as, and the options of reading it.
+    """Kind of annotation and options of reading a file.
 
     Parameters
     ----------
