@@ -2,7 +2,7 @@
 
 import { section, el, svg, tip } from "./dom.js";
 import { byNumber, formatter, titleOf } from "./format.js";
-import { include, quantile } from "./reduce.js";
+import { endsOf, include, quantile } from "./reduce.js";
 import { readScores } from "./data.js";
 
 const [LEFT, WIDTH, ROW, BINS] = [0, 640, 30, 48];
@@ -32,10 +32,8 @@ export async function drawDistributions(state) {
 }
 
 function rangeOf(rows) {
-  const ends = rows.map((row) => row.values.filter(Number.isFinite)).filter((known) => known.length)
-    .flatMap((known) => [known[0], known[known.length - 1]]);
-  if (!ends.length) return [0, 1];
-  const [low, high] = [Math.min(...ends), Math.max(...ends)];
+  const [low, high] = endsOf(rows.flatMap((row) => endsOf(row.values)));
+  if (low > high) return [0, 1];
   if (low >= 0 && high <= 1) {
     const first = Math.min(Math.floor(low * 20) / 20, 0.95);
     return [first, Math.max(Math.ceil(high * 20) / 20, first + 0.05)];

@@ -4,6 +4,7 @@ import { choice, colour, el, section, sharpen, table, th } from "./dom.js";
 import { shade } from "./colours.js";
 import { formatter } from "./format.js";
 import { readFloats } from "./data.js";
+import { endsOf } from "./reduce.js";
 
 /** @returns {Promise<Node|null>} nothing where there are none */
 export async function drawExtras(state) {
@@ -23,11 +24,11 @@ export async function drawExtras(state) {
   if (known && one.dims.length === 2) bar.push(named("system", choice("System", systems.map((name, place) => [place, name]), system,
     (value) => again("system", value))));
   const note = known ? `${one.name}: ${one.aggregate} over the tracks (${one.missing})${one.unit ? `, in ${one.unit}` : ""}.` : one.value;
-  const made = known ? await figures(state, one, system) : null;
+  const made = known ? await drawValues(state, one, system) : null;
   return section("extras", one.title, note, bar.length ? el("div", { class: "bar" }, bar) : null, made);
 }
 
-async function figures(state, one, system) {
+async function drawValues(state, one, system) {
   const values = await readFloats(one.value);
   const write = formatter(one, state.percent);
   if (one.dims.length === 2) return map(one, values, system, write);
@@ -68,12 +69,7 @@ function map({ dims: [[down, rows], [across, columns]], score, unit }, values, s
 
 /** Colours are the same for all systems: from 0 to 1 for ratios, else between the ends. */
 function scaleOf(values) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const one of values) {
-    if (!Number.isFinite(one)) continue;
-    if (one < low) low = one;
-    if (one > high) high = one;
-  }
+  const [low, high] = endsOf(values);
   return low > high || (low >= 0 && high <= 1) ? [0, 1] : [low, high > low ? high : low + 1];
 }
 

@@ -2,7 +2,7 @@
 
 import { choice, colour, el, section, sharpen, tip } from "./dom.js";
 import { formatter, titleOf } from "./format.js";
-import { acrossSystems } from "./reduce.js";
+import { acrossSystems, endsOf } from "./reduce.js";
 import { readScores } from "./data.js";
 import { orderTracks } from "./tracks.js";
 import { shade } from "./colours.js";
@@ -38,31 +38,22 @@ export async function drawHeatmap(state, open) {
   listen(map, canvas, cell, frame, open);
   const made = section("heatmap", "Tracks × systems", `${titleOf(state.about)} of every track (across) and system (down).`,
     el("div", { class: "bar" }, sorting, legend(range, map.write), way), el("div", { class: "heatframe" }, names, frame), cell);
-  return { node: made, settle: () => { paint(map, canvas, frame); observe(map, canvas, frame); } };
-}
-
-function observe(map, canvas, frame) {
-  let width = frame.clientWidth;
-  new ResizeObserver(() => {
-    if (frame.clientWidth && Math.abs(frame.clientWidth - width) > 1) {
+  const settle = () => {
+    paint(map, canvas, frame);
+    let width = frame.clientWidth;
+    new ResizeObserver(() => {
+      if (!frame.clientWidth || Math.abs(frame.clientWidth - width) <= 1) return;
       width = frame.clientWidth;
       paint(map, canvas, frame);
-    }
-  }).observe(frame);
+    }).observe(frame);
+  };
+  return { node: made, settle };
 }
 
-function sortedBy({ across, now }) {
-  return `Tracks by ${ORDERS.get(across) || now.systems[across]}.`;
-}
+const sortedBy = ({ across, now }) => `Tracks by ${ORDERS.get(across) || now.systems[across]}.`;
 
 function scoreRange(score) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const one of score) {
-    // An infinite score is drawn as the last colour.
-    if (!Number.isFinite(one)) continue;
-    if (one < low) low = one;
-    if (one > high) high = one;
-  }
+  const [low, high] = endsOf(score); // an infinite score is drawn as the last colour
   if (low > high) return [0, 1];
   if (low < high) return [low, high];
   return low >= 0 && low <= 1 ? [0, 1] : [low - 1, low + 1];
@@ -78,6 +69,8 @@ function legend([low, high], write) {
   return el("span", { class: "legend" }, write(low), canvas, write(high), el("span", { class: "none" }), "no score");
 }
 
+let palette = null;
+
 /** Every score as one pixel of a small picture, which is then enlarged. */
 function paint(map, canvas, frame) {
   const { numbers, columns, rows, range: [low, high] } = map;
@@ -86,7 +79,7 @@ function paint(map, canvas, frame) {
   const inner = picture.getContext("2d");
   const image = inner.createImageData(picture.width, picture.height);
   const pixels = new Uint32Array(image.data.buffer);
-  const palette = paletteOf();
+  palette = palette || Uint32Array.from({ length: 256 }, (_, step) => packed(shade(step / 255)));
   const none = packed(colour("nothing"));
   rows.forEach((system, y) => columns.forEach((track, x) => {
     const score = numbers.score[system * tracks + track];
@@ -101,13 +94,6 @@ function paint(map, canvas, frame) {
   frame.parentElement.style.setProperty("--row", `${map.high}px`);
   map.picture = picture;
   map.context = context;
-}
-
-const palettes = [];
-
-function paletteOf() {
-  if (!palettes.length) palettes.push(Uint32Array.from({ length: 256 }, (_, step) => packed(shade(step / 255))));
-  return palettes[0];
 }
 
 function packed(text) {

@@ -1,6 +1,7 @@
 /** One annotation as a lane of the timeline, drawn by its kind. */
 
 import { lastBy, noteKey, signOf } from "./annotations.js";
+import { endsOf } from "./reduce.js";
 import { chordColour, dotColour, labelColour } from "./colours.js";
 
 const HEIGHTS = new Map([["intervals", 40], ["events", 40], ["notes", 92], ["series", 92], ["multipitch", 92], ["patterns", 92]]);
@@ -20,13 +21,8 @@ function levelsOf({ row }) {
 
 /** The pitches that all lanes share as their upright axis. */
 export function pitchRange(annotations) {
-  let [low, high] = [Infinity, -Infinity];
-  for (const one of annotations) {
-    for (const pitch of (one && one.pitch) || []) {
-      if (pitch < low) low = pitch;
-      if (pitch > high) high = pitch;
-    }
-  }
+  const ends = annotations.flatMap((one) => (one && one.pitch ? endsOf(one.pitch) : []));
+  const [low, high] = endsOf(ends);
   return low > high ? [48, 72] : [low - 1, high + 1];
 }
 
@@ -100,12 +96,17 @@ function drawLevels(context, { annotation, top, height }, view) {
   for (let level = 0; level < levels; level++) drawIntervals(context, annotation, top + 2 + level * high, high - 2, view, level);
 }
 
-function tick(context, x, top, bottom) {
+/** Lines from a place to another, each as `[x, y, x, y]`. */
+function stroke(context, ...lines) {
   context.beginPath();
-  context.moveTo(x, top);
-  context.lineTo(x, bottom);
+  for (const [left, top, right, bottom] of lines) {
+    context.moveTo(left, top);
+    context.lineTo(right, bottom);
+  }
   context.stroke();
 }
+
+const tick = (context, x, top, bottom) => stroke(context, [x, top, x, bottom]);
 
 function drawEvents(context, { annotation, evidence, top, height }, view) {
   const bottom = top + height - 5;
@@ -128,7 +129,7 @@ function drawEvents(context, { annotation, evidence, top, height }, view) {
     if (Number.isNaN(own)) return void circle(context, x, top + 9);
     tick(context, x, top + 12, bottom);
     if (good === "bad") cross(context, x, top + 8);
-    else if (!Number.isNaN(other) && Math.abs(view.x(other) - x) > 2) slant(context, view.x(other), x, top + 5, top + 12);
+    else if (!Number.isNaN(other) && Math.abs(view.x(other) - x) > 2) stroke(context, [view.x(other), top + 5, x, top + 12]);
   });
 }
 
@@ -142,19 +143,7 @@ function circle(context, x, y) {
 
 function cross(context, x, y) {
   context.lineWidth = 1.75;
-  context.beginPath();
-  context.moveTo(x - 3, y - 3);
-  context.lineTo(x + 3, y + 3);
-  context.moveTo(x + 3, y - 3);
-  context.lineTo(x - 3, y + 3);
-  context.stroke();
-}
-
-function slant(context, from, to, top, bottom) {
-  context.beginPath();
-  context.moveTo(from, top);
-  context.lineTo(to, bottom);
-  context.stroke();
+  stroke(context, [x - 3, y - 3, x + 3, y + 3], [x + 3, y - 3, x - 3, y + 3]);
 }
 
 function drawBand(context, { start, end, verdict }, { top, height }, view) {

@@ -3,7 +3,7 @@
 import { detailsOf, el, section, svg, table, th, warningsOf } from "./dom.js";
 import { byName, byNumber, count, formatter, titleOf, unitOf } from "./format.js";
 import { explainValues } from "./controls.js";
-import { include, reduce } from "./reduce.js";
+import { endsOf, include, reduce } from "./reduce.js";
 import { CONTENTS, readScores, readStatistic } from "./data.js";
 
 /** Values of one metric over all tracks or those of a group, with n and the number of missing scores, for each system. */
@@ -110,9 +110,8 @@ function tableOf(state, entries, others, inference) {
 
 /** Where the chart begins and ends: all of the range for ratios that fill it, else around the values. */
 function scaleOf(entries, about) {
-  const values = entries.flatMap((one) => [one.value, one.low, one.high]).filter((one) => Number.isFinite(one));
-  if (!values.length) return [0, 1];
-  const [low, high] = [Math.min(...values), Math.max(...values)];
+  const [low, high] = endsOf(entries.flatMap((one) => [one.value, one.low, one.high]));
+  if (low > high) return [0, 1];
   const room = (high - low) * 0.08 || Math.abs(high) * 0.1 || 1;
   const ratio = about.unit === "" && low >= 0 && high <= 1;
   return [ratio ? Math.max(0, low - room) : low - room, ratio ? Math.min(1, high + room) : high + room];

@@ -55,6 +55,17 @@ export function quantile(sorted, share) {
   return Number.isFinite(above - below) ? below + (above - below) * (place - low) : below + above;
 }
 
+/** The smallest and the largest finite number; without any the first is Infinity. */
+export function endsOf(values) {
+  let [low, high] = [Infinity, -Infinity];
+  for (const one of values) {
+    if (!Number.isFinite(one)) continue;
+    if (one < low) low = one;
+    if (one > high) high = one;
+  }
+  return [low, high];
+}
+
 /** Mean and spread of each track over the systems that have a score. */
 export function acrossSystems(numbers, systems, tracks) {
   const mean = new Float64Array(tracks);
