@@ -1,15 +1,28 @@
-"""Matchings of events: as large as mir_eval's, valid, and the same in any batch."""
+"""Matchings of events and of graphs, compared with other implementations."""
 
 from __future__ import annotations
 
 import mir_eval
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from mir_eval.util import _bipartite_match
 
-from mirflow.kernels.matching import Matching, match, match_greedily, match_ranges
-from tests.event_strategies import pairs, to_rows
+from mirflow.kernels.matching import (
+    Matching,
+    find_partners,
+    match,
+    match_edges,
+    match_greedily,
+    match_heaviest,
+    match_in_order,
+    match_nearest_first,
+    match_ranges,
+    nearest,
+)
+from mirflow.kernels.ragged_ops import medians
+from tests.event_strategies import pairs, sequences, to_rows
 
 windows = st.sampled_from([0.0, 0.05, 0.07, 0.25, 0.5, 3.0, np.inf])
 Pair = tuple[np.ndarray, np.ndarray]
@@ -109,3 +122,184 @@ def test_thousands_of_ranges_within_each_other() -> None:
     first = np.arange(20000)
     assert match_ranges(first, 40000 - first).all()
     assert match_ranges(0 * first, 1 + first % 10000).sum() == 10000
+
+
+@settings(deadline=None)
+@given(batch=st.lists(st.tuples(sequences(min_size=1), sequences()), min_size=1, max_size=4))
+@example(batch=[(np.array([0.0, 1e-300, 1.0]), np.array([0.25, 0.5]))])  # equally near, but for rounding
+@example(batch=[(np.array([0.0, 2.0, 2.0]), np.array([1.0, 2.0, 3.0]))])
+def test_it_is_the_first_of_the_smallest_distances(batch: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    counts, query_counts = (np.array([len(row) for row in side]) for side in zip(*batch, strict=True))
+    starts = np.cumsum(counts) - counts
+    expected = [
+        start + np.abs(query - times).argmin()
+        for (times, queries), start in zip(batch, starts, strict=True)
+        for query in queries
+    ]
+    times, queries = (np.concatenate(side) for side in zip(*batch, strict=True))
+    assert nearest(times, counts, queries, query_counts).tolist() == expected
+
+
+few_events = st.lists(st.integers(0, 40), max_size=8).map(lambda ticks: sorted(tick / 8 for tick in ticks))
+
+
+def one_by_one(references: list[float], estimates: list[float], window: float) -> int:
+    """Match the two nearest that are free, the earliest estimate and reference of several, until none are near."""
+    free, open_ = list(range(len(references))), list(range(len(estimates)))
+    matched = 0
+    while free and open_:
+        distance, j, i = min((abs(references[i] - estimates[j]), j, i) for i in free for j in open_)
+        if not distance < window:
+            break
+        free.remove(i)
+        open_.remove(j)
+        matched += 1
+    return matched
+
+
+@given(st.lists(st.tuples(few_events, few_events), max_size=5), st.sampled_from([0.0, 0.125, 0.5, 0.51, 3.0]))
+@settings(max_examples=300)
+def test_counts_are_those_of_matching_one_by_one(pairs: list[tuple[list[float], list[float]]], window: float) -> None:
+    sides = []
+    for side in range(2):
+        sides.append(np.array([time for pair in pairs for time in pair[side]], dtype=np.float64))
+        sides.append(np.array([len(pair[side]) for pair in pairs], dtype=np.int64))
+    found = match_nearest_first(*sides, window).counts
+    assert found.tolist() == [one_by_one(*pair, window) for pair in pairs]
+    assert (found <= match(*sides, window).counts).all()
+
+
+@given(st.lists(st.lists(st.floats(-100.0, 100.0), max_size=9), max_size=6))
+def test_medians_are_numpys(rows: list[list[float]]) -> None:
+    values = np.array([value for row in rows for value in row], dtype=np.float64)
+    counts = np.array([len(row) for row in rows], dtype=np.int64)
+    expected = [np.median(row) if row else np.nan for row in rows]
+    np.testing.assert_array_equal(medians(values, counts), np.array(expected))
+    upper = [sorted(row)[len(row) // 2] if row else np.nan for row in rows]
+    np.testing.assert_array_equal(medians(values, counts, upper=True), np.array(upper))
+
+
+edge_lists = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30)
+
+
+def size_of(edges: list[tuple[int, int]]) -> int:
+    graph: dict[int, list[int]] = {}
+    for left, right in edges:
+        graph.setdefault(left, []).append(right)
+    return len(_bipartite_match(graph))
+
+
+@settings(deadline=None, max_examples=300)
+@given(edges=edge_lists)
+def test_a_matching_uses_no_vertex_twice_and_is_as_large_as_possible(edges: list[tuple[int, int]]) -> None:
+    left, right = np.array(edges, dtype=np.int64).reshape(-1, 2).T
+    found = match_edges(left, right, 8, 8)
+    assert len(set(left[found].tolist())) == len(set(right[found].tolist())) == len(found)
+    assert len(found) == size_of(edges)
+    assert (np.diff(found) > 0).all()
+
+
+@settings(deadline=None)
+@given(parts=st.lists(edge_lists, min_size=1, max_size=6))
+def test_separate_graphs_are_matched_as_if_alone(parts: list[list[tuple[int, int]]]) -> None:
+    every = [(8 * number + left, 8 * number + right) for number, part in enumerate(parts) for left, right in part]
+    left, right = np.array(every, dtype=np.int64).reshape(-1, 2).T
+    found = match_edges(left, right, 8 * len(parts), 8 * len(parts))
+    assert np.bincount(left[found] // 8, minlength=len(parts)).tolist() == [size_of(part) for part in parts]
+
+
+def test_a_long_path_and_a_circle() -> None:
+    steps = np.arange(100)
+    assert len(match_edges(np.append(steps, steps[1:]), np.append(steps, steps[:-1]), 100, 100)) == 100
+    assert len(match_edges(np.append(steps, steps), np.append(steps, np.roll(steps, 1)), 100, 100)) == 100
+
+
+def test_tens_of_thousands_of_edges_that_are_no_tree() -> None:
+    left, right = np.nonzero(np.abs(np.subtract.outer(np.arange(1500), np.arange(1500))) < 10)
+    assert len(match_edges(left, right, 1500, 1500)) == 1500
+
+
+Graph = tuple[np.ndarray, np.ndarray, int, int]
+"""Left and right vertex of each edge, and the numbers of vertices."""
+
+
+@st.composite
+def ordered_graphs(draw: st.DrawFn, most: int = 12) -> Graph:
+    """Any graph, from none to dense, with its edges in the order of rows."""
+    rows, columns = draw(st.integers(1, most)), draw(st.integers(1, most))
+    density = draw(st.sampled_from([0.0, 0.1, 0.2, 0.35, 0.6]))
+    table = np.random.default_rng(draw(st.integers(0, 2**32))).random((rows, columns)) < density
+    left, right = np.nonzero(table)
+    return left, right, rows, columns
+
+
+def theirs(left: np.ndarray, right: np.ndarray) -> list[tuple[int, int]]:
+    """mir_eval's matching: the right vertices look for left ones."""
+    graph: dict[int, list[int]] = {}
+    for one, other in zip(left.tolist(), right.tolist(), strict=True):
+        graph.setdefault(other, []).append(one)
+    return sorted(_bipartite_match(graph).items())
+
+
+def beside(parts: list[Graph]) -> Graph:
+    """Separate ordered_graphs as one, with their edges in turn."""
+    lefts = np.cumsum([0, *(part[2] for part in parts)])
+    rights = np.cumsum([0, *(part[3] for part in parts)])
+    left = np.concatenate([part[0] + start for part, start in zip(parts, lefts, strict=False)])
+    right = np.concatenate([part[1] + start for part, start in zip(parts, rights, strict=False)])
+    return left, right, int(lefts[-1]), int(rights[-1])
+
+
+@given(ordered_graphs())
+def test_the_matching_in_order_is_mir_evals(graph: Graph) -> None:
+    left, right, rows, columns = graph
+    found = match_in_order(right, left, columns, rows)
+    assert [(int(left[edge]), int(right[edge])) for edge in found] == theirs(left, right)
+
+
+@given(st.lists(ordered_graphs(7), min_size=2, max_size=5))
+def test_graphs_that_are_matched_together_do_not_influence_each_other(parts: list[Graph]) -> None:
+    left, right, rows, columns = beside(parts)
+    found = match_in_order(right, left, columns, rows)
+    assert [(int(left[edge]), int(right[edge])) for edge in found] == theirs(left, right)
+    heavy = match_heaviest(left, right, np.cos(np.arange(len(left))))
+    first = 0
+    for own_left, own_right, own_rows, own_columns in parts:
+        last = first + len(own_left)
+        alone = match_in_order(own_right, own_left, own_columns, own_rows)
+        assert (alone + first).tolist() == found[(found >= first) & (found < last)].tolist()
+        weight = np.cos(np.arange(len(left)))[first:last]
+        lone = match_heaviest(own_left, own_right, weight)
+        assert (lone + first).tolist() == heavy[(heavy >= first) & (heavy < last)].tolist()
+        first = last
+
+
+def test_long_alternating_paths_need_no_recursion() -> None:
+    size = 4000
+    graph = {left: [left, left + 1] for left in range(size)}
+    graph[size] = [0]
+    partner = find_partners(graph)
+    assert len(partner) == size + 1
+    assert all(right in graph[left] for right, left in partner.items())
+
+
+def best(edges: list[tuple[int, int, float]]) -> tuple[int, float]:
+    """Number and weight of the best matching, by trying all of them."""
+    if not edges:
+        return 0, 0.0
+    (left, right, weight), *others = edges
+    number, total = best([edge for edge in others if edge[0] != left and edge[1] != right])
+    return max(best(others), (number + 1, total + weight))
+
+
+@given(ordered_graphs(5), st.integers(0, 2**32))
+def test_the_heaviest_of_the_largest_matchings_is_found(graph: Graph, seed: int) -> None:
+    left, right, _, _ = graph
+    weight = np.random.default_rng(seed).uniform(-1, 1, len(left))
+    found = match_heaviest(left, right, weight)
+    assert len(set(left[found].tolist())) == len(set(right[found].tolist())) == len(found)
+    number, total = best(list(zip(left.tolist(), right.tolist(), weight.tolist(), strict=True))[:14])
+    if len(left) <= 14:
+        assert len(found) == number
+        assert weight[found].sum() == pytest.approx(total, abs=1e-9)
+    assert len(found) == len(theirs(left, right))

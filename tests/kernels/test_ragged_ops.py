@@ -1,0 +1,193 @@
+"""Search, samples in force, sums, medians, common members and memory of ragged rows."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from typing import Literal
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.interpolate import interp1d
+
+from mirflow.kernels.ragged_ops import advance, common, holding, medians, nearest, retreat, search_rows
+from tests.event_strategies import pairs
+
+SIDES: tuple[Literal["left", "right"], ...] = ("left", "right")
+
+
+def flat(rows: list, dtype: type = np.float64) -> tuple[np.ndarray, np.ndarray]:
+    members = np.concatenate([np.zeros(0), *(np.asarray(row) for row in rows)]).astype(dtype)
+    return members, np.array([len(row) for row in rows], dtype=np.int64)
+
+
+@settings(deadline=None)
+@given(batch=st.lists(pairs, max_size=5), shift=st.sampled_from([0.0, 0.05, -7.0, np.inf, -np.inf]))
+@pytest.mark.parametrize("side", SIDES)
+def test_every_row_is_searched_as_numpy_does(
+    batch: list[tuple[np.ndarray, np.ndarray]], shift: float, side: Literal["left", "right"]
+) -> None:
+    times, counts = flat([row for row, _ in batch])
+    queries, query_counts = flat([row + shift for _, row in batch])
+    starts = np.cumsum(counts) - counts
+    expected = [
+        start + np.searchsorted(row, wanted + shift, side) for (row, wanted), start in zip(batch, starts, strict=True)
+    ]
+    found = search_rows(times, counts, queries, query_counts, side)
+    np.testing.assert_array_equal(found, np.concatenate([np.zeros(0), *expected]))
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e6, 1e308])
+def test_times_of_any_size_are_told_apart(scale: float) -> None:
+    times = np.array([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0]) * scale
+    found = search_rows(times, np.array([6]), times, np.array([6]))
+    assert found.tolist() == [0, 1, 2, 2, 4, 5]
+
+
+def test_times_closer_than_the_integers_can_tell_are_told_apart() -> None:
+    times = np.array([0.0, 1.0, np.nextafter(1.0, 2.0), 30000.0])
+    assert search_rows(times, np.array([4]), times, np.array([4])).tolist() == [0, 1, 2, 3]
+
+
+def test_long_runs_of_equal_times_are_passed() -> None:
+    times = np.ones(1000)
+    assert search_rows(times, np.array([1000]), np.array([1.0]), np.array([1]), "right").tolist() == [1000]
+    assert retreat(times, np.array([3]), np.array([1000]), np.array([1.0])).tolist() == [3]
+
+
+def test_places_stay_between_their_limits() -> None:
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    assert advance(times, np.array([1]), np.array([3]), np.array([9.0]), "left").tolist() == [3]
+    assert retreat(times, np.array([1]), np.array([3]), np.array([-9.0])).tolist() == [1]
+
+
+def test_empty_rows_have_one_place() -> None:
+    assert search_rows(np.zeros(0), np.array([0, 0]), np.array([1.0]), np.array([0, 1])).tolist() == [0]
+
+
+sampled_times = (
+    st.floats(-3, 50, allow_nan=False) | st.integers(0, 20).map(float) | st.sampled_from([0.1, 0.1 + 2**-55, 1e9])
+)
+sampled_rows = st.lists(
+    st.tuples(
+        st.lists(sampled_times, min_size=1, max_size=12).map(sorted),
+        st.lists(sampled_times, max_size=12) | st.just([0.0, 1e300]),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+def laid_out(rows: list[tuple[list[float], list[float]]]) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    keys = np.concatenate([[*row, np.inf] for row, _ in rows])
+    queries = np.concatenate([np.array(wanted, dtype=float) for _, wanted in rows])
+    return keys, np.array([len(row) for row, _ in rows]), queries, np.array([len(wanted) for _, wanted in rows])
+
+
+@settings(deadline=None)
+@given(rows=sampled_rows)
+def test_the_last_sample_at_or_before_a_time_holds(rows: list[tuple[list[float], list[float]]]) -> None:
+    keys, counts, queries, query_counts = laid_out(rows)
+    found = holding(keys, counts).find(np.arange(len(rows)), queries, query_counts)
+    start = np.cumsum(counts + 1) - counts - 1
+    expected = [
+        first + np.maximum(np.searchsorted(row, wanted, side="right") - 1, 0)
+        for first, (row, wanted) in zip(start, rows, strict=True)
+    ]
+    assert found.tolist() == np.concatenate(expected).tolist()
+
+
+@settings(deadline=None)
+@given(rows=sampled_rows)
+def test_the_nearest_sample_is_scipys(rows: list[tuple[list[float], list[float]]]) -> None:
+    keys, counts, queries, query_counts = laid_out(rows)
+    found = nearest(keys, counts).find(np.arange(len(rows)), queries, query_counts)
+    start = np.cumsum(counts + 1) - counts - 1
+    expected = [
+        interp1d(row, first + np.arange(len(row)), "nearest", fill_value="extrapolate")(wanted)
+        for first, (row, wanted) in zip(start, rows, strict=True)
+    ]
+    assert found.tolist() == np.concatenate(expected).tolist()
+
+
+def test_rows_may_be_asked_in_any_order_and_again() -> None:
+    axis = holding(np.array([0.0, 1.0, np.inf, 0.0, 5.0, 6.0, np.inf]), np.array([2, 3]))
+    found = axis.find(np.array([1, 0, 1]), np.array([5.5, 0.5, 7.0, 0.0]), np.array([1, 1, 2]))
+    assert found.tolist() == [4, 0, 5, 3]
+
+
+def test_a_row_that_is_no_number_does_not_touch_others() -> None:
+    axis = holding(np.array([np.nan, np.nan, np.inf, 0.0, 5.0, np.inf]), np.array([2, 2]))
+    assert axis.find(np.array([0, 1]), np.array([1.0, 1.0, 6.0]), np.array([1, 2]))[1:].tolist() == [3, 4]
+
+
+Rows = list[list[float]]
+rows = st.lists(st.lists(st.one_of(st.floats(0, 1e6), st.just(float("inf"))), max_size=20), max_size=12)
+
+
+def middle(row: list[float], upper: bool) -> float:
+    if not row:
+        return float("nan")
+    return sorted(row)[len(row) // 2] if upper else float(np.median(row))
+
+
+@given(values=rows)
+@pytest.mark.parametrize("upper", [False, True])
+def test_equals_numpy_row_by_row_to_the_bit(upper: bool, values: Rows) -> None:
+    np.testing.assert_array_equal(medians(*flat(values), upper), [middle(row, upper) for row in values])
+
+
+def test_rows_of_very_different_length() -> None:
+    rng = np.random.default_rng(1)
+    values = [rng.random(size).tolist() for size in (1, 100_000, 2, 3, 4096, 4095, 7, 0)]
+    np.testing.assert_array_equal(medians(*flat(values)), [middle(row, False) for row in values])
+
+
+def test_no_rows() -> None:
+    assert medians(np.zeros(0), np.zeros(0, dtype=np.int64)).shape == (0,)
+
+
+sets = st.lists(st.lists(st.integers(0, 9), max_size=6), min_size=1, max_size=6)
+
+
+@given(sets, sets, st.sampled_from((1, 20, 1 << 21)))
+def test_sizes_are_those_of_pythons_sets(left: list[list[int]], right: list[list[int]], limit: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("mirflow.kernels.ragged_ops._LIMIT", limit)
+        found = common(*flat(left, np.int64), *flat(right, np.int64))
+    assert found.tolist() == [[len(set(one) & set(other)) for other in right] for one in left]
+
+
+FAULTS = """
+import resource
+import numpy as np
+{first}
+
+def batch():
+    arrays = [np.ones(1 << 17) for _ in range(10)]
+
+for _ in range(3):
+    batch()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+for _ in range(20):
+    batch()
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+
+
+def faults(first: str) -> int:
+    # Thresholds that are set, as dask's nannies do for their workers, are not adapted.
+    plain = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
+    command = [sys.executable, "-c", FAULTS.format(first=first)]
+    return int(subprocess.run(command, capture_output=True, text=True, check=True, env=plain).stdout)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the allocator is not glibc's")
+def test_batches_do_not_ask_for_the_same_pages_again() -> None:
+    if faults("") < 20 * 100:
+        pytest.skip("the allocator keeps memory without being asked")
+    assert faults("import mirflow.kernels") < 100
