@@ -305,10 +305,8 @@ def combine_references(
         (weight above 0; all, if none has). ``max``: the best score, by the metric's orientation, with its own weight.
         ``each``: as ``mean``, and every annotator's score and weight as well.
     measures : sequence of Measure
-        The columns of the scores.
     scores : Scores
     cell : int64 (pairs,)
-        The cell of each pair.
     annotator : sequence of str, one per pair
     count : int
         Number of cells; a cell without a pair gets score NaN and weight 0.

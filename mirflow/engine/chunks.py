@@ -31,7 +31,7 @@ Arrays = Mapping[str, Any]
 def lazy_scores(
     works: Sequence[BlockWork], systems: Sequence[str], width: int, extras: Mapping[str, Sparse]
 ) -> dict[str, tuple[tuple[str, ...], Any, dict[str, Any]]]:
-    """Lazy arrays over all systems and the tracks of all works.
+    """Dims, dask array and attributes of what the group of a store has, over all systems and the tracks of all works.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def lazy_scores(
         Number of scalar measures.
     extras : mapping of str to Sparse
         What the results with extra dims will look like; only dims, coords, attrs and fill are used.
-
-    Returns
-    -------
-    dict of str to (dims, dask array, attrs)
-        What the group of a store has, and the extras.
     """
     layout: dict[str, tuple[tuple[str, ...], tuple[int, ...], Any, Mapping[str, Any]]] = {}
     for name, values in to_arrays(no_cells(("",) * width), (), {}).items():

@@ -7,7 +7,7 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import forkserver, resource_tracker
@@ -39,16 +39,10 @@ _PRELOAD = ("mirflow.engine.block", "mirflow.metrics.chord", "mirflow.readers")
 
 
 def choose_scheduler(scheduler: str, works: Sequence[BlockWork], guarded: bool) -> str:
-    """Resolve ``auto``.
+    """Resolve ``auto``; other schedulers are returned as they are.
 
-    Parameters
-    ----------
-    scheduler : str
-        Anything but ``auto`` is returned as it is.
-    works : sequence of BlockWork
-    guarded : bool
-        Whether worker processes may be started: True from the command line. A script that calls us may lack the
-        ``if __name__ == "__main__"`` guard, without which its workers would run it again.
+    Worker processes are started only where that is `guarded`: from the command line. A script that calls us may lack
+    the ``if __name__ == "__main__"`` guard, without which its workers would run it again.
 
     Examples
     --------
@@ -174,16 +168,16 @@ def _execute_in_processes(works: Sequence[BlockWork], done: Done, workers: int) 
 
 def _work_as_long_as(theirs: Connection) -> None:
     """Initialise a worker: leave Ctrl-C to the parent process, and end with it."""
+
+    def end() -> None:
+        # Nobody writes to the pipe: it ends with the process at its other end, and this one with it.
+        with contextlib.suppress(EOFError, OSError):
+            theirs.recv_bytes()
+        os._exit(0)
+
     # It reaches every process of the terminal; only the one that was started answers to it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_end_with, args=(theirs,), daemon=True).start()
-
-
-def _end_with(theirs: Connection) -> None:
-    """Wait for the end of a pipe that nobody writes to, and end this process with it, whatever it is doing."""
-    with contextlib.suppress(EOFError, OSError):
-        theirs.recv_bytes()
-    os._exit(0)
+    threading.Thread(target=end, daemon=True).start()
 
 
 def _start_forkserver() -> None:
@@ -191,27 +185,21 @@ def _start_forkserver() -> None:
 
     They are blocked, which processes inherit, and not ignored: this process answers to them afterwards. Starting the
     tracker of resources unblocks Ctrl-C, to which the tracker itself does not answer.
-    """
-    with _single_threaded(), deferred():
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
-        try:
-            resource_tracker.ensure_running()
-            signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-            forkserver.ensure_running()
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-
-@contextlib.contextmanager
-def _single_threaded() -> Iterator[None]:
-    """Processes that are started now do linear algebra in one thread, unless the user has said how many.
-
-    There is a worker for each core: threads of their own would wait for each other ten times as long as they work.
+    Workers do linear algebra in one thread, unless the user has said how many: there is a worker for each core, and
+    threads of their own would wait for each other ten times as long as they work.
     """
     added = [name for name in _THREADS if name not in os.environ]
     os.environ.update(dict.fromkeys(added, "1"))
     try:
-        yield
+        with deferred():
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGHUP])
+            try:
+                resource_tracker.ensure_running()
+                signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+                forkserver.ensure_running()
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
     finally:
         for name in added:
             del os.environ[name]
@@ -219,7 +207,7 @@ def _single_threaded() -> Iterator[None]:
 
 def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) -> None:
     try:
-        from distributed import Client, as_completed
+        from distributed import CancelledError, Client, KilledWorker, as_completed
     except ImportError:
         message = "a cluster needs distributed: pip install '.[distributed]' in mirflow's checkout"
         raise SchedulerError(message) from None
@@ -236,21 +224,13 @@ def _execute_on_cluster(works: Sequence[BlockWork], scheduler: Any, done: Done) 
         futures = client.compute(lazy_blocks(works), optimize_graph=False, retries=2)
         number_of = {future.key: number for number, future in enumerate(futures)}
         for future in as_completed(futures, loop=client.loop):
-            done(number_of[future.key], _result(future))
+            try:
+                cells: Cells = future.result()
+            except (CancelledError, KilledWorker, OSError) as error:  # a cluster that has lost it says so in many ways
+                why = f"{type(error).__name__}: {error}"
+                raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
+            done(number_of[future.key], cells)
             future.release()
     finally:
         if isinstance(scheduler, str):
             client.close()
-
-
-def _result(future: Any) -> Cells:
-    """Result of a block; a cluster that has lost it raises various errors."""
-    from distributed import CancelledError, KilledWorker
-
-    try:
-        cells = future.result()
-    except (CancelledError, KilledWorker, OSError) as error:
-        why = f"{type(error).__name__}: {error}"
-        raise RunError(f"the cluster failed ({why}); what was computed is kept: run again") from None
-    assert isinstance(cells, Cells)
-    return cells

@@ -34,13 +34,6 @@ _ALIKE = 0.86
 def find_slip(pattern: Pattern, side: str, kind: str) -> str:
     """Message about a free placeholder with nearly the name of one that the pattern lacks; empty if there is none.
 
-    Parameters
-    ----------
-    pattern : Pattern
-    side : {"reference", "estimates"}
-    kind : str
-        Of the annotations.
-
     Examples
     --------
     >>> find_slip(Pattern("lists/{sytem}.txt"), "estimates", "ranking")

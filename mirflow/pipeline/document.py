@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 import yaml
 from pydantic import BaseModel, ValidationError
@@ -206,6 +206,25 @@ _KINDS = {
     "model_type": "a mapping",
     "model_attributes_type": "a mapping",
 }
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def validate(document: Document, model: type[Model], needs: str) -> tuple[Model | None, list[Problem]]:
+    """The model of a document, if it has the right form, and all that is wrong with it; `needs` are its keys."""
+    problems = list(document.problems)
+    if not isinstance(document.data, Mapping):
+        return None, problems or [Problem("", f"is empty; it needs {needs}")]
+    try:
+        return model.model_validate(document.data), problems
+    except ValidationError as error:
+        return None, problems + form_problems(error, document, model)
+
+
+def schema_of(model: type[BaseModel]) -> dict[str, Any]:
+    """The JSON Schema of files, for editors."""
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
 
 
 def form_problems(error: ValidationError, document: Document, model: type[BaseModel]) -> list[Problem]:

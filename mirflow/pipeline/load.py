@@ -20,7 +20,7 @@ from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
 from .discovery import OpenPack, absolute, discover, find_matches, is_lone, is_table
-from .document import Document, form_problems, parse_document, read_document
+from .document import Document, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationPlan, Metadata, cell_stamps, fingerprint
 
@@ -271,28 +271,24 @@ def plan_evaluation(
 
 def json_schema() -> dict[str, Any]:
     """The JSON Schema of pipeline files, for editors."""
-    schema = Pipeline.model_json_schema()
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    return schema_of(Pipeline)
 
 
 def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     """The model of a document, if it has the right form, and all that is wrong with it."""
-    problems = list(document.problems)
-    if not isinstance(document.data, Mapping):
-        return None, problems or [Problem("", "is empty; it needs evaluations and store")]
+    pipeline, problems = validate(document, Pipeline, "evaluations and store")
+    listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
     seen: set[str] = set()
-    listed = document.data.get("evaluations")
+    twice = []
     for position, one in enumerate(listed if isinstance(listed, list) else ()):
         name = one.get("name", one.get("task")) if isinstance(one, Mapping) else None
         if isinstance(name, str) and name in seen:
             message = f"another evaluation has the name {name!r}; give this one a name of its own"
-            problems.append(document.problem(("evaluations", position, "name"), message))
+            twice.append(document.problem(("evaluations", position, "name"), message))
         elif isinstance(name, str):
             seen.add(name)
-    try:
-        return Pipeline.model_validate(document.data), problems
-    except ValidationError as error:
-        return None, problems + form_problems(error, document, Pipeline)
+    own = len(document.problems)
+    return pipeline, [*problems[:own], *twice, *problems[own:]]
 
 
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:

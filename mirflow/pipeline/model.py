@@ -27,7 +27,7 @@ from ..annotations.classes import Classes
 from ..annotations.schema import kind_of
 from ..errors import AnnotationError, MetricError, UnknownNameError
 from ..metrics.base import Convention, Grid, get_task
-from ..metrics.measures import Measure, Value, expand, parse
+from ..metrics.measures import Measure, expand, parse
 from ..readers.class_tables import read_classes
 from ..readers.options import DELIMITED, OPTIONS, DelimitedOptions, Option, Reading
 from ..readers.patterns import Pattern
@@ -427,29 +427,15 @@ def _measures(evaluation: Evaluation, convention: Convention, troubles: list[Tro
         unused -= set(names)
         try:
             for measure in measures:
-                yield _with_parameters(measure, {name: evaluation.parameters[name] for name in names}, convention)
+                own = zip(measure.metric.parameters, measure.values, strict=True)
+                given = {parameter.name: value for parameter, value in own if value != parameter.default}
+                values = {**{name: evaluation.parameters[name] for name in names}, **given}
+                texts = (str(value).lower() if isinstance(value, bool) else value for value in values.values())
+                listed = ",".join(f"{name}={text}" for name, text in zip(values, texts, strict=True))
+                yield parse(f"{measure.metric.name}({listed})", convention.metrics) if names else measure
         except (MetricError, UnknownNameError) as error:
             troubles.append((("parameters", names[0]), str(error)))
     known = {parameter.name for metric in convention.metrics for parameter in metric.parameters}
     for name in sorted(unused):
         why = "no metric asked for has it" if name in known else str(UnknownNameError("parameter", name, known))
         troubles.append((("parameters", name), why))
-
-
-def _with_parameters(measure: Measure, parameters: Mapping[str, Value], convention: Convention) -> Measure:
-    """A measure with parameters set that it does not itself set otherwise."""
-    if not parameters:
-        return measure
-    given = {
-        parameter.name: value
-        for parameter, value in zip(measure.metric.parameters, measure.values, strict=True)
-        if value != parameter.default
-    }
-    values = {**parameters, **given}
-    return parse(f"{measure.metric.name}({_listed(values)})", convention.metrics)
-
-
-def _listed(values: Mapping[str, Value]) -> str:
-    return ",".join(
-        f"{name}={str(value).lower() if isinstance(value, bool) else value}" for name, value in values.items()
-    )

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from pydantic import ValidationError
 
 from ..cells import Cells, GroupContent, Status
 from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
@@ -17,7 +16,7 @@ from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, get_task
 from ..metrics.measures import Measure, Metric, describe, parse
 from ..pipeline.discovery import absolute
-from ..pipeline.document import Document, Place, form_problems, read_document
+from ..pipeline.document import Document, Place, read_document, schema_of, validate
 from ..pipeline.load import MetadataError, track_metadata
 from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
@@ -211,16 +210,29 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
         For the first thing in a table that is not as the mapping says, with file and line.
     """
     document = read_document(path)
-    mapping, problems = _mapping(document)
+    if isinstance(document.data, Mapping) and "evaluations" in document.data:
+        raise PipelineError(
+            [Problem("", "is a pipeline file; a mapping has groups and describes published tables")], path
+        )
+    mapping, problems = validate(document, TableMapping, "name and groups")
     if mapping is None:
         raise PipelineError(problems, path)
     own = Path(absolute(str(path))).parent / mapping.root
     folder = absolute(str(own if root is None else root))
     if table is not None:
         mapping, folder = _with_table(mapping, table, path), str(Path(absolute(str(table))).parent)
-    problems += _twice(document, mapping)
+    names = [group.name for group in mapping.groups]
+    for place, name in enumerate(names):
+        if name in names[:place]:
+            message = f"another group has the name {name!r}; give this one its own"
+            problems.append(document.problem(("groups", place, "name"), message))
     resolved = [_measures(group, document, ("groups", place), problems) for place, group in enumerate(mapping.groups)]
-    found = [_files(group, folder, document, ("groups", place), problems) for place, group in enumerate(mapping.groups)]
+    found = [[Pattern(one.path).find(folder) for one in group.tables] for group in mapping.groups]
+    for place, files in enumerate(found):
+        for number, one in enumerate(mapping.groups[place].tables):
+            if not files[number]:
+                message = f"no file {one.path!r}; {Pattern(one.path).hint(folder)}"
+                problems.append(document.problem(("groups", place, "tables", number, "path"), message))
     if problems:
         raise PipelineError(problems, path)
     if table is not None:
@@ -233,19 +245,7 @@ def read_published(path: str | Path, *, root: str | Path | None = None, table: s
 
 def mapping_schema() -> dict[str, Any]:
     """The JSON Schema of mapping files, for editors."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **TableMapping.model_json_schema()}
-
-
-def _mapping(document: Document) -> tuple[TableMapping | None, list[Problem]]:
-    problems = list(document.problems)
-    if not isinstance(document.data, Mapping):
-        return None, problems or [Problem("", "is empty; it needs name and groups")]
-    if "evaluations" in document.data:
-        return None, [Problem("", "is a pipeline file; a mapping has groups and describes published tables")]
-    try:
-        return TableMapping.model_validate(document.data), problems
-    except ValidationError as error:
-        return None, problems + form_problems(error, document, TableMapping)
+    return schema_of(TableMapping)
 
 
 def _with_table(mapping: TableMapping, table: str | Path, path: str | Path) -> TableMapping:
@@ -262,15 +262,6 @@ def _with_table(mapping: TableMapping, table: str | Path, path: str | Path) -> T
         raise PipelineError([Problem("groups[0].tables[0].path", why)], path)
     one = files[0].model_copy(update={"path": Path(files[0].path).name if known else name})
     return mapping.model_copy(update={"groups": [mapping.groups[0].model_copy(update={"tables": [one]})]})
-
-
-def _twice(document: Document, mapping: TableMapping) -> list[Problem]:
-    names = [group.name for group in mapping.groups]
-    return [
-        document.problem(("groups", place, "name"), f"another group has the name {name!r}; give this one its own")
-        for place, name in enumerate(names)
-        if name in names[:place]
-    ]
 
 
 def _measures(group: ScoreGroup, document: Document, place: Place, problems: list[Problem]) -> list[dict[str, Measure]]:
@@ -317,20 +308,6 @@ def _measure(text: str, declared: ScoreColumn | Wide, convention: Convention | N
     if measure.metric.dims:
         raise MetricError(f"{text!r} is not one number for each track")
     return measure
-
-
-def _files(
-    group: ScoreGroup, root: str, document: Document, place: Place, problems: list[Problem]
-) -> list[list[Match]]:
-    """For each table of a group the files that it names."""
-    found = []
-    for number, one in enumerate(group.tables):
-        pattern = Pattern(one.path)
-        found.append(pattern.find(root))
-        if not found[-1]:
-            message = f"no file {one.path!r}; {pattern.hint(root)}"
-            problems.append(document.problem((*place, "tables", number, "path"), message))
-    return found
 
 
 def _scores(
