@@ -24,7 +24,7 @@ from .metrics.base import Grid, get_task, tasks
 from .metrics.measures import Measure, describe
 from .pipeline.plan import Reference
 from .readers import read
-from .readers.audio_files import SUFFIXES as SOUND
+from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
 from .readers.jams_objects import is_jams
@@ -310,7 +310,7 @@ def annotation_files(folder: Path) -> list[Path]:
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in SUFFIXES and is_listed_file(path))
     if not found:
         suffixes = {path.suffix.lower() for path in folder.rglob("*")}
-        hint = "; of its audio files say --task separation" if suffixes & set(SOUND) else ""
+        hint = "; of its audio files say --task separation" if suffixes & set(AUDIO) else ""
         hint += "; if its .json files are JAMS, call them .jams" if ".json" in suffixes else ""
         hint += "; unpack its .zip files" if ".zip" in suffixes else ""
         raise AnnotationError(f"no annotation files ({', '.join(SUFFIXES)}) in the folder{hint}", path=folder)

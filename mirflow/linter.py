@@ -12,18 +12,18 @@ import numpy as np
 from .annotations.annotation import Annotation, to_ragged
 from .annotations.audio import first_not_finite, is_silent
 from .annotations.schema import KINDS, kind_of
-from .annotations.source import HeldSource
+from .annotations.source import HeldSource, Source
 from .annotations.validation import inspect
 from .cells import EMPTY, WARNING, Status
 from .engine.block import BlockWork, TrackWork, score_block
 from .errors import AnnotationError, UnreadableError
 from .evaluation import annotation_files, evaluate_paths, is_pack, pack_sources
 from .metrics.base import Convention, get_task, tasks
-from .metrics.measures import LABELS, Measure
+from .metrics.measures import LABELS
 from .pipeline.plan import Reference
 from .ragged import Ragged
-from .readers import read_all
-from .readers.audio_files import SUFFIXES as SOUND
+from .readers import read_all, schema_problems
+from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import is_listed_file
 from .readers.jams import describe_absent, open_jams
@@ -35,7 +35,7 @@ from .store.packs import open_pack
 Severity = Literal["error", "warning", "note"]
 PERFECT_TOLERANCE = 1e-9
 _TASKS = {".lab": "chord", ".key": "key", ".mid": "transcription", ".midi": "transcription"}
-_TASKS |= dict.fromkeys(SOUND, "separation")
+_TASKS |= dict.fromkeys(AUDIO, "separation")
 
 _UNLIKE = ("retrieval", "score_following", "similarity", "tagging")
 """Tasks whose two sides hold different things, so that an annotation against itself means nothing."""
@@ -139,7 +139,7 @@ def _check_each(
         if is_pack(path):
             yield from _check_pack(path, task, convention)
             continue
-        if task is None or not _is_table(path, task, options):
+        if task is None or not (path.is_file() and holds_tracks(path.name, _reading(task, options))):
             yield _check_whole(path, task, convention, schema, options)
         elif path in given or format_of(path.name, _reading(task, options)) in TABLES:
             yield from _check_table(path, task, convention, options)
@@ -199,18 +199,17 @@ def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterato
     sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
     for source in sources.values():
         known = KINDS[source.kind].tasks
-        own = task or (known[0] if len(known) == 1 else None)
-        try:
-            annotation, _ = source.read()
-        except AnnotationError as error:
-            yield FileCheck(source.label, (FileProblem("error", "unreadable", error.message),), "track")
-            continue
-        yield FileCheck(source.label, tuple(_check_annotation(annotation, own, convention)), "track")
+        yield _check_source(source, task or (known[0] if len(known) == 1 else None), convention)
 
 
-def _is_table(path: Path, task: str, options: Mapping[str, Any]) -> bool:
-    """True if a file that was named holds many tracks."""
-    return path.is_file() and holds_tracks(path.name, _reading(task, options))
+def _check_source(source: Source, task: str | None, convention: str | None) -> FileCheck:
+    """One track of a pack or a table."""
+    try:
+        annotation, _ = source.read()
+    except AnnotationError as error:
+        return FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track")
+    found = sorted(_check_annotation(annotation, task, convention), key=_line)
+    return FileCheck(source.label, tuple(found), "track")
 
 
 def _reading(task: str, options: Mapping[str, Any]) -> Reading:
@@ -226,23 +225,16 @@ def _check_table(path: Path, task: str, convention: str | None, options: Mapping
         yield FileCheck(name, (FileProblem("error", "unreadable", error.message, error.line),))
         return
     for key in keys:
-        source = TableSource(name, key, reading, name)
-        try:
-            annotation, _ = source.read()
-        except AnnotationError as error:
-            yield FileCheck(source.label, (FileProblem("error", "unreadable", error.message, error.line),), "track")
-            continue
-        found = sorted(_check_annotation(annotation, task, convention), key=_line)
-        yield FileCheck(source.label, tuple(found), "track")
+        yield _check_source(TableSource(name, key, reading, name), task, convention)
 
 
 def _files(paths: Iterable[str | Path], task: str | None, levelled: bool) -> Iterator[Path]:
     """The files to check; of audio the folders, each with the sources of one track."""
     for given in map(Path, paths):
-        sound = task is not None and kind_of(task).name == "audio"
-        if (levelled and "{level}" in given.name) or (sound and "{source}" in given.name) or is_pack(given):
+        audio = task is not None and kind_of(task).name == "audio"
+        if (levelled and "{level}" in given.name) or (audio and "{source}" in given.name) or is_pack(given):
             yield given
-        elif sound and given.is_dir():
+        elif audio and given.is_dir():
             yield from audio_folders(given)
         elif given.is_dir():
             yield from annotation_files(given)
@@ -268,13 +260,13 @@ def _check_file(
         yield FileProblem("error", "unreadable", str(error) if inner else error.message, error.line)
         return
     if is_jams and schema:
-        yield from _check_schema(path)
+        yield from (FileProblem("error", "schema", str(problem)) for problem in schema_problems(path))
     if is_jams and not annotations and (task is not None or "namespace" in options):
         choices = open_jams(str(path), options.get("max_bytes", MAX_BYTES), str(path)).choices
         yield FileProblem("error", "absent", describe_absent(choices, options.get("namespace") or task or ""))
     for annotation in annotations:
         if annotation.kind == "audio":
-            yield from _check_sound(annotation, task or KINDS["audio"].tasks[0], convention)
+            yield from _check_audio(annotation, task or KINDS["audio"].tasks[0], convention)
         else:
             yield from _check_annotation(annotation, task, convention)
 
@@ -304,13 +296,6 @@ def _annotations(path: Path, task: str | None, options: Mapping[str, Any]) -> li
     if annotator not in names:
         raise AnnotationError(f"has no annotator {annotator!r}; it has {', '.join(names) or 'none'}")
     return [one for one, name in zip(found, names, strict=True) if name == annotator]
-
-
-def _check_schema(path: Path) -> Iterator[FileProblem]:
-    from .readers.jams_objects import schema_problems
-
-    for problem in schema_problems(path):
-        yield FileProblem("error", "schema", str(problem))
 
 
 def _check_annotation(annotation: Annotation, task: str | None, convention: str | None) -> Iterator[FileProblem]:
@@ -343,7 +328,7 @@ def _check_annotation(annotation: Annotation, task: str | None, convention: str 
         yield from _check_perfect(annotation, name, rules, annotator)
 
 
-def _check_sound(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
+def _check_audio(annotation: Annotation, task: str, convention: str | None) -> Iterator[FileProblem]:
     """Sources that are silent, broken, or not what the convention takes; each is read to its end."""
     rules = get_task(task).convention(convention) if task in tasks() else None
     try:
@@ -402,18 +387,12 @@ def _check_perfect(annotation: Annotation, task: str, rules: Convention, annotat
         yield FileProblem("error", "refused", cells.message[0], annotator=annotator)
         return
     for measure, score in zip(measures, cells.score[0].tolist(), strict=True):
-        yield from _judge_perfect(measure, score, annotator)
-
-
-def _judge_perfect(measure: Measure, score: float, annotator: str) -> Iterator[FileProblem]:
-    perfect = measure.metric.perfect
-    if perfect is None or abs(score - perfect) <= PERFECT_TOLERANCE:
-        return
-    text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
-    if measure.metric.perfect_exceptions:
-        yield FileProblem("note", "imperfect", f"{text} ({measure.metric.perfect_exceptions})", annotator=annotator)
-    else:
-        yield FileProblem("error", "imperfect", text, annotator=annotator)
+        perfect, exceptions = measure.metric.perfect or 0.0, measure.metric.perfect_exceptions
+        if abs(score - perfect) <= PERFECT_TOLERANCE:
+            continue
+        text = f"against itself it scores {score:.6g} on {measure}, not {perfect:g}"
+        severity: Severity = "note" if exceptions else "error"
+        yield FileProblem(severity, "imperfect", text + (f" ({exceptions})" if exceptions else ""), annotator=annotator)
 
 
 def count_by_severity(checks: Sequence[FileCheck]) -> dict[Severity, int]:

@@ -36,98 +36,90 @@ class Finding:
         return self.message.format(**values)
 
 
-def _first_of_row(rows: Ragged) -> Bool:
-    first = np.zeros(int(rows.counts[-1].sum()), dtype=np.bool_)
-    owner = rows_of(rows.counts[-1])
-    first[:1] = True
-    first[1:] = owner[1:] != owner[:-1]
-    return first
-
-
-def _after_previous(rows: Ragged, compare: Callable[[Float, Float], Bool], previous: str, current: str) -> Bool:
-    """Items whose `current` column compares so to the `previous` column of the item before them in their row."""
-    found = np.zeros(len(rows.columns[current]), dtype=np.bool_)
-    found[1:] = compare(rows.columns[previous][:-1], rows.columns[current][1:])
-    found &= ~_first_of_row(rows)
-    return found
-
-
 def _times(rows: Ragged) -> list[Float]:
     return [rows.columns[name] for name in TIMES if name in rows.columns]
 
 
-def _any(masks: list[Bool], size: int) -> Bool:
-    found = np.zeros(size, dtype=np.bool_)
-    for mask in masks:
-        found |= mask
+def _any(rows: Ragged, test: Callable[[Float], Bool]) -> Bool:
+    """Items of which a time passes a test."""
+    return np.asarray(np.logical_or.reduce([test(time) for time in _times(rows)]))
+
+
+def _after_previous(
+    rows: Ragged, compare: Callable[[Float, Float], Bool], previous: str = "", current: str = ""
+) -> Bool:
+    """Items whose `current` column compares so to the `previous` column of the item before them in their row."""
+    onset = "start" if "start" in rows.columns else "time"
+    before, after = rows.columns[previous or onset], rows.columns[current or onset]
+    found = np.zeros(len(after), dtype=np.bool_)
+    owner = rows_of(rows.counts[-1])
+    found[1:] = compare(before[:-1], after[1:]) & (owner[1:] == owner[:-1])
     return found
 
 
-def _onset(rows: Ragged) -> str:
-    return "start" if "start" in rows.columns else "time"
-
-
-def _not_finite(rows: Ragged) -> Bool:
-    times = _times(rows)
-    return _any([~np.isfinite(time) for time in times], len(times[0]))
-
-
-def _too_late(rows: Ragged) -> Bool:
-    times = _times(rows)
-    return _any([np.isfinite(time) & (np.abs(time) > LATEST) for time in times], len(times[0]))
-
-
-def _negative(rows: Ragged) -> Bool:
-    times = _times(rows)
-    return _any([time < 0 for time in times], len(times[0]))
-
-
-def _reversed(rows: Ragged) -> Bool:
-    return np.asarray(rows.columns["end"] < rows.columns["start"])
-
-
-def _zero_length(rows: Ragged) -> Bool:
-    return np.asarray(rows.columns["end"] == rows.columns["start"])
-
-
 def _unsorted(rows: Ragged) -> Bool:
-    return _after_previous(rows, np.greater, _onset(rows), _onset(rows))
-
-
-def _duplicate(rows: Ragged) -> Bool:
-    return _after_previous(rows, np.equal, "time", "time")
-
-
-def _overlap(rows: Ragged) -> Bool:
-    return _after_previous(rows, np.greater, "end", "start") & ~_unsorted(rows)
-
-
-def _gap(rows: Ragged) -> Bool:
-    return _after_previous(rows, np.less, "end", "start")
+    return _after_previous(rows, np.greater)
 
 
 _INTERVAL = "{start} to {end} s"
+_LATE = f"time is not in seconds, as it is beyond {LATEST:g}:"
+# Rule -> what breaks it, the test, and the message for intervals and for events.
 _RULES: MappingProxyType[str, tuple[str, Callable[[Ragged], Bool], str, str]] = MappingProxyType(
     {
-        "finite": ("not_finite", _not_finite, f"time is not finite: {_INTERVAL}", "time is not finite: {time}"),
+        "finite": (
+            "not_finite",
+            lambda rows: _any(rows, lambda time: ~np.isfinite(time)),
+            f"time is not finite: {_INTERVAL}",
+            "time is not finite: {time}",
+        ),
         "in_seconds": (
             "too_late",
-            _too_late,
-            f"time is not in seconds, as it is beyond {LATEST:g}: {{start}} to {{end}}",
-            f"time is not in seconds, as it is beyond {LATEST:g}: {{time}}",
+            lambda rows: _any(rows, lambda time: np.isfinite(time) & (np.abs(time) > LATEST)),
+            f"{_LATE} {{start}} to {{end}}",
+            f"{_LATE} {{time}}",
         ),
-        "not_negative": ("negative", _negative, f"time is negative: {_INTERVAL}", "time is negative: {time} s"),
-        "not_reversed": ("reversed", _reversed, f"interval ends before it starts: {_INTERVAL}", ""),
-        "positive": ("zero_length", _zero_length, "interval has no length: {start} s", ""),
+        "not_negative": (
+            "negative",
+            lambda rows: _any(rows, lambda time: time < 0),
+            f"time is negative: {_INTERVAL}",
+            "time is negative: {time} s",
+        ),
+        "not_reversed": (
+            "reversed",
+            lambda rows: rows.columns["end"] < rows.columns["start"],
+            f"interval ends before it starts: {_INTERVAL}",
+            "",
+        ),
+        "positive": (
+            "zero_length",
+            lambda rows: rows.columns["end"] == rows.columns["start"],
+            "interval has no length: {start} s",
+            "",
+        ),
         "sorted": (
             "unsorted",
             _unsorted,
             "starts at {start} s, before the row above it ({previous_start} s)",
             "is at {time} s, before the row above it ({previous_time} s)",
         ),
-        "distinct": ("duplicate", _duplicate, "", "the same time as the row above it: {time} s"),
-        "no_overlap": ("overlap", _overlap, "overlaps the row above it: {start} s is before {previous_end} s", ""),
-        "no_gap": ("gap", _gap, "a gap before this row: {previous_end} to {start} s", ""),
+        "distinct": (
+            "duplicate",
+            lambda rows: _after_previous(rows, np.equal),
+            "",
+            "the same time as the row above it: {time} s",
+        ),
+        "no_overlap": (
+            "overlap",
+            lambda rows: _after_previous(rows, np.greater, "end", "start") & ~_unsorted(rows),
+            "overlaps the row above it: {start} s is before {previous_end} s",
+            "",
+        ),
+        "no_gap": (
+            "gap",
+            lambda rows: _after_previous(rows, np.less, "end", "start"),
+            "a gap before this row: {previous_end} to {start} s",
+            "",
+        ),
     }
 )
 
@@ -149,12 +141,13 @@ def inspect(kind: Kind, rows: Ragged) -> dict[str, Finding]:
     >>> list(inspect(KINDS["intervals"], rows))
     ['zero_length']
     """
-    findings = {}
+    findings: dict[str, Finding] = {}
+    times = _times(rows)
+    if not times or not len(times[0]):
+        return findings
     for rule in kind.rules:
         name, test, interval_message, event_message = _RULES[rule]
-        if not _times(rows) or not len(_times(rows)[0]):
-            continue
-        items = test(rows)
+        items = np.asarray(test(rows))
         if items.any():
             message = interval_message if "start" in rows.columns else event_message
             if kind.name == "notes":
