@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import AnnotationError
-from ..ragged import Column
-from .annotation import DTYPES, Annotation, texts_at
+from ..ragged import Column, Float, Int
+from .annotation import DTYPES, Annotation, Attribute, texts_at
+from .audio import Signal, signal_column, unlike
 from .schema import KINDS
 
 if TYPE_CHECKING:
@@ -21,9 +23,7 @@ def to_dataset(annotation: Annotation) -> xr.Dataset:
     Audio becomes ``amplitude(source, channel, sample)``, of which nothing is read before it is looked at.
     """
     if annotation.kind == "audio":
-        from .labelled_audio import audio_dataset
-
-        return audio_dataset(annotation)
+        return _audio_dataset(annotation)
     import xarray as xr
 
     kind = annotation.schema
@@ -50,9 +50,7 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
     if name not in KINDS:
         raise AnnotationError(f"not an annotation: its attribute 'kind' is {name!r}; known: {', '.join(KINDS)}")
     if name == "audio":
-        from .labelled_audio import audio_annotation
-
-        return audio_annotation(dataset)
+        return _audio_annotation(dataset)
     kind = KINDS[name]
     sizes = [f"{dim}_size" for dim in kind.dims[1:]]
     missing = [variable for variable in (*kind.required, *sizes) if variable not in dataset.variables]
@@ -70,3 +68,138 @@ def from_dataset(dataset: xr.Dataset) -> Annotation:
             raise AnnotationError(f"{dim}_size counts {int(counts.sum())} {dim}s, but there are {dataset.sizes[dim]}")
     attrs = {str(key): value for key, value in dataset.attrs.items() if key != "kind"}
     return Annotation(name, columns, labels, inner, attrs=attrs)
+
+
+AMPLITUDE = "amplitude"
+RATE = "rate"
+DIMS = ("source", "channel", "sample")
+Place = int | slice | Int
+
+
+class _Samples:
+    """The samples of several signals that are alike: (sources, channels, samples), read piece by piece."""
+
+    def __init__(self, signals: Sequence[Signal]) -> None:
+        self.signals = tuple(signals)
+        self.shape = (len(signals), signals[0].channels, signals[0].frames)
+
+    def read(self, key: tuple[Place, ...]) -> Column:
+        """Samples at a product of places."""
+        source, channel, sample = key
+        chosen = [self.signals[one] for one in np.atleast_1d(np.arange(len(self.signals))[source])]
+        span, within = _span(sample, self.shape[2])
+        read = np.empty((len(chosen), self.shape[1], span.stop - span.start))
+        for row, signal in zip(read, chosen, strict=True):
+            row[...] = signal.read(span.start, span.stop)
+        whole: Column = read[:, channel][..., within]
+        return whole if isinstance(source, slice | np.ndarray) else whole[0]
+
+
+def _span(key: Place, size: int) -> tuple[slice, Place]:
+    """The one stretch of samples that holds all samples of a key, and their places in it."""
+    if isinstance(key, np.ndarray):
+        low = int(key.min(initial=size))
+        return slice(low, int(key.max(initial=low - 1)) + 1), key - low
+    if not isinstance(key, slice):
+        start = range(size)[key]
+        return slice(start, start + 1), 0
+    places = range(size)[key]
+    if not len(places):
+        return slice(0, 0), slice(0, 0)
+    low, high = min(places[0], places[-1]), max(places[0], places[-1])
+    return slice(low, high + 1), slice(None, None, places.step)
+
+
+class _LabelledSignal:
+    """One source of a labelled array ``(channel, sample)`` as a signal; lazy arrays are computed piece by piece.
+
+    Parameters
+    ----------
+    amplitude : xr.Variable
+        Floating point, with the dim ``sample`` and perhaps ``channel``.
+    rate : float
+        Hz.
+    """
+
+    __slots__ = ("_amplitude", "_rate")
+
+    def __init__(self, amplitude: xr.Variable, rate: float) -> None:
+        self._amplitude, self._rate = amplitude, rate
+
+    @property
+    def rate(self) -> float:
+        """Samples a second, Hz."""
+        return self._rate
+
+    @property
+    def channels(self) -> int:
+        """Number of channels."""
+        return int(self._amplitude.sizes.get("channel", 1))
+
+    @property
+    def frames(self) -> int:
+        """Number of samples of each channel."""
+        return int(self._amplitude.sizes["sample"])
+
+    def read(self, start: int, stop: int) -> Float:
+        """Samples `start` to `stop` of all channels: float64 (channels, stop - start)."""
+        piece = self._amplitude.isel(sample=slice(start, stop)).transpose(..., "sample")
+        return np.ascontiguousarray(np.atleast_2d(piece.to_numpy()), dtype=np.float64)
+
+
+def _audio_dataset(annotation: Annotation) -> xr.Dataset:
+    """Signals as a dataset ``amplitude(source, channel, sample)``; no sample is read before it is looked at."""
+    signals: list[Signal] = list(annotation.columns["signal"])
+    names = annotation.labels or [f"source {place}" for place in range(len(signals))]
+    where = annotation.attrs.get("source")
+    path = None if where is None else str(where)
+    if not signals:
+        raise AnnotationError("has no sources", path=path)
+    why = unlike(signals, names)
+    if why is not None:
+        raise AnnotationError(why, path=path)
+    import xarray as xr
+
+    from ..lazy_array import lazy_variable
+
+    attrs = {"long_name": AMPLITUDE, "units": "1"}
+    samples = _Samples(signals)
+    lazy = lazy_variable(DIMS, samples.shape, np.float64, samples.read, attrs)
+    coords = {} if annotation.labels is None else {"source": ("source", annotation.labels, {"long_name": "source"})}
+    about = {"kind": annotation.kind, **annotation.attrs, RATE: signals[0].rate, f"{RATE}_units": "Hz"}
+    return xr.Dataset({AMPLITUDE: lazy}, coords, about)
+
+
+def _audio_annotation(dataset: xr.Dataset) -> Annotation:
+    """The signals of a dataset: that of a reader, or one of the user's own.
+
+    Parameters
+    ----------
+    dataset : xr.Dataset
+        ``amplitude`` over ``source``, ``sample`` and perhaps ``channel``, floating point, with the attribute ``rate``
+        in Hz; the coordinate ``source``, if there is one, names the sources.
+    """
+    if AMPLITUDE not in dataset.data_vars:
+        raise AnnotationError(f"audio needs a variable {AMPLITUDE!r} over {', '.join(DIMS)}")
+    amplitude = dataset[AMPLITUDE].variable
+    if not {"source", "sample"} <= set(amplitude.dims) <= set(DIMS):
+        raise AnnotationError(f"{AMPLITUDE} lies over {', '.join(map(str, amplitude.dims))}, not {', '.join(DIMS)}")
+    if amplitude.dtype.kind != "f":
+        raise AnnotationError(f"{AMPLITUDE} has to be floating point, from -1 to 1, not {amplitude.dtype}")
+    rate = _rate(dataset)
+    signals = [_LabelledSignal(amplitude.isel(source=place), rate) for place in range(amplitude.sizes["source"])]
+    labels = [str(name) for name in dataset["source"].values] if "source" in dataset.coords else None
+    own = ("kind", RATE, f"{RATE}_units")
+    attrs: dict[str, Attribute] = {str(key): value for key, value in dataset.attrs.items() if key not in own}
+    return Annotation("audio", {"signal": signal_column(signals)}, labels, lines=(), attrs=attrs)
+
+
+def _rate(dataset: xr.Dataset) -> float:
+    given = dataset.attrs.get(RATE, dataset[AMPLITUDE].attrs.get(RATE))
+    try:
+        rate = float(given)  # type: ignore[arg-type]  # None too: it is no number, as others are not
+    except (TypeError, ValueError):
+        rate = 0.0
+    if not (np.isfinite(rate) and rate > 0):
+        raise AnnotationError(f"audio needs the attribute {RATE!r}, samples a second in Hz, not {given!r}")
+    return rate

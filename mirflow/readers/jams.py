@@ -510,7 +510,7 @@ def _decode_file(data: bytes, name: str) -> _File:
 def _without_constants(data: bytes, name: str) -> bytes:
     """JSON with null for NaN and infinities, which Python's own encoder writes although JSON has none."""
     try:
-        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_whole))
+        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=parse_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
     except (UnicodeDecodeError, UnicodeEncodeError) as error:  # halves of surrogate pairs cannot be encoded
@@ -519,7 +519,7 @@ def _without_constants(data: bytes, name: str) -> bytes:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
 
 
-def _whole(digits: str) -> int | float:
+def parse_whole(digits: str) -> int | float:
     """A number without a fraction; one that is larger than any double is infinite, as with one."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 

@@ -15,7 +15,7 @@ from ..errors import AnnotationError, Problem, UnreadableError
 from ..ragged import Float, offsets_of, rows_of
 from ..theory.pitch import hz_to_midi
 from .content import read_bytes
-from .jams import Observations, annotator_names, choose, file_attrs, list_choices
+from .jams import Observations, annotator_names, choose, file_attrs, list_choices, parse_whole
 from .namespaces import NAMESPACES, default_namespace
 from .options import MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
@@ -260,7 +260,7 @@ def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Proble
     """
     data = read_bytes(path, max_bytes)
     try:
-        document = json.loads(data)
+        document = json.loads(data, parse_int=parse_whole)
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=path) from None
     except UnicodeDecodeError as error:

@@ -127,3 +127,9 @@ def test_schemas_judge_json_only(tmp_path: Path, data: bytes, message: str) -> N
     file.write_bytes(data)
     with pytest.raises(UnreadableError, match=message):
         schema_problems(file)
+
+
+def test_a_number_of_thousands_of_digits_breaks_no_check(tmp_path: Path) -> None:
+    path = tmp_path / "a.jams"
+    path.write_text('{"annotations": [], "file_metadata": {"duration": ' + "9" * 5000 + '}, "sandbox": {}}')
+    assert isinstance(schema_problems(path), list)
