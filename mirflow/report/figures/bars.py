@@ -96,12 +96,12 @@ def groups(
     legend = -(-len(result.systems) // _columns(result, frame.inches)) if len(result.systems) > 1 else 0
     with sheet(frame, 0.55 + len(result.groups) * (bars + 0.08) + 0.14 * legend) as page:
         _draw(page, result)
-        told = [] if level is None else [f"{100 * level:g}\u00a0% intervals by bootstrap over {_drawn(cluster)}"]
+        drawn = [] if level is None else [f"{100 * level:g}\u00a0% intervals by bootstrap over {_drawn(cluster)}"]
         named_by = " and ".join(first.groupings) or "system"
         whose = f": {label(result.systems[0])}" if len(result.systems) == 1 else ""
         page.head(
             f"{label(named(result), 60)} by {label(named_by, 40)}{whose}",
-            describe(result, notes=[note, *told, *infinite(result.value, "infinite value")]),
+            describe(result, notes=[note, *drawn, *infinite(result.value, "infinite value")]),
         )
     return page.ax
 

@@ -226,12 +226,12 @@ def figure_of(ax: Axes) -> Figure:
     return figure
 
 
-_SAID: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
-"""What stands above each figure, or would."""
+_HEADS: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+"""Title and caption of each figure, shown or not."""
 
 
 class Sheet:
-    """Axes to draw on, with room above for what has to be said about them."""
+    """Axes to draw on, with room above for title and caption."""
 
     def __init__(self, frame: Frame, height: float) -> None:
         self.frame, self.inches = frame, frame.inches
@@ -256,8 +256,8 @@ class Sheet:
         return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))
 
     def head(self, title: str, caption: str) -> None:
-        """Say above the axes what they show."""
-        _SAID[self.figure] = f"{title}\n{caption}\n".replace("\\$", "$")
+        """Write title and caption above the axes."""
+        _HEADS[self.figure] = f"{title}\n{caption}\n".replace("\\$", "$")
         if not self.frame.caption:
             return
         lines = wrapped(caption, self.inches, _CAPTION)
@@ -273,8 +273,8 @@ class Sheet:
         left = 0.05 / self.inches
         common: dict[str, Any] = {"ha": "left", "va": "top", "in_layout": False}
         figure.text(left, 1 - 0.04 / total, title, fontsize=_TITLE, fontweight="bold", **common)
-        said = "\n".join(lines)
-        figure.text(left, 1 - first / total, said, fontsize=_CAPTION, color="#444444", linespacing=1.25, **common)
+        text = "\n".join(lines)
+        figure.text(left, 1 - first / total, text, fontsize=_CAPTION, color="#444444", linespacing=1.25, **common)
         engine = figure.get_layout_engine()
         assert engine is not None
         engine.set(rect=(0, 0, 1, self._height / total))  # type: ignore[call-arg]  # it is a constrained one
@@ -386,7 +386,7 @@ def save_caption(ax: Axes, path: str | Path) -> Path:
         Of the caption.
     """
     beside = Path(path).with_suffix(".txt")
-    beside.write_text(_SAID.get(figure_of(ax), ""), encoding="utf-8")
+    beside.write_text(_HEADS.get(figure_of(ax), ""), encoding="utf-8")
     return beside
 
 

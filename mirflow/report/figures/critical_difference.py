@@ -199,8 +199,8 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
         ax.plot([place[system], place[system], edge], [0, at, at], color="black", linewidth=0.6, clip_on=False)
         text = label(shown.systems[system], most)
         number = f"{place[system]:.{shown.decimals}f}"
-        said = f"{text}  {number} " if left else f" {number}  {text}"
-        ax.text(edge, at, said, ha="right" if left else "left", va="center", fontsize=small)
+        both = f"{text}  {number} " if left else f" {number}  {text}"
+        ax.text(edge, at, both, ha="right" if left else "left", va="center", fontsize=small)
     ax.set_xlim(left_edge, right_edge)
     ax.set_ylim(0.12 + bars + _ROW * half, -0.5)
     ax.set_axis_off()
@@ -243,8 +243,8 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
         # Longer than the axis, it has no end on the right.
         for x in (low, end)[: 2 if end == low + shown.difference else 1]:
             ax.plot([x, x], [-0.31, -0.37], color="black", linewidth=0.8)
-        said = f"critical difference {shown.difference:.3f}"
-        ax.text((low + end) / 2, -0.38, said, ha="center", va="bottom", fontsize=6.5)
+        text = f"critical difference {shown.difference:.3f}"
+        ax.text((low + end) / 2, -0.38, text, ha="center", va="bottom", fontsize=6.5)
 
 
 def _describe(ds: xr.Dataset, unit: str) -> str:

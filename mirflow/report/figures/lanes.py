@@ -197,10 +197,10 @@ def _draw_text(lanes: Lanes, one: Annotation, at: float) -> None:
         values = [f"{tempo:g}" for tempo in one.columns["tempo"].tolist()]
         if salience is not None:
             values = [f"{tempo} ({share:g})" for tempo, share in zip(values, salience.tolist(), strict=True)]
-        said = ", ".join(values) + " per minute"
+        text = ", ".join(values) + " per minute"
     else:
-        said = ", ".join(one.labels or []) or "nothing"
-    lanes.ax.text(lanes.start, at - 0.1, f" {label(said, 100)}", ha="left", va="center", fontsize=7)
+        text = ", ".join(one.labels or []) or "nothing"
+    lanes.ax.text(lanes.start, at - 0.1, f" {label(text, 100)}", ha="left", va="center", fontsize=7)
 
 
 _DRAWERS: dict[str, Callable[[Lanes, Annotation, float], None]] = {
@@ -358,7 +358,7 @@ def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
 
 def _words(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
     """The verdicts as text, for what has no times."""
-    said = evidence.get("verdict", evidence.get("relation"))
-    if said is not None:
-        text = label(", ".join(map(str, said.tolist())), 100)
+    words = evidence.get("verdict", evidence.get("relation"))
+    if words is not None:
+        text = label(", ".join(map(str, words.tolist())), 100)
         lanes.ax.text(lanes.start, at + 0.22, f" {text}", ha="left", va="center", fontsize=6, color="#444444")

@@ -83,7 +83,7 @@ def timeline(
     Raises
     ------
     FigureError
-        If the annotations are gone, have nothing to draw, or are sounds or lists of items.
+        If the annotations are gone, have nothing to draw, or are audio or lists of items.
     QueryError, UnknownNameError
         As for any question.
     """
@@ -101,11 +101,11 @@ def timeline(
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)
     origin = title_of(origin_of(ds, group, ()))
-    said = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
+    about = f"{origin}; one track, nothing is aggregated; numbers on the right: {names_of(ds, 'metric')[place]}"
     lane = _height(kind_of(plan.task), len(lanes))
     with sheet(frame_of(options, "page"), 0.4 + lane * len(lanes)) as page:
         _draw(page, lanes, start, end, plan.task in ("chord",))
-        page.head(label(track, 80), "; ".join([said, *cut, *rule.legend(lanes)]))
+        page.head(label(track, 80), "; ".join([about, *cut, *rule.legend(lanes)]))
     return page.ax
 
 
@@ -127,7 +127,7 @@ def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationP
         raise FigureError(f"say group=, as these scores may be any of: {', '.join(plans)}")
     plan = plans[group] if group in plans else fitting[0]
     if plan.task == "separation":
-        raise FigureError("sound has no timeline")
+        raise FigureError("audio has no timeline")
     if kind_of(plan.task).drawn_as == "list":
         hint = "`mirflow report` writes a page that shows them item by item"
         raise FigureError(f"{group}: {plan.task} compares lists, which have no time and so no timeline; {hint}")

@@ -7,7 +7,7 @@ const WAIT = 300;
 const named = (list, name, of = (one) => one) => list.findIndex((one) => of(one) === name);
 const second = (time) => String(Number(time.toFixed(3)));
 
-/** A place in the state by a name: read and written as text, empty where it is as at first; `take` tells whether it fits. */
+/** A place in the state by a name: read and written as text, empty where it is as at first; `take` gives whether it fits. */
 const FIELDS = [
   ["evaluation", (state) => (state.evaluation ? state.now.name : ""), (state, text) => {
     const found = named(state.contents.evaluations, text, (one) => one.name);
@@ -98,7 +98,7 @@ export function writeAddress(state) {
   return found.toString();
 }
 
-/** Take over what an address says; what this page does not have is left as at first, and told. */
+/** Take over what an address says; what this page does not have is left as at first, and reported. */
 export function readAddress(state, text) {
   state.reset();
   const given = new URLSearchParams(text);
@@ -158,6 +158,6 @@ export function keepAddress(state) {
     readAddress(state, text);
     return true;
   };
-  addEventListener("hashchange", () => { if (take()) state.tell(); });
+  addEventListener("hashchange", () => { if (take()) state.notify(); });
   take();
 }

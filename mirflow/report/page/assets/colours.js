@@ -1,4 +1,4 @@
-/** Colours that a colour-blind reader can tell apart. */
+/** Colours that a colour-blind reader can distinguish. */
 
 import { CONTENTS } from "./data.js";
 
@@ -24,7 +24,7 @@ function mix(a, b, share) {
 
 /**
  * A chord's colour: the hue by its root on the circle of fifths, darker where its third is minor, paler where it has
- * none; nothing tells only by its hue, as the label stands on it.
+ * none; nothing is shown by hue alone, as the label is on it.
  * @returns {{fill: string, ink: string}}
  */
 export function chordColour(root, pitches) {

@@ -61,7 +61,7 @@ export async function readScores(evaluation, metric) {
 export async function readStatistic(evaluation, metric, aggregate, policy, by, members) {
   const { groupings, policies, systems } = evaluation;
   const values = await readFloats(evaluation.metrics[metric].statistics[aggregate]);
-  // All tracks come first, then the groups of one coordinate after the other, each told by its first track.
+  // All tracks come first, then the groups of one coordinate after the other, each named by its first track.
   const firsts = [[null], ...groupings.map(([, own]) => own)];
   const rows = firsts.reduce((sum, own) => sum + own.length, 0);
   const place = by ? groupings.findIndex(([name]) => name === by) + 1 : 0;

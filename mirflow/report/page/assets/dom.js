@@ -37,20 +37,20 @@ export function choice(label, options, value, onchange) {
 
 /** A button that copies a text; where the browser does not let it, the text stands there to be copied. */
 export function copyButton(label, textOf) {
-  const said = el("span", { class: "said", role: "status" });
+  const status = el("span", { class: "status", role: "status" });
   const copy = async () => {
     const text = textOf();
     try {
       await navigator.clipboard.writeText(text);
-      said.textContent = "Copied";
-      window.setTimeout(() => { said.textContent = ""; }, 2000);
+      status.textContent = "Copied";
+      window.setTimeout(() => { status.textContent = ""; }, 2000);
     } catch {
       const field = el("input", { type: "text", readonly: true, value: text, "aria-label": "Link" });
-      said.replaceChildren(field);
+      status.replaceChildren(field);
       field.select();
     }
   };
-  return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), said);
+  return el("span", { class: "copy" }, el("button", { type: "button", onclick: copy }, label), status);
 }
 
 /** A section of the page with a heading; `note` stands below it. */

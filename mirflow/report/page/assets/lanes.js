@@ -133,7 +133,7 @@ function drawEvents(context, { annotation, evidence, top, height }, view) {
   });
 }
 
-/** What is missed is a circle, what is too much a cross: shapes tell what colours tell. */
+/** A miss is a circle, an extra a cross: shapes repeat what colours show. */
 function circle(context, x, y) {
   context.lineWidth = 1.75;
   context.beginPath();
@@ -202,7 +202,7 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
     }
     const left = view.x(start[at]);
     const wide = Math.max(kind === "series" ? 1 : 2, view.x(until) - left - (end ? 1 : 0));
-    // What is too much is thinner than what is hit: shapes tell what colours tell.
+    // An extra is thinner than a hit: shapes repeat what colours show.
     const judged = faint ? "" : annotation.verdict ? signOf(annotation.verdict[at]) : noted;
     const size = faint ? thick + 2 : guess ? 1 : judged === "bad" ? Math.max(1, thick * 0.4) : judged === "good" ? Math.max(3.5, thick) : thick;
     context.fillRect(left, y(pitch[at]) - size / 2, wide, size);
@@ -212,7 +212,7 @@ function drawPitches(context, annotation, { top, height }, view, faint, notes = 
 /** Frames that are closer than pixels: for each column of pixels all that lies in it, as one stroke. */
 function drawDense(context, { start, pitch, voiced, hop }, view, y, thick, faint) {
   let [column, low, high, guess] = [NaN, 0, 0, false];
-  // Leaps stay leaps, unless there are so many frames in a column that nobody could tell.
+  // Leaps stay leaps, unless there are so many frames in a column that no one could see it.
   const leap = view.x(hop) - view.x(0) > 0.02 ? thick + 4 : Infinity;
   const flush = () => {
     const size = guess ? 1 : thick;

@@ -159,7 +159,7 @@ export class LanesView {
   }
 
   /** What a lane says at a time, and how that is judged. */
-  tell(lane, time) {
+  describe(lane, time) {
     if (typeof lane.annotation === "string") return { value: lane.annotation, verdict: "" };
     return { value: valueAt(lane.annotation, time, this.nearness), verdict: verdictAt(this.evidence(lane), time, this.nearness) };
   }
@@ -167,7 +167,7 @@ export class LanesView {
   /** What every lane says at a time, beside its name. */
   read(time) {
     for (const [lane, node] of this.values) {
-      const { value, verdict } = this.tell(lane, time);
+      const { value, verdict } = this.describe(lane, time);
       node.className = `value ${verdict ? signOf(verdict) : ""}`;
       node.textContent = verdict ? `${value}${value ? " · " : ""}${verdict}` : value;
     }
@@ -177,12 +177,12 @@ export class LanesView {
   /** Where the cursor is and what the reference and the system in the right ear say there, for who does not see it. */
   announce() {
     const heard = this.lanes.find((lane) => lane.system === this.chosen.ear && lane.system >= 0);
-    const said = [this.judge, heard].filter(Boolean).map((lane) => {
-      const { value, verdict } = this.tell(lane, this.cursor);
+    const spoken = [this.judge, heard].filter(Boolean).map((lane) => {
+      const { value, verdict } = this.describe(lane, this.cursor);
       return `${lane.name}: ${[value || "nothing", verdict].filter(Boolean).join(", ")}`;
     });
     const time = this.unit ? `${this.cursor.toFixed(2)} ${this.unit}` : clock(this.cursor, 2);
-    this.does.announce([time, ...said].join("; "));
+    this.does.announce([time, ...spoken].join("; "));
   }
 
   evidence(lane) {

@@ -62,4 +62,4 @@ document.querySelector(".skip").addEventListener("click", (event) => {
 });
 document.getElementById("foot").append(el("p", {}, `Made with mirflow ${state.contents.mirflow}. ` +
   "This file holds everything that it shows; it loads nothing."));
-state.tell().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });
+state.notify().then(() => { document.documentElement.dataset.loaded = (performance.now() - began).toFixed(1); });

@@ -9,7 +9,7 @@ const CLICKS = [84, 91];
 
 /**
  * @typedef {{time: number, length: number, pitches: number[], click: boolean, until?: number}} Sound
- * `until`: what it tells of goes on so long; whoever begins to listen in the midst of it hears it at once.
+ * `until`: when its item ends; listening that begins within the item starts with it.
  */
 
 /** Semitones above the root that sound, as MIDI numbers: the chord around middle C, its bass an octave below. */
@@ -158,7 +158,7 @@ export class Player {
   }
 }
 
-/** What was told of before and still goes on sounds at the beginning. */
+/** Items that began before and still go on sound at the beginning. */
 function withBegun(sounds, from) {
   const begun = sounds.filter((one) => one.until > from && one.time + one.length <= from).map((one) => ({ ...one, time: from }));
   return [...sounds, ...begun].sort((a, b) => a.time - b.time);

@@ -78,18 +78,18 @@ export class State {
     this.aggregate = metric < 0 ? "" : this.about.standard_aggregate;
   }
 
-  /** Change what is chosen and tell everybody. */
+  /** Change what is chosen and notify the listeners. */
   change(action) {
     action(this);
     this.remember(true);
-    return this.tell();
+    return this.notify();
   }
 
   onChange(listener) {
     this.listeners.push(listener);
   }
 
-  async tell() {
+  async notify() {
     // Numbers are unpacked on the way: a later choice must not be overtaken by an earlier one.
     this.turn += 1;
     const turn = this.turn;

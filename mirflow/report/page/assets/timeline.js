@@ -11,7 +11,7 @@ import { LanesView } from "./lanesview.js";
 import { linkTo } from "./address.js";
 
 const player = new Player();
-/** How long a cursor rests before it is told where it is. */
+/** How long a cursor rests before its place is announced. */
 const REST = 250;
 
 /** What a track holds: lanes for the references and for every system; null where the page has none. */
