@@ -65,11 +65,6 @@ def unit_notes(metrics: Sequence[str], units: Sequence[str]) -> tuple[str, ...]:
 def infinity_notes(value: Float, aggregates: Sequence[str]) -> tuple[str, ...]:
     """Say why a value is infinite.
 
-    Parameters
-    ----------
-    value : float64
-    aggregates : sequence of str
-
     Examples
     --------
     >>> infinity_notes(np.array([1.0, np.inf]), ["mean"])
@@ -117,14 +112,7 @@ def few_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, 
 
 
 def letters_note(ds: xr.Dataset, metric: int) -> str:
-    """Meaning of the letters of systems, as the end of a sentence; or the reason why there are none.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison, or ranks of Friedman's test.
-    metric : int
-    """
+    """Meaning of the letters of systems, as the end of a sentence; or the reason why there are none."""
     alpha = 1 - float(ds.attrs["level"])
     if "mean_rank" in ds:
         tested = f"Friedman, Tukey-Kramer, n = {ds['n'].values[metric]}"
@@ -228,14 +216,7 @@ def _name_dims(result: Result) -> str:
 
 
 def comparison_captions(ds: xr.Dataset, metric: int) -> tuple[str, str]:
-    """The captions of systems from the best to the worst, and of every two of them.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison, or ranks of Friedman's test.
-    metric : int
-    """
+    """The captions of systems from the best to the worst, and of every two of them."""
     attrs, kind = ds.attrs, str(ds["aggregate"].values[metric])
     name = str(ds["metric"].values[metric])
     what, across = name.replace("_", " "), across_of(attrs)

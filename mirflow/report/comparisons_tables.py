@@ -33,15 +33,7 @@ def show_p(p: float) -> str:
 
 
 def comparison_tables(ds: xr.Dataset, *, percent: bool = False) -> list[Table]:
-    """For people: for each metric the systems from the best to the worst, and every two of them.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison.
-    percent : bool
-        Ratios as percentages.
-    """
+    """For people: for each metric the systems from the best to the worst, and every two of them."""
     tables = []
     for metric, (unit, way) in enumerate(zip(ds["unit"].values, ds["orientation"].values, strict=True)):
         order = np.argsort((1.0 if way == "lower" else -1.0) * ds["value"].values[:, metric], kind="stable")
@@ -127,13 +119,7 @@ def _undefined(attrs: Mapping[str, Any]) -> str:
 
 
 def comparison_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems and each metric.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A comparison.
-    """
+    """For programs: a row for every two systems and each metric."""
     ds = ds.assign(other_value=ds["value"].rename(system="other"), losses=ds["n"] - ds["wins"] - ds["ties"])
     won = ("wins", "ties", "losses")
     fixed: dict[str, Entry] = {**ds.attrs, "resampled": resampled(ds.attrs), "level": float(ds.attrs["level"])}
@@ -159,13 +145,7 @@ def _each_pair(ds: xr.Dataset, columns: Sequence[str]) -> pd.DataFrame:
 
 
 def friedman_tables(ds: xr.Dataset) -> list[Table]:
-    """For people: for each metric the mean ranks, and every two systems as MIREX shows them.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Friedman's test.
-    """
+    """For people: for each metric the mean ranks, and every two systems as MIREX shows them."""
     tables = []
     for metric in range(ds.sizes["metric"]):
         order = np.argsort(ds["mean_rank"].values[:, metric], kind="stable").tolist()
@@ -209,13 +189,7 @@ def _rank_pairs(ds: xr.Dataset, metric: int, order: Sequence[int]) -> Table:
 
 
 def friedman_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two systems and each metric.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        Friedman's test.
-    """
+    """For programs: a row for every two systems and each metric."""
     alone = ("statistic", "p", "f_statistic", "f_p", "concordance", "critical_difference")
     columns = (
         *(*origin_names(ds.attrs), "metric", "aggregate", "system", "other", "mean_rank", "other_mean_rank"),
@@ -227,13 +201,7 @@ def friedman_long_table(ds: xr.Dataset) -> Table:
 
 
 def agreement_table(ds: xr.Dataset) -> Table:
-    """For people: tau of every two metrics, annotators or systems.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        An agreement of rankings.
-    """
+    """For people: tau of every two metrics, annotators or systems."""
     between, attrs = str(ds["tau"].dims[0]), ds.attrs
     names, ranked = ds[between].values.tolist(), BETWEEN[between]
     tau = ds["tau"].values.tolist()
@@ -253,13 +221,7 @@ def agreement_table(ds: xr.Dataset) -> Table:
 
 
 def agreement_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for every two metrics, annotators or systems.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        An agreement of rankings.
-    """
+    """For programs: a row for every two metrics, annotators or systems."""
     between = str(ds["tau"].dims[0])
     about = () if between == "metric" else ("metric", "aggregate")
     columns = (*origin_names(ds.attrs), *about, between, "other", "tau", "p", "n", "missing", "undefined")
@@ -271,15 +233,7 @@ _SOME_CELLS = 5
 
 
 def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
-    """A row a metric for people, with what has to be known to read it.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A difference, as :func:`mirflow.diff` gives it.
-    notes : sequence of str
-        More lines below.
-    """
+    """A row a metric for people, with what has to be known to read it."""
     columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
     names, units, relative, mean, largest, n, agreeing, *missing = (
         ds[name].values.tolist() for name in ("metric", "unit", *columns)
@@ -309,13 +263,7 @@ def _percent(value: float) -> str:
 
 
 def difference_long_table(ds: xr.Dataset) -> Table:
-    """A row a metric in full precision; what csv and json hold.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        A difference.
-    """
+    """A row a metric in full precision; what csv and json hold."""
     counts = ("n", "n_agreeing", "tolerance", "missing_a", "missing_b")
     columns = ("metric", "unit", "relative_change", "mean_difference", "max_difference", *counts)
     rows = zip(*(ds[name].values.tolist() for name in columns), strict=True)

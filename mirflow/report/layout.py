@@ -45,11 +45,6 @@ def long_table(ds: xr.Dataset) -> Table:
     """Give each value a row with everything needed to read it alone, as csv and json hold it.
 
     Of counts those that are not 0 have a row, of scores along extra dims those with a value.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The result of a query.
     """
     attrs, has_dims = ds.attrs, "metric" in ds.attrs
     groupings = [str(dim) for dim in ds["n_tracks"].dims]

@@ -233,12 +233,7 @@ _NAMED = 3
 
 
 def page_title(boards: Mapping[str, xr.Dataset]) -> str:
-    """Name a page by what was evaluated, and how much of it.
-
-    Parameters
-    ----------
-    boards : mapping of str to xr.Dataset
-    """
+    """Name a page by what was evaluated, and how much of it."""
     named = dict.fromkeys(str(one.attrs.get("task", "")) for one in boards.values())
     tasks = [get_task(name).title for name in named if name in TASK_KINDS]
     what = ", ".join([*tasks[:1], *(one[0].lower() + one[1:] for one in tasks[1:])])

@@ -42,13 +42,7 @@ _SOME = 12
 
 
 def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
-    """Contents of a store: a row for each evaluation, with its numbers of systems, tracks, metrics and cells.
-
-    Parameters
-    ----------
-    boards : mapping of str to xr.Dataset
-        By the names of their groups.
-    """
+    """Contents of a store: a row for each evaluation, with its numbers of systems, tracks, metrics and cells."""
     rows: list[tuple[Entry, ...]] = []
     dims = ("with dims",) if any(map(tables_of, boards.values())) else ()
     for name, ds in boards.items():
@@ -62,14 +56,7 @@ def store_overview_table(boards: Mapping[str, xr.Dataset]) -> Table:
 
 
 def contents_table(name: str, ds: xr.Dataset) -> Table:
-    """Contents of one evaluation: systems, tracks, metrics, coordinates, other variables and provenance.
-
-    Parameters
-    ----------
-    name : str
-        Of the group.
-    ds : xr.Dataset
-    """
+    """Contents of one evaluation: systems, tracks, metrics, coordinates, other variables and provenance."""
     attrs = ds.attrs
     rows = [(key, str(attrs[key])) for key in ("task", "convention", "grid", "combine", "imported") if attrs.get(key)]
     for dim in ("system", "track", "metric"):
@@ -127,14 +114,7 @@ def problems_table(group: str, problems: Sequence[CellProblem], *, cut: bool = F
 
 
 def problem_lines(group: str, problems: Sequence[CellProblem]) -> list[str]:
-    """The most frequent kinds of reasons, each with its number of cells and an example; behind them what has a score.
-
-    Parameters
-    ----------
-    group : str
-        Name of the evaluation.
-    problems : sequence of CellProblem
-    """
+    """The most frequent kinds of reasons, each with its number of cells and an example; then what has a score."""
     kinds = group_problems([one for one in problems if one.scored != "yes"])
     named = [("without some metrics" if own[0].status.scored else own[0].status.name, own) for own in kinds[:_KINDS]]
     empty = [(state, [one for one in problems if one.status == state]) for state in sorted(EMPTY)]
@@ -208,15 +188,7 @@ _TIES = 5
 
 
 def extremes_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
-    """For people: a row for each system and rank, or, over all systems, for each rank with every system's score.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The worst or the best tracks.
-    percent : bool
-        Ratios as percentages.
-    """
+    """For people: a row for each system and rank, or, over all systems, for each rank with every system's score."""
     metric, unit, systems = ds.attrs["metric"], ds.attrs["unit"], ds["system"].values.tolist()
     percent = percent and not unit
     overall = "score" in ds
@@ -279,13 +251,7 @@ def _ranks(value: Float) -> list[int]:
 
 
 def extremes_long_table(ds: xr.Dataset) -> Table:
-    """For programs: a row for each score, with the tracks' coordinates.
-
-    Parameters
-    ----------
-    ds : xr.Dataset
-        The worst or the best tracks.
-    """
+    """For programs: a row for each score, with the tracks' coordinates."""
     overall, origin = "score" in ds, origin_names(ds.attrs)
     fixed = ("metric", "order", "system", "rank", "track", *_SCORE, "n", "tied", "left_out", "missing", "undefined")
     coords = [str(name) for name in ds.coords if name not in ("system", "rank", "track")]
@@ -346,11 +312,6 @@ def _cells(ds: xr.Dataset) -> Iterator[tuple[str, Status, str]]:
 def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table:
     """Overview of the tasks: a row for each task and convention, with its number of metrics.
 
-    Parameters
-    ----------
-    conventions : sequence of (str, Convention)
-        Each with its task.
-
     Examples
     --------
     >>> from ..metrics.base import get_task
@@ -363,13 +324,7 @@ def tasks_overview_table(conventions: Sequence[tuple[str, Convention]]) -> Table
 
 
 def short_table(task: str, convention: Convention) -> Table:
-    """The metrics of a convention for people; weights, parameters and sources are notes, each text once.
-
-    Parameters
-    ----------
-    task : str
-    convention : Convention
-    """
+    """The metrics of a convention for people; weights, parameters and sources are notes, each text once."""
     metrics = convention.metrics
     rows = []
     for metric in metrics:

@@ -353,11 +353,6 @@ def clean_text(text: str) -> str:
 def write_parquet(table: Table, path: Path) -> None:
     """Write the rows of a table: text, whole numbers and float64, null for what is not there.
 
-    Parameters
-    ----------
-    table : Table
-    path : path
-
     Raises
     ------
     QueryError

@@ -59,12 +59,7 @@ class FigureKind:
 
 
 class Plots:
-    """The figures of :mod:`mirflow.report.figures`, about a dataset or tree of scores.
-
-    Parameters
-    ----------
-    scores : xr.Dataset or xr.DataTree
-    """
+    """The figures of :mod:`mirflow.report.figures`, about a dataset or tree of scores."""
 
     def __init__(self, scores: Any) -> None:
         self.scores = scores
