@@ -136,7 +136,7 @@ def test_mirex2013_takes_overlaps(folder: Path) -> None:
     ],
     ids=["truncated", "deeply nested", "no annotation"],
 )
-def test_broken_jams_files_are_told_apart(folder: Path, text: str, reason: str) -> None:
+def test_broken_jams_files_are_reported_apart(folder: Path, text: str, reason: str) -> None:
     for path in sorted(folder.glob("est/*/*.lab")):
         path.rename(path.with_suffix(".jams"))
         path.with_suffix(".jams").write_text('{"annotations": [{"namespace": "chord", "data": []}]}')
@@ -192,7 +192,7 @@ def pipeline_error(folder: Path, text: str) -> str:
     return result.output
 
 
-def test_all_problems_of_a_pipeline_are_told_at_once(folder: Path) -> None:
+def test_all_problems_of_a_pipeline_are_reported_at_once(folder: Path) -> None:
     output = pipeline_error(
         folder,
         "name: 3\n"
@@ -279,7 +279,7 @@ def test_an_unknown_store_or_name_is_one_line(folder: Path) -> None:
     ],
     ids=" ".join,
 )
-def test_a_damaged_store_is_told_by_every_command(
+def test_a_damaged_store_is_reported_by_every_command(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     write_dataset(tmp_path)
@@ -434,7 +434,7 @@ def test_messages_stay_short_whatever_a_file_holds(folder: Path) -> None:
     assert len(message) < 2000
 
 
-def test_columns_that_leave_out_what_is_needed_are_told(tmp_path: Path) -> None:
+def test_columns_that_leave_out_what_is_needed_are_reported(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("0,1,440\n")
     for task, columns, message in (

@@ -34,10 +34,10 @@ CLIPS = 60
 def write_classes(folder: Path, tracks: int = 90) -> dict[str, list[str]]:
     """A table of references, one for each of two systems, and the folds; the classes by side."""
     rng = np.random.default_rng(3)
-    told = rng.choice(CLASSES, tracks, p=[0.5, 0.3, 0.15, 0.05])
-    sides = {"reference": told.tolist()}
+    annotated = rng.choice(CLASSES, tracks, p=[0.5, 0.3, 0.15, 0.05])
+    sides = {"reference": annotated.tolist()}
     for system, share in (("ada", 0.8), ("bob", 0.5)):
-        sides[system] = np.where(rng.random(tracks) < share, told, rng.choice(CLASSES, tracks)).tolist()
+        sides[system] = np.where(rng.random(tracks) < share, annotated, rng.choice(CLASSES, tracks)).tolist()
     for name, labels in sides.items():
         rows = [f"t{number:03d}\t{label}" for number, label in enumerate(labels)]
         (folder / f"{name}.tsv").write_text("\n".join(rows) + "\n")
@@ -75,15 +75,15 @@ def query(folder: Path, *words: Any, **options: Any) -> xr.Dataset:
 
 def test_accuracy_and_its_kin_are_those_of_scikit_learn(classified: tuple[Path, dict[str, list[str]]]) -> None:
     folder, sides = classified
-    told = sides["reference"]
+    annotated = sides["reference"]
     for system in ("ada", "bob"):
         guessed = sides[system]
         accuracy = query(folder, "accuracy", system=system)["value"].item()
-        assert accuracy == pytest.approx(accuracy_score(told, guessed), abs=1e-12)
+        assert accuracy == pytest.approx(accuracy_score(annotated, guessed), abs=1e-12)
         normalised = query(folder, "confusion", "recall", system=system, across={"class": "mean"})
-        assert normalised["value"].item() == pytest.approx(balanced_accuracy_score(told, guessed), abs=1e-12)
+        assert normalised["value"].item() == pytest.approx(balanced_accuracy_score(annotated, guessed), abs=1e-12)
         own = [str(name) for name in query(folder, "confusion", "recall", system=system)["class"].values]
-        expected = precision_recall_fscore_support(told, guessed, labels=own, zero_division=np.nan)
+        expected = precision_recall_fscore_support(annotated, guessed, labels=own, zero_division=np.nan)
         for kind, values in zip(("precision", "recall", "f_measure"), expected, strict=False):
             found = query(folder, "confusion", kind, system=system)["value"].values.ravel()
             np.testing.assert_allclose(found, values, rtol=0, atol=1e-12)
@@ -106,9 +106,9 @@ def test_normalised_accuracy_of_the_folds(classified: tuple[Path, dict[str, list
     found = query(folder, "confusion", "recall", by="fold", across={"class": "mean", "fold": ["mean"]}, system="bob")
     folds = []
     for fold in range(3):
-        told, guessed = sides["reference"][fold::3], sides["bob"][fold::3]
+        annotated, guessed = sides["reference"][fold::3], sides["bob"][fold::3]
         # Not balanced_accuracy_score, which is the same but warns of classes that the fold's references lack.
-        folds.append(recall_score(told, guessed, labels=sorted(set(told)), average="macro"))
+        folds.append(recall_score(annotated, guessed, labels=sorted(set(annotated)), average="macro"))
     assert found["value"].item() == pytest.approx(np.mean(folds), abs=1e-12)
 
 
@@ -116,8 +116,8 @@ def test_hierarchical_accuracy_follows_the_tree(classified: tuple[Path, dict[str
     folder, sides = classified
     group = {"blues": 0, "jazz": 0, "classical": 1, "rock": 1}
     credit = [
-        1.0 if told == guessed else 0.5 if group[told] == group[guessed] else 0.0
-        for told, guessed in zip(sides["reference"], sides["bob"], strict=True)
+        1.0 if annotated == guessed else 0.5 if group[annotated] == group[guessed] else 0.0
+        for annotated, guessed in zip(sides["reference"], sides["bob"], strict=True)
     ]
     found = query(folder, "hierarchical_accuracy", system="bob")["value"].item()
     assert found == pytest.approx(np.mean(credit), abs=1e-12)
@@ -189,9 +189,9 @@ def test_what_is_wrong_with_classes_is_told_before_anything_runs(tmp_path: Path)
     (tmp_path / "broken.csv").write_text("from,to,credit\njazz,blues,half\n")
     for classes in ("absent.csv", "broken.csv"):
         asked = plain + f"    metrics: [hierarchical_accuracy]\n    classes: {classes}\n"
-        with pytest.raises(PipelineError, match=f"{classes}:") as told:
+        with pytest.raises(PipelineError, match=f"{classes}:") as error:
             mirflow.run(write_pipeline(tmp_path, asked))
-        assert len(told.value.problems) == 1, "that metrics have no classes is no second problem"
+        assert len(error.value.problems) == 1, "that metrics have no classes is no second problem"
     with pytest.raises(PipelineError, match="hierarchical_accuracy needs to know what errors are worth"):
         mirflow.run(write_pipeline(tmp_path, plain + "    metrics: [hierarchical_accuracy]\n"))
     with pytest.raises(PipelineError, match=r"not between 0 and 1: 3\.0"):
@@ -317,10 +317,10 @@ def test_the_command_line_asks_the_same(classified: tuple[Path, dict[str, list[s
         *("query", store, "-m", "confusion", "-a", "recall", "-s", "ada"),
         *("--across", "class=mean", "--format", "csv"),
     )
-    told, guessed = sides["reference"], sides["ada"]
+    annotated, guessed = sides["reference"], sides["ada"]
     assert code == 0
     header, row = (line.split(",") for line in shown.strip().split("\n"))
-    assert float(row[header.index("value")]) == pytest.approx(balanced_accuracy_score(told, guessed), abs=1e-12)
+    assert float(row[header.index("value")]) == pytest.approx(balanced_accuracy_score(annotated, guessed), abs=1e-12)
     assert row[header.index("class")] == "mean"
     code, shown = invoke("query", store, "-m", "accuracy", "--by", "fold", "--across", "fold=mean,std")
     assert code == 0
@@ -398,5 +398,5 @@ def test_two_tables_are_scored_and_checked_without_a_pipeline(tmp_path: Path) ->
     reference.write_text("a\tjazz\nb\tjazz\nb\trock\n")
     code, shown = invoke("check", reference, "--task", "classification")
     assert code == 3
-    told = "a track has one class, and this is another one: 'rock'; the first is 'jazz' on line 2"
-    assert f"reference.tsv:3 [b]: error: {told}" in shown
+    annotated = "a track has one class, and this is another one: 'rock'; the first is 'jazz' on line 2"
+    assert f"reference.tsv:3 [b]: error: {annotated}" in shown

@@ -33,7 +33,7 @@ def test_it_is_a_sequence_of_texts():
 
 
 @given(st.lists(st.tuples(st.booleans(), st.lists(st.integers(0, 2), max_size=4)), min_size=1, max_size=5))
-def test_rows_are_the_same_whichever_way_labels_are_told(rows):
+def test_rows_are_the_same_whichever_way_labels_are_reported(rows):
     def side(*, plain: bool):
         labels = [
             [words[code] for code in codes] if plain or not shared else coded(*codes, words=words)

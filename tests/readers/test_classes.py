@@ -64,7 +64,7 @@ def test_credits_override_a_tree() -> None:
         ("jazz,rock\n", r"a\.csv:1: has 2 columns, not 1"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_place(text: str, message: str) -> None:
+def test_what_is_wrong_is_reported_with_its_place(text: str, message: str) -> None:
     with pytest.raises(AnnotationError, match=message):
         parse_classes(text, "a.csv")
 

@@ -82,7 +82,7 @@ def test_lines_are_those_of_the_items(tmp_path):
         ("a\t1\n", {"columns": {"lable": 1}}, UnknownNameError, "did you mean 'label'"),
     ],
 )
-def test_what_is_wrong_is_told(tmp_path, text, options, error, message):
+def test_what_is_wrong_is_reported(tmp_path, text, options, error, message):
     with pytest.raises(error, match=message):
         groups(tmp_path, text, **options)
 

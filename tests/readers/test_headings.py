@@ -1,4 +1,4 @@
-"""Names of columns: numbers that scores depend on are read, or it is told that they would not be."""
+"""Names of columns: numbers that scores depend on are read, or refused with the remedy."""
 
 from __future__ import annotations
 
@@ -75,11 +75,11 @@ def test_usual_names_are_read_in_a_file_of_one_clip(tmp_path: Path) -> None:
         ("tagging", "clip,tag,dist", "write 1 - x under another name"),
     ],
 )
-def test_other_columns_of_numbers_are_told_with_the_cure(tmp_path: Path, task: str, header: str, cure: str) -> None:
-    with pytest.raises(InvalidAnnotationError, match=re.escape(cure)) as told:
+def test_other_columns_of_numbers_are_refused_with_the_cure(tmp_path: Path, task: str, header: str, cure: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(cure)) as error:
         read(tmp_path, f"{header}\na,x,1\na,y,0\na,z,\n", task)
     name = header.rpartition(",")[2]
-    assert str(told.value).startswith(f"x.csv:1: the column {name!r} holds numbers and would not be read: ")
+    assert str(error.value).startswith(f"x.csv:1: the column {name!r} holds numbers and would not be read: ")
 
 
 def test_the_cures_work(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_the_cures_work(tmp_path: Path) -> None:
     assert "value" not in read(tmp_path, text, track="clip", label="tag").columns
 
 
-def test_a_truth_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
+def test_a_reference_beside_a_score_is_not_chosen_from(tmp_path: Path) -> None:
     text = "clip,tag,score,relevant\na,x,0.1,1\na,y,0.9,0\n"
     why = "say whether the numbers of the tags are these or those of 'score': declare columns: {"
     with pytest.raises(InvalidAnnotationError, match=re.escape(why)):
@@ -125,7 +125,7 @@ def test_a_letter_is_no_header(tmp_path: Path) -> None:
     assert read(tmp_path, "p,jazz\na,rock\n", key="p").labels == ["jazz"]
 
 
-def test_check_tells_it(tmp_path: Path) -> None:
+def test_check_reports_it(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("clip,tag,loudness\na,x,1\n")
     shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "tagging"])
     assert shown.exit_code == 3
@@ -149,9 +149,9 @@ def test_a_row_without_a_tag_among_others_is_none_that_says_so(tmp_path: Path) -
 
 
 def test_clips_without_tags_are_scored_on_either_side(tmp_path: Path) -> None:
-    (tmp_path / "truth.csv").write_text("clip,tag\na,slow\nb,\nc,\n")
+    (tmp_path / "reference.csv").write_text("clip,tag\na,slow\nb,\nc,\n")
     (tmp_path / "found.csv").write_text("clip,tag\na,\nb,slow\nc,\n")
-    sides, classes = (tmp_path / "truth.csv", tmp_path / "found.csv"), Classes.of(names=["slow", "loud"])
+    sides, classes = (tmp_path / "reference.csv", tmp_path / "found.csv"), Classes.of(names=["slow", "loud"])
     found = mirflow.evaluate_paths(*sides, "tagging", classes=classes, metrics=["accuracy"])
     assert found.score.values[0, :, 0].tolist() == [0.5, 0.5, 1.0]
 
@@ -160,13 +160,13 @@ WIDE = "clip_id,guitar,slow,loud\na,0,1,1\nb,1,0,0\n"
 
 
 def test_a_wide_table_of_tags_is_an_error_that_says_so(tmp_path: Path) -> None:
-    told = (
+    expected = (
         "x.csv:1: of the header only 'clip_id' is known, and no column is called label: 'guitar', 'slow', 'loud'; "
         "of a table with a column for each tag write a row for each clip and tag; declare "
         "columns: {track: clip_id, label: NAME}, or header: false if the row is none"
     )
     for task in ("tagging", "classification"):
-        with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+        with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
             read(tmp_path, WIDE, task)
     shown = CliRunner().invoke(cli, ["check", str(tmp_path / "x.csv"), "--task", "tagging"])
     assert shown.exit_code == 3
@@ -174,7 +174,7 @@ def test_a_wide_table_of_tags_is_an_error_that_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("task", "text", "told"),
+    ("task", "text", "expected"),
     [
         ("tagging", "clip,descriptor\na,slow\n", "declare columns: {track: clip, label: descriptor}, or header: false"),
         ("classification", "name,genre\na,jazz\n", "no column is called track: 'name'; declare columns: {track: name,"),
@@ -182,13 +182,13 @@ def test_a_wide_table_of_tags_is_an_error_that_says_so(tmp_path: Path) -> None:
         ("similarity", "query,found,fine\na,x,1\n", "declare columns: {track: query, label: found}"),
     ],
 )
-def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, text: str, told: str) -> None:
-    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, text: str, expected: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         read(tmp_path, text, task)
 
 
 @pytest.mark.parametrize(
-    ("task", "text", "told"),
+    ("task", "text", "expected"),
     [
         ("beat", "time,frequency\n0.1,440\n", "a column 'frequency', and beat has none; the file looks like melody"),
         ("beat", "start,end,chord\n0,1,C\n", "a column 'end', and beat has none; the file looks like chord"),
@@ -222,9 +222,11 @@ def test_a_header_of_a_table_names_what_is_needed(tmp_path: Path, task: str, tex
         ),
     ],
 )
-def test_a_header_with_unknown_names_is_never_read_by_position(tmp_path: Path, task: str, text: str, told: str) -> None:
+def test_a_header_with_unknown_names_is_never_read_by_position(
+    tmp_path: Path, task: str, text: str, expected: str
+) -> None:
     (tmp_path / "a.csv").write_text(text)
-    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+    with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         mirflow.load(tmp_path / "a.csv", task=task)
 
 

@@ -217,7 +217,7 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
 
 
 @pytest.mark.parametrize(
-    ("namespace", "task", "told"),
+    ("namespace", "task", "expected"),
     [
         ("chord", "beat", "holds no annotation for 'beat'; it holds chord by 0: say task chord"),
         ("lyrics", "beat", "it holds lyrics by 0: declare namespace: lyrics"),
@@ -225,7 +225,7 @@ def test_whatever_the_bytes_the_answer_is_a_file_or_our_error(data: bytes) -> No
         ("mine", "tagging", "'tagging' is read from tag_open, "),
     ],
 )
-def test_a_wrong_namespace_says_what_to_write(tmp_path: Path, namespace: str, task: str, told: str) -> None:
+def test_a_wrong_namespace_says_what_to_write(tmp_path: Path, namespace: str, task: str, expected: str) -> None:
     (tmp_path / "a.jams").write_text(json.dumps({"annotations": [{"namespace": namespace, "data": []}]}))
-    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+    with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         mirflow.load(tmp_path / "a.jams", task=task)

@@ -30,7 +30,7 @@ CHORDS = Annotation(
 BEATS = Annotation("events", {"time": np.array([0.5, 1.0])}, ["1", ""])
 
 
-def test_objects_are_told_without_importing_jams() -> None:
+def test_objects_are_reported_without_importing_jams() -> None:
     code = "import sys; from mirflow.readers import is_jams; assert not is_jams('a'); assert 'jams' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     assert is_jams(jams.JAMS())

@@ -78,7 +78,7 @@ def test_notes(tmp_path: Path, namespace: str, pitch: float) -> None:
         ("pitch_contour", {"voiced": True}, r"annotations\[0\].data\[1\].value: not a number"),
     ],
 )
-def test_what_is_no_pitch_is_told_with_its_place(tmp_path: Path, namespace: str, value: Any, message: str) -> None:
+def test_what_is_no_pitch_is_reported_with_its_place(tmp_path: Path, namespace: str, value: Any, message: str) -> None:
     good = point(1, True) if namespace == "pitch_contour" else 1
     path = write(tmp_path, namespace, [(0, 1, good), (1, 1, value)])
     task = "transcription" if namespace.startswith("note") else "melody"

@@ -1,4 +1,4 @@
-"""Files of one task read as those of another: told, with the task that they look like."""
+"""Files of one task read as those of another: an error with the task that they look like."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def test_times_are_no_classes_and_no_tags(tmp_path: Path, own: str, task: str) -
 
 
 @pytest.mark.parametrize(
-    ("own", "task", "told"),
+    ("own", "task", "expected"),
     [
         (
             "chord",
@@ -91,8 +91,8 @@ def test_times_are_no_classes_and_no_tags(tmp_path: Path, own: str, task: str) -
         ("tempo", "transcription", "the file looks like tempo (tempo, tempo, strength): say task tempo"),
     ],
 )
-def test_the_task_that_a_file_looks_like_is_named(tmp_path: Path, own: str, task: str, told: str) -> None:
-    with pytest.raises(InvalidAnnotationError, match=re.escape(told)):
+def test_the_task_that_a_file_looks_like_is_named(tmp_path: Path, own: str, task: str, expected: str) -> None:
+    with pytest.raises(InvalidAnnotationError, match=re.escape(expected)):
         read(write(tmp_path, FILES[own]), task=task)
 
 
@@ -156,7 +156,7 @@ def test_declared_columns_are_read_from_whatever_there_is(tmp_path: Path) -> Non
     assert len(read(chords, task="melody", columns={"time": 0, "frequency": 1})) == 3
 
 
-def test_a_row_far_down_is_told_with_its_line(tmp_path: Path) -> None:
+def test_a_row_far_down_is_reported_with_its_line(tmp_path: Path) -> None:
     for task, text in (("melody", MELODY), ("beat", POSITIONS), ("multipitch", PITCHES)):
         rows = len(text.splitlines())
         file = write(tmp_path, text + "90.0 91.5 C:maj\n")

@@ -116,7 +116,7 @@ def test_a_bad_row_spoils_its_own_query(tmp_path, before, after, message):
         (",x,x\nx,0,1\n", r"m\.txt:1: two columns are called 'x'"),
     ],
 )
-def test_what_is_no_matrix_is_told(tmp_path, text, message):
+def test_what_is_no_matrix_is_reported(tmp_path, text, message):
     with pytest.raises(InvalidAnnotationError, match=message):
         matrix(tmp_path, text)
 
@@ -151,7 +151,7 @@ class TestArrays:
         opened = self.write(tmp_path, self.DISTANCES.astype(dtype), beside=beside)
         assert [ranks(opened, query) for query in "xyz"] == [["z", "y"], ["z", "x"], ["x", "y"]]
 
-    def test_names_that_do_not_fit_are_told(self, tmp_path):
+    def test_names_that_do_not_fit_are_reported(self, tmp_path):
         with pytest.raises(InvalidAnnotationError, match=r"is 3 x 3, and m\.txt names 2 items"):
             self.write(tmp_path, self.DISTANCES, "xy")
         with pytest.raises(InvalidAnnotationError, match="names 'x' twice"):
@@ -160,7 +160,7 @@ class TestArrays:
         with pytest.raises(UnreadableError, match=r"write them one a line into m\.txt or items\.txt"):
             open_table(str(tmp_path / "m.npy"), Reading.of(task="retrieval"), "m.npy")
 
-    def test_what_is_no_array_of_numbers_is_told(self, tmp_path):
+    def test_what_is_no_array_of_numbers_is_reported(self, tmp_path):
         with pytest.raises(UnreadableError, match="is an array of bool, not of numbers"):
             self.write(tmp_path, self.DISTANCES > 1)
         with pytest.raises(UnreadableError, match="no array that can be read"):

@@ -18,49 +18,49 @@ def held(kind: str, lists: Mapping[str, list[str]]) -> dict[str, HeldSource]:
     return {track: HeldSource(Annotation(kind, {}, labels), track) for track, labels in lists.items()}
 
 
-def truths(lists: Mapping[str, list[str]], kind: str = "ranking") -> ReferenceNames:
+def references(lists: Mapping[str, list[str]], kind: str = "ranking") -> ReferenceNames:
     return ReferenceNames(kind, {track: [source] for track, source in held(kind, lists).items()})
 
 
-def met(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> tuple[dict[str, list[str]], str]:
-    found, warning = truths(true).match(held("ranking", listed), "ada")
+def matched(true: Mapping[str, list[str]], listed: Mapping[str, list[str]]) -> tuple[dict[str, list[str]], str]:
+    found, warning = references(true).match(held("ranking", listed), "ada")
     return {track: list(source.read()[0].labels or ()) for track, source in found.items()}, warning
 
 
-class TestNamesThatNeverMeet:
-    def test_are_called_as_in_the_truth_where_only_folders_and_suffixes_differ(self):
-        found, warning = met({"q": ["/m/a.mid", "/m/b.mid"]}, {"q": ["c", "a", "b"]})
+class TestNamesWithoutACommonOne:
+    def test_are_called_as_in_the_reference_where_only_folders_and_suffixes_differ(self):
+        found, warning = matched({"q": ["/m/a.mid", "/m/b.mid"]}, {"q": ["c", "a", "b"]})
         assert (found, warning) == ({"q": ["c", "/m/a.mid", "/m/b.mid"]}, "")
-        found, warning = met({"q": ["a"]}, {"q": ["x/c.wav", "x/a.wav"]})
+        found, warning = matched({"q": ["a"]}, {"q": ["x/c.wav", "x/a.wav"]})
         assert (found, warning) == ({"q": ["x/c.wav", "a"]}, "")
 
-    def test_are_told_with_one_of_each_side(self):
-        found, warning = met({"q": ["song a"]}, {"q": ["a.wav"]})
+    def test_are_reported_with_one_of_each_side(self):
+        found, warning = matched({"q": ["song a"]}, {"q": ["a.wav"]})
         assert found == {"q": ["a.wav"]}
         assert warning == "no item of system 'ada' occurs in the reference: 'a.wav' is listed, 'song a' is true"
 
     def test_are_not_shortened_where_two_would_be_alike(self):
         """`1.wav` of which folder? Both sides have to be sure."""
-        found, warning = met({"q": ["1"]}, {"q": ["x/1.wav", "y/1.wav"]})
+        found, warning = matched({"q": ["1"]}, {"q": ["x/1.wav", "y/1.wav"]})
         assert found == {"q": ["x/1.wav", "y/1.wav"]}
         assert "'x/1.wav' is listed, '1' is true" in warning
-        found, warning = met({"q": ["x/1.wav"], "r": ["y/1.wav"]}, {"q": ["1"]})
+        found, warning = matched({"q": ["x/1.wav"], "r": ["y/1.wav"]}, {"q": ["1"]})
         assert found == {"q": ["1"]}
         assert "'1' is listed, 'x/1.wav' is true" in warning
 
-    def test_are_not_shortened_where_one_would_be_called_as_the_truth_calls_another(self):
-        """`d/a` without folder is the truth's `a.wav` without suffix, and `a.wav.mp3` is `a.wav` without suffix."""
-        found, warning = met({"q": ["a.wav"]}, {"q": ["a.wav.mp3", "d/a"]})
+    def test_are_not_shortened_where_one_would_be_called_as_the_reference_calls_another(self):
+        """`d/a` without folder is the reference's `a.wav` without suffix, and `a.wav.mp3` is `a.wav` without suffix."""
+        found, warning = matched({"q": ["a.wav"]}, {"q": ["a.wav.mp3", "d/a"]})
         assert found == {"q": ["a.wav.mp3", "d/a"]}
         assert "'a.wav.mp3' and 'd/a', both listed, would then be the same: call items alike on both sides" in warning
 
-    def test_of_labels_are_only_told(self):
-        found, warning = truths({"t": ["jazz"]}, "labels").match(held("labels", {"t": ["jazz.wav"]}), "ada")
+    def test_of_labels_are_only_reported(self):
+        found, warning = references({"t": ["jazz"]}, "labels").match(held("labels", {"t": ["jazz.wav"]}), "ada")
         assert list(found["t"].read()[0].labels or ()) == ["jazz.wav"]
         assert warning == "no label of system 'ada' occurs in the reference: 'jazz.wav' is given, 'jazz' is true"
 
-    def test_of_candidates_are_told_query_by_query(self):
-        judged = truths({"q": ["b01", "b02"]}, "judgements")
+    def test_of_candidates_are_reported_query_by_query(self):
+        judged = references({"q": ["b01", "b02"]}, "judgements")
         found, warning = judged.match(held("judgements", {"q": ["x/b01.mp3"]}), "ada")
         assert (list(found["q"].read()[0].labels or ()), warning) == (["b01"], "")
         assert judged.match(held("judgements", {"q": ["c07"]}), "ada")[1] == ""
@@ -75,14 +75,14 @@ class TestNamesThatNeverMeet:
             assert f"{true!r} is true" in warning
 
 
-class TestNamesThatMeetAnywhere:
+class TestNamesThatMatchAnywhere:
     def test_stay_as_they_are(self):
         true, listed = {"q": ["a.wav"], "r": ["b"]}, {"q": ["a"], "r": ["c", "b"]}
-        assert met(true, listed) == (listed, "")
+        assert matched(true, listed) == (listed, "")
 
-    def test_in_the_truth_of_another_query_too(self):
+    def test_in_the_reference_of_another_query_too(self):
         listed = {"q": ["b"]}
-        assert met({"q": ["a.wav"], "r": ["b"]}, listed) == (listed, "")
+        assert matched({"q": ["a.wav"], "r": ["b"]}, listed) == (listed, "")
 
     def test_nothing_more_is_read_then(self):
         class Broken(HeldSource):
@@ -94,19 +94,19 @@ class TestNamesThatMeetAnywhere:
         assert known.match(sources, "ada") == (sources, "")
 
 
-def test_where_one_side_has_no_names_there_is_nothing_to_tell():
-    assert met({"q": []}, {"q": ["a"]})[1] == ""
-    assert met({"q": ["a"]}, {"q": []})[1] == ""
-    assert met({"q": ["a"]}, {"elsewhere": ["b"]})[1] == ""
+def test_where_one_side_has_no_names_there_is_nothing_to_report():
+    assert matched({"q": []}, {"q": ["a"]})[1] == ""
+    assert matched({"q": ["a"]}, {"q": []})[1] == ""
+    assert matched({"q": ["a"]}, {"elsewhere": ["b"]})[1] == ""
 
 
-def test_a_file_that_cannot_be_read_is_left_to_be_told_where_it_is_scored():
+def test_a_file_that_cannot_be_read_is_left_to_be_an_error_where_it_is_scored():
     class Gone(HeldSource):
         def read(self):
             raise UnreadableError("gone")
 
     listed = {"q": Gone(Annotation("ranking", {}, []), "q"), **held("ranking", {"r": ["b.wav"]})}
-    found, warning = truths({"q": ["a"], "r": ["b"]}).match(listed, "ada")
+    found, warning = references({"q": ["a"], "r": ["b"]}).match(listed, "ada")
     assert warning == ""
     assert found["q"] is listed["q"]
     assert list(found["r"].read()[0].labels or ()) == ["b"]

@@ -55,11 +55,11 @@ def score(path: Path) -> np.ndarray:
 @pytest.mark.parametrize("true", ["{}", "/m/{}.mid"])
 @pytest.mark.parametrize("listed", ["{}", "{}.wav", "/audio/{}.wav"])
 def test_folders_and_suffixes_do_not_keep_items_apart(folder: Path, suffix: str, true: str, listed: str) -> None:
-    write(folder / "truth.qrels", TRUE, true)
+    write(folder / "reference.qrels", TRUE, true)
     write(folder / f"ada_sys.{suffix}", LISTS, listed)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = score(pipeline(folder, "truth.qrels", f"{{system}}_sys.{suffix}"))
+        found = score(pipeline(folder, "reference.qrels", f"{{system}}_sys.{suffix}"))
     np.testing.assert_allclose(found, [PRECISION], rtol=0, atol=1e-12)
 
 
@@ -70,38 +70,38 @@ def test_a_matrix_meets_a_reference_of_whole_names(folder: Path) -> None:
     np.testing.assert_allclose(found, [[1.0, 1 / 2, 1 / 3, 1 / 3]], rtol=0, atol=1e-12)
 
 
-def test_only_the_system_that_never_meets_is_told(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+def test_only_the_system_that_never_meets_is_reported(folder: Path) -> None:
+    write(folder / "reference.qrels", TRUE, "{}")
     write(folder / "ada.lists", LISTS, "{}")
     write(folder / "bob.lists", LISTS, "song:{}")
-    with pytest.warns(MirflowWarning) as told:
-        found = score(pipeline(folder, "truth.qrels", "{system}.lists"))
+    with pytest.warns(MirflowWarning) as warned:
+        found = score(pipeline(folder, "reference.qrels", "{system}.lists"))
     message = "retrieval: no item of system 'bob' occurs in the reference: 'song:x' is listed, 'a' is true"
-    assert [str(one.message) for one in told] == [message]
+    assert [str(one.message) for one in warned] == [message]
     np.testing.assert_allclose(found, [PRECISION, [0.0, 0.0]], rtol=0, atol=1e-12)
 
 
-def test_names_that_meet_in_part_stay_and_are_told_once(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+def test_names_that_meet_in_part_stay_and_are_reported_once(folder: Path) -> None:
+    write(folder / "reference.qrels", TRUE, "{}")
     lists = {"q1": ["y", "a", "/m/b.wav"], "q2": ["c.wav"]}
     write(folder / "ada.lists", lists, "{}")
     message = (
         "retrieval: some items of system 'ada' occur in the reference as they are called, and others would not but for"
         " folders and suffixes: '/m/b.wav' is listed for 'q1', 'b' is true; call them alike"
     )
-    with pytest.warns(MirflowWarning) as told:
-        found = score(pipeline(folder, "truth.qrels", "{system}.lists"))
-    assert [str(one.message) for one in told] == [message]
+    with pytest.warns(MirflowWarning) as warned:
+        found = score(pipeline(folder, "reference.qrels", "{system}.lists"))
+    assert [str(one.message) for one in warned] == [message]
     np.testing.assert_allclose(found, [[1 / 4, 0.0]], rtol=0, atol=1e-12)
 
 
 def test_an_item_under_both_names_is_no_slip(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "reference.qrels", TRUE, "{}")
     write(folder / "ada.lists", {**LISTS, "q1": ["x", "a", "b", "b.wav"]}, "{}")
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
-        score(pipeline(folder, "truth.qrels", "{system}.lists"))
-    assert told == []
+        score(pipeline(folder, "reference.qrels", "{system}.lists"))
+    assert warned == []
 
 
 @pytest.mark.parametrize(
@@ -114,17 +114,17 @@ def test_an_item_under_both_names_is_no_slip(folder: Path) -> None:
 def test_two_names_that_would_be_the_same_are_named(
     folder: Path, true: list[str], listed: list[str], pair: str
 ) -> None:
-    write(folder / "truth.qrels", {"q1": true}, "{}")
+    write(folder / "reference.qrels", {"q1": true}, "{}")
     write(folder / "ada.lists", {"q1": listed}, "{}")
     why = f"without folders and suffixes names would match, but {pair} would then be the same: call items alike"
     with pytest.warns(MirflowWarning, match=why):
-        score(pipeline(folder, "truth.qrels", "{system}.lists"))
+        score(pipeline(folder, "reference.qrels", "{system}.lists"))
 
 
 def test_the_command_line_tells_it_too(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "reference.qrels", TRUE, "{}")
     write(folder / "bob.lists", LISTS, "song:{}")
-    names = [str(folder / "truth.qrels"), str(folder / "bob.lists"), "--task", "retrieval"]
+    names = [str(folder / "reference.qrels"), str(folder / "bob.lists"), "--task", "retrieval"]
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         shown = CliRunner().invoke(cli, ["evaluate", *names])
@@ -133,14 +133,14 @@ def test_the_command_line_tells_it_too(folder: Path) -> None:
 
 
 def test_a_run_again_computes_nothing_until_the_names_change(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "reference.qrels", TRUE, "{}")
     write(folder / "ada.lists", LISTS, "{}.wav")
-    path = pipeline(folder, "truth.qrels", "{system}.lists")
+    path = pipeline(folder, "reference.qrels", "{system}.lists")
     score(path)
     assert mirflow.run(path, scheduler="serial").evaluations[0].counts["reused"] == 2
     with (folder / "ada.lists").open("a") as file:
         file.write("q3: other/a.wav\n")
-    write(folder / "truth.qrels", {**TRUE, "q3": ["z"]}, "{}")
+    write(folder / "reference.qrels", {**TRUE, "q3": ["z"]}, "{}")
     with pytest.warns(MirflowWarning, match=r"'x.wav' is listed, 'a' is true"):
         counts = mirflow.run(path, scheduler="serial").evaluations[0].counts
     assert counts["changed"] == 2, "two items are called a now, so that nobody knows which is meant"
@@ -162,16 +162,16 @@ class TestTwoCollections:
         found = mirflow.evaluate(*self.collections("{}", "/m/{}.wav"), "retrieval", metrics=["average_precision"])
         np.testing.assert_allclose(found.score[:, 0], PRECISION, rtol=0, atol=1e-12)
 
-    def test_are_told_not_to(self) -> None:
+    def test_are_reported_not_to(self) -> None:
         with pytest.warns(MirflowWarning, match="'song x' is listed, 'a' is true"):
             mirflow.evaluate(*self.collections("{}", "song {}"), "retrieval")
 
 
 def test_two_files_meet_by_query_and_item(folder: Path) -> None:
-    write(folder / "truth.qrels", {f"/q/{query}.wav": items for query, items in TRUE.items()}, "{}")
+    write(folder / "reference.qrels", {f"/q/{query}.wav": items for query, items in TRUE.items()}, "{}")
     write(folder / "ada.lists", LISTS, "{}.wav")
     found = mirflow.evaluate_paths(
-        folder / "truth.qrels", folder / "ada.lists", "retrieval", metrics=["average_precision"]
+        folder / "reference.qrels", folder / "ada.lists", "retrieval", metrics=["average_precision"]
     )
     assert found.track.values.tolist() == ["/q/q1.wav", "/q/q2.wav"]
     np.testing.assert_allclose(found.score[0, :, 0], PRECISION, rtol=0, atol=1e-12)
@@ -179,22 +179,22 @@ def test_two_files_meet_by_query_and_item(folder: Path) -> None:
 
 @pytest.mark.parametrize(("true", "listed"), [("{}", "{}"), ("{}", "x/{}.wav"), ("y/{}.wav", "x/{}.wav")])
 def test_ties_are_broken_alike_whatever_items_are_called(folder: Path, true: str, listed: str) -> None:
-    """`c` is ahead of `a` as in trec_eval, also where only `a` has a name of the truth: `x/c.wav`, `y/a.wav`."""
-    write(folder / "truth.qrels", {"q1": ["a"], "q2": ["c"]}, true)
+    """`c` is ahead of `a` as in trec_eval, also where only `a` has a name of the reference: `x/c.wav`, `y/a.wav`."""
+    write(folder / "reference.qrels", {"q1": ["a"], "q2": ["c"]}, true)
     (folder / "ada.csv").write_text(
         "query,item,score\n" + "".join(f"{q},{listed.format(i)},0.5\n" for q in ("q1", "q2") for i in "ac")
     )
-    found = score(pipeline(folder, "truth.qrels", "{system}.csv", convention="trec_eval"))
+    found = score(pipeline(folder, "reference.qrels", "{system}.csv", convention="trec_eval"))
     np.testing.assert_allclose(found, [[1 / 2, 1.0]], rtol=0, atol=1e-12)
 
 
 def test_each_system_of_a_table_may_name_queries_in_its_own_way(folder: Path) -> None:
-    write(folder / "truth.qrels", TRUE, "{}")
+    write(folder / "reference.qrels", TRUE, "{}")
     listed = [(query, item) for query, items in LISTS.items() for item in items]
     rows = [f"{query},{item},ada\n/m/{query}.wav,{item},bob\n" for query, item in listed]
     (folder / "all.csv").write_text("query,item,system\n" + "".join(rows))
     columns = {"track": "query", "label": "item", "system": "system"}
-    path = pipeline(folder, "truth.qrels", {"path": "all.csv", "columns": columns})
+    path = pipeline(folder, "reference.qrels", {"path": "all.csv", "columns": columns})
     np.testing.assert_allclose(score(path), [PRECISION, PRECISION], rtol=0, atol=1e-12)
 
 
@@ -205,28 +205,28 @@ class TestTwoQueriesThatWouldBeOne:
 
     @pytest.fixture
     def files(self, folder: Path) -> tuple[Path, Path]:
-        (folder / "truth.qrels").write_text("q1.wav 0 a 1\n")
+        (folder / "reference.qrels").write_text("q1.wav 0 a 1\n")
         (folder / "ada.lists").write_text("q1.wav.mp3: a\nd/q1: x a\n")
-        return folder / "truth.qrels", folder / "ada.lists"
+        return folder / "reference.qrels", folder / "ada.lists"
 
-    def test_are_told_by_a_run(self, files: tuple[Path, Path]) -> None:
+    def test_are_reported_by_a_run(self, files: tuple[Path, Path]) -> None:
         with pytest.raises(PipelineError, match=f"1 problem\n.*ada.lists: {self.message}"):
-            score(pipeline(files[0].parent, "truth.qrels", "{system}.lists"))
+            score(pipeline(files[0].parent, "reference.qrels", "{system}.lists"))
 
-    def test_are_told_of_two_files(self, files: tuple[Path, Path]) -> None:
+    def test_are_reported_of_two_files(self, files: tuple[Path, Path]) -> None:
         with pytest.raises(AnnotationError, match=f"ada.lists: {self.message}"):
             mirflow.evaluate_paths(*files, "retrieval")
 
-    def test_are_told_of_two_collections(self, files: tuple[Path, Path]) -> None:
+    def test_are_reported_of_two_collections(self, files: tuple[Path, Path]) -> None:
         reference, estimate = (mirflow.load_collection(path, "retrieval") for path in files)
         with pytest.raises(AnnotationError, match=self.message):
             mirflow.evaluate(reference, estimate, "retrieval")
 
 
-def test_a_single_pair_is_scored_as_among_others_but_told_of() -> None:
-    truth, listed = Annotation("ranking", {}, ["a.wav"]), Annotation("ranking", {}, ["x/a.mp3"])
+def test_a_single_pair_is_scored_as_among_others_with_a_warning() -> None:
+    reference, listed = Annotation("ranking", {}, ["a.wav"]), Annotation("ranking", {}, ["x/a.mp3"])
     with pytest.warns(MirflowWarning, match=r"no name matches: 'x/a.mp3' is listed, 'a.wav' is true; call items alike"):
-        found = mirflow.evaluate(truth, listed, "retrieval", metrics=["average_precision"])
+        found = mirflow.evaluate(reference, listed, "retrieval", metrics=["average_precision"])
     assert found.score.item() == 0.0
 
 
@@ -237,10 +237,10 @@ def test_a_single_list_without_anything_relevant_is_merely_bad() -> None:
     assert found.score.sel(metric="average_precision").item() == 0.0
 
 
-def test_classes_that_are_written_otherwise_are_told(folder: Path) -> None:
-    (folder / "truth.csv").write_text("track,class\na,jazz\nb,rock\n")
+def test_classes_that_are_written_otherwise_are_reported(folder: Path) -> None:
+    (folder / "reference.csv").write_text("track,class\na,jazz\nb,rock\n")
     (folder / "ada.tsv").write_text("a\tJazz\nb\tRock\n")
-    path = pipeline(folder, "truth.csv", "{system}.tsv", task="classification", metrics=["accuracy"])
+    path = pipeline(folder, "reference.csv", "{system}.tsv", task="classification", metrics=["accuracy"])
     message = "no label of system 'ada' occurs in the reference: 'Jazz' is given, 'jazz' is true"
     with pytest.warns(MirflowWarning, match=message):
         mirflow.run(path, scheduler="serial")

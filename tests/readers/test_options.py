@@ -66,7 +66,7 @@ def test_every_namespace_has_a_task_that_reads_it_or_is_read_by_name() -> None:
     ("given", "meant"),
     [("anotator", "annotator"), ("taks", "task"), ("metric", "metrics"), ("colums", "columns"), ("excude", "exclude")],
 )
-def test_a_misspelt_option_is_told_with_the_one_that_is_meant(given: str, meant: str) -> None:
+def test_a_misspelt_option_is_reported_with_the_one_that_is_meant(given: str, meant: str) -> None:
     with pytest.raises(AnnotationError, match=f"not an option of reading: '{given}'; did you mean '{meant}'"):
         Reading.of("chord", **{given: 1})
 

@@ -109,7 +109,7 @@ def test_velocities_and_instruments_of_notes_are_declared_or_named(tmp_path: Pat
         ("1 1\n", {"task": "melody", "columns": {"time": 0, "label": 1}}, "series have no column 'label'"),
     ],
 )
-def test_what_cannot_be_read_is_told_with_its_line(
+def test_what_cannot_be_read_is_reported_with_its_line(
     tmp_path: Path, text: str, asked: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidAnnotationError, match=message):

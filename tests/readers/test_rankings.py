@@ -178,7 +178,7 @@ class TestTrec:
             ("x.csv", "query,item,score\nq,a,nan\n", "x.csv:2: the number of 'a' is NaN"),
         ],
     )
-    def test_rows_that_are_none_are_told_with_their_line(self, tmp_path, name, text, message):
+    def test_rows_that_are_none_are_reported_with_their_line(self, tmp_path, name, text, message):
         with pytest.raises(InvalidAnnotationError, match=message):
             table(tmp_path, name, text).read(RowKey("q"))
 
@@ -222,7 +222,7 @@ class TestStamps:
         assert list(found.labels) == ["c", "a"]
         assert source.label == "x.run [q2]"
 
-    def test_rows_that_have_gone_are_told(self, tmp_path):
+    def test_rows_that_have_gone_are_reported(self, tmp_path):
         opened = table(tmp_path, "x.run", RUN)
         with pytest.raises(AnnotationError, match="has no rows of 'q9'"):
             opened.read(RowKey("q9"))

@@ -99,7 +99,7 @@ def test_a_layer_may_be_empty() -> None:
         ('value="440"', "a.svl:8: frame is missing"),
     ],
 )
-def test_what_is_wrong_with_a_point_is_told_with_its_line(point: str, message: str) -> None:
+def test_what_is_wrong_with_a_point_is_reported_with_its_line(point: str, message: str) -> None:
     text = document(layer(['frame="1" value="2"', point], 2)).replace(
         b'dataset id="51" dimensions="2">', b'dataset id="51">'
     )
