@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.kernels.hierarchy import Tables, agreement, compare, edges_of, frames_of, level_of, meet
+from mirflow.metrics.hierarchy.kernel import Tables, agreement, compare, edges_of, frames_of, level_of, meet
 
 FRAMES = 14
 
@@ -62,7 +62,7 @@ def test_agreement_is_that_of_a_loop_over_frames(left, right, window, transitive
             counted += 1
     edges, levels = blocks(left, right)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mirflow.kernels.hierarchy._LIMIT", limit)
+        patch.setattr("mirflow.metrics.hierarchy.kernel._LIMIT", limit)
         tables = list(compare(*levels, edges, window))
     found = np.sum([agreement(one, transitive) for one in tables], axis=0)
     np.testing.assert_allclose(found, [agreed, counted], rtol=0, atol=1e-12)
