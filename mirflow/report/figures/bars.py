@@ -51,7 +51,7 @@ def groups(
     rng: int | np.random.Generator = 0,
     **options: Unpack[FigureOptions],
 ) -> Axes:
-    """The figure of each system over each group of tracks, with confidence intervals.
+    """The aggregate of each system over each group of tracks, with confidence intervals.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ class Frame:
     height : float or None
         Of a new figure, in inches, without the lines above; None: as much as its content needs.
     caption : bool
-        Whether the title and the line that says what is shown stand above.
+        Whether the title and the line that says what is shown are above.
     venue : {"ieee", "ismir", "tismir"}
         Whose columns and pages a new figure is made for.
     """
@@ -215,7 +215,7 @@ class Frame:
 
 
 def figure_of(ax: Axes) -> Figure:
-    """The figure that axes stand in."""
+    """The figure that holds some axes."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     return figure
@@ -367,7 +367,7 @@ def save(ax: Axes, path: str | Path) -> Path:
 
 
 def save_caption(ax: Axes, path: str | Path) -> Path:
-    """Write what stands above a figure, or would without ``caption=False``, as text beside the figure's file.
+    """Write title and caption of a figure, shown or not, as text beside the figure's file.
 
     Parameters
     ----------

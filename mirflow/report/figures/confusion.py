@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@figure("what a system hears for what", place=7)
+@figure("which classes a system confuses", place=7)
 def confusion(
     scores: Stored,
     metric: str | None = None,

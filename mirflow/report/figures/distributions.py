@@ -43,7 +43,7 @@ def distributions(
     metric : str or None
         None: the headline metric of the evaluation.
     aggregate : str or None
-        The figure of each system that is marked and that orders them; None: the metric's standard one.
+        What is marked of each system and orders the systems; None: the metric's standard one.
     style : {"violin", "box"}
         The shape above the points: the estimated density, or a box from the first to the third quartile with whiskers
         to the last score within 1.5 times its length. Both mark the quartiles and the median.

@@ -53,7 +53,7 @@ def scatter(
     metric : str, sequence of two str, or None
         None: the headline metric of the evaluation. Two: across and up.
     aggregate : str or None
-        The figure of each system beside its name; None: the metric's standard one.
+        What is shown of each system beside its name; None: the metric's standard one.
     tie : float
         Differences up to this one are ties.
     **options

@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...annotations.source import Source
 from ...errors import MirflowError
-from ...metrics.base import Convention, get_task
+from ...metrics.base import Convention, Measure, get_task
 from ...progress import Progress
 from ...ragged import Column
 from ..origins import REFERENCE, Files, Shelf
@@ -93,7 +93,9 @@ class Explainer:
         return [encode_evidence(one, self.kind, self.verdicts) if isinstance(one, Mapping) else None for one in found]
 
 
-def _explain(convention: Convention, reference: Annotation, estimate: Annotation, measure: Any) -> Any:
+def _explain(
+    convention: Convention, reference: Annotation, estimate: Annotation, measure: Measure
+) -> Mapping[str, Column] | None:
     assert convention.explain is not None
     try:
         return convention.explain(reference, estimate, measure)
