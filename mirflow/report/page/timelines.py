@@ -14,7 +14,8 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import kind_of
 from ...annotations.source import Source
 from ...errors import MirflowError
-from ...metrics.base import Convention, Measure, get_task
+from ...metrics.base import Convention, get_task
+from ...metrics.measures import Measure
 from ...progress import Progress
 from ...ragged import Column
 from ..origins import REFERENCE, Files, Shelf
