@@ -51,9 +51,9 @@ def critical_difference(
     aggregate : str or None
         None: the metric's standard one.
     test : {"auto", "friedman"}
-        ``auto``: the aggregates of the systems, and the test of :func:`mirflow.analysis.inference.compare`, whose letters
-        a comparison, a table and the report have. ``friedman``: mean ranks within units, with Tukey and Kramer's
-        critical difference.
+        ``auto``: the aggregates of the systems, and the test of :func:`mirflow.analysis.inference.compare`, whose
+        letters a comparison, a table and the report have. ``friedman``: mean ranks within units, with Tukey and
+        Kramer's critical difference.
     unit : str
         What counts once: ``track``, or a coordinate of the tracks such as ``genre``, within whose values tracks are
         put together by the aggregate. Of values of classes and tags, which ranks alone can compare, also their dim.
