@@ -6,6 +6,7 @@ declares one in the same way.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING
@@ -13,15 +14,11 @@ from typing import TYPE_CHECKING
 from .canvas import FigureKind, Plots, figure, kinds, save, save_caption
 from .fine_and_broad import graders
 
-if TYPE_CHECKING:  # for type checkers alone, which cannot see what the modules declare
-    from .bars import groups as groups
-    from .confusion import confusion as confusion
-    from .critical_difference import critical_difference as critical_difference
-    from .distributions import distributions as distributions
-    from .heatmap import heatmap as heatmap
-    from .scatter import scatter as scatter
-    from .timeline import timeline as timeline
-    from .tolerance import tolerance as tolerance
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    def __getattr__(name: str) -> Callable[..., Axes]: ...  # the functions that the modules declare
+
 
 for _module in iter_modules(__path__):
     import_module(f".{_module.name}", __name__)
