@@ -16,7 +16,6 @@ from ..annotations.schema import LATEST
 from ..kernels.matching import find_partners
 from ..ragged import Float, Int
 from ..theory.pitch import hz_to_midi, midi_to_hz
-from .pair import documented
 
 __all__ = [
     "adjust_events",
@@ -48,21 +47,6 @@ Array = npt.NDArray[Any]
 BOUNDED = f"must be finite, and not beyond {LATEST:g}"
 
 
-_documented = documented(
-    """    events : (n,), seconds
-        In order of time.
-    labels : sequence or None
-        One for each interval or event; it is not changed.
-    t_min, t_max : float or None, seconds
-        None leaves that side alone.
-    fill_value : any
-        For times outside all intervals.
-    precision, recall : float
-        In [0, 1].
-    """
-)
-
-
 def are_times(times: npt.ArrayLike) -> bool:
     """True if all numbers are finite and may be times: infinities, NaN and what is later than any recording are none.
 
@@ -74,7 +58,6 @@ def are_times(times: npt.ArrayLike) -> bool:
     return bool((np.abs(times) <= LATEST).all())
 
 
-@_documented
 def validate_intervals(intervals: Array) -> None:
     """Check an array of intervals.
 
@@ -100,12 +83,12 @@ def validate_intervals(intervals: Array) -> None:
         raise ValueError("All interval durations must be strictly positive")
 
 
-@_documented
 def validate_events(events: Array, max_time: float = 30000.0) -> None:
     """Check an array of event times.
 
     Parameters
     ----------
+    events : (n,), seconds
     max_time : float, seconds
         Later events are taken for a wrong unit.
 
@@ -165,9 +148,12 @@ def validate_frequencies(frequencies: Array, max_freq: float, min_freq: float, a
         raise ValueError(f"Frequencies should be 1-d numpy ndarray, but shape={frequencies.shape}")
 
 
-@_documented
 def intervals_to_durations(intervals: Array) -> Array:
     """Length of each interval.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
 
     Returns
     -------
@@ -188,12 +174,12 @@ def intervals_to_durations(intervals: Array) -> Array:
     return durations
 
 
-@_documented
 def intervals_to_boundaries(intervals: Array, q: int = 5) -> Array:
     """The distinct times at which intervals start or end.
 
     Parameters
     ----------
+    intervals : (n, 2), seconds
     q : int
         Decimals to round to before times are compared.
 
@@ -238,7 +224,6 @@ def boundaries_to_intervals(boundaries: npt.ArrayLike) -> Array:
     return np.column_stack((times[:-1], times[1:]))
 
 
-@_documented
 def interpolate_intervals(
     intervals: Array, labels: Sequence[Any], time_points: npt.ArrayLike, fill_value: Any = None
 ) -> list[Any]:
@@ -248,7 +233,11 @@ def interpolate_intervals(
     ----------
     intervals : (n, 2), seconds
         Both ends belong to an interval; where two meet, the later row counts.
+    labels : sequence
+        One for each interval.
     time_points : (m,), seconds, not decreasing
+    fill_value : any
+        For time points outside all intervals.
 
     Returns
     -------
@@ -275,7 +264,6 @@ def interpolate_intervals(
     return found
 
 
-@_documented
 def intervals_to_samples(
     intervals: Array, labels: Sequence[Any], offset: float = 0, sample_size: float = 0.1, fill_value: Any = None
 ) -> tuple[list[float], list[Any]]:
@@ -283,10 +271,15 @@ def intervals_to_samples(
 
     Parameters
     ----------
+    intervals : (n, 2), seconds
+    labels : sequence
+        One for each interval.
     offset : float, seconds
         Time of the first sample.
     sample_size : float, seconds
         Time between samples.
+    fill_value : any
+        For times outside all intervals.
 
     Returns
     -------
@@ -308,9 +301,14 @@ def intervals_to_samples(
 def sort_labeled_intervals(intervals: Array, labels: None = None) -> Array: ...
 @overload
 def sort_labeled_intervals(intervals: Array, labels: Sequence[Any]) -> tuple[Array, list[Any]]: ...
-@_documented
 def sort_labeled_intervals(intervals: Array, labels: Sequence[Any] | None = None) -> Array | tuple[Array, list[Any]]:
     """Sort intervals, and their labels if given, by start.
+
+    Parameters
+    ----------
+    intervals : (n, 2), seconds
+    labels : sequence or None
+        One for each interval.
 
     Returns
     -------
@@ -334,7 +332,6 @@ def sort_labeled_intervals(intervals: Array, labels: Sequence[Any] | None = None
 Labels = list[Any]
 
 
-@_documented
 def adjust_intervals(
     intervals: Array,
     labels: Sequence[Any] | None = None,
@@ -347,6 +344,12 @@ def adjust_intervals(
 
     Parameters
     ----------
+    intervals : (n, 2), seconds
+        In order of time.
+    labels : sequence or None
+        One for each interval; it is not changed.
+    t_min, t_max : float or None, seconds
+        None leaves that side alone.
     start_label, end_label : any
         Labels of the intervals that are put before and after.
 
@@ -395,7 +398,6 @@ def _crop(times: Array, labels: Labels | None, part: slice) -> tuple[Array, Labe
     return times[part], None if labels is None else labels[part]
 
 
-@_documented
 def adjust_events(
     events: Array,
     labels: Sequence[Any] | None = None,
@@ -409,6 +411,10 @@ def adjust_events(
     ----------
     events : (n,), seconds
         In order of time; at least one within the span.
+    labels : sequence or None
+        One for each event; it is not changed.
+    t_min, t_max : float or None, seconds
+        None leaves that side alone.
     label_prefix : str
         Put before the labels ``T_MIN`` and ``T_MAX`` of new events.
 
@@ -544,12 +550,13 @@ def generate_labels(items: Sized, prefix: str = "__") -> list[str]:
     return [f"{prefix}{number}" for number in range(len(items))]
 
 
-@_documented
 def f_measure(precision: float, recall: float, beta: float = 1.0) -> float:
     """Weighted harmonic mean of precision and recall.
 
     Parameters
     ----------
+    precision, recall : float
+        In [0, 1].
     beta : float
         Weight of recall relative to precision.
 
