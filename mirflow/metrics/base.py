@@ -133,10 +133,7 @@ class Convention:
     def grid(self, wanted: str | float | Mapping[str, float] | None = None) -> Grid:
         """The grid that a user means: a name, or the hop of frames as seconds, text or ``{"hop": seconds}``.
 
-        Raises
-        ------
-        MetricError
-            If the convention is not defined on it.
+        A MetricError refuses one that the convention is not defined on.
         """
         if wanted is None:
             return self.grids[0]
@@ -153,13 +150,7 @@ class Convention:
         raise MetricError(f"convention {self.name!r} is not scored on the grid {wanted!r}; known: {known}")
 
     def with_classes(self, classes: Classes | None) -> Convention:
-        """The same convention for some classes or tags; None: for any.
-
-        Raises
-        ------
-        MetricError
-            If it has no use for them.
-        """
+        """The same convention for some classes or tags, None for any; a MetricError if it has no use for them."""
         if classes is None:
             return self
         if self.bind is None:
@@ -167,12 +158,7 @@ class Convention:
         return self.bind(classes)
 
     def demand_classes(self, measures: Sequence[Measure]) -> None:
-        """Refuse measures that mean nothing without classes.
-
-        Raises
-        ------
-        MetricError
-        """
+        """Raise a MetricError for measures that mean nothing without classes."""
         for measure in measures:
             if measure.metric.name in self.unbound:
                 raise MetricError(f"{measure} needs to know what errors are worth: give classes with a tree or credits")
@@ -184,13 +170,7 @@ class Convention:
         return select(texts, self.metrics)
 
     def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
-        """Scores of a pair of single rows on the default grid: float64 (measures,).
-
-        Raises
-        ------
-        ValueError
-            If the convention cannot score it.
-        """
+        """Scores of a pair of single rows on the default grid, float64 (measures,); a ValueError if it is refused."""
         only = np.zeros(1, dtype=np.int64)
         scores = self.score(reference, estimate, only, only, measures, self.grids[0])
         if scores.refused:
@@ -301,6 +281,30 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
     for column, measure in enumerate(scalars):
         found[:, :, column] = measure.read(computed)
     return Scores(found[0], found[1], {one.variable: one.read(computed) for one in measures if one.metric.dims})
+
+
+def score_by(
+    compute: Callable[[Ragged, Ragged, Int, Int], Any],
+    what: str,
+    references: Ragged,
+    estimates: Ragged,
+    reference_row: Int,
+    estimate_row: Int,
+    measures: Sequence[Measure],
+    grid: Grid = "union",
+) -> Scores:
+    """Scores that are all read off what is computed of the pairs; a `Scorer` where the first two arguments are bound.
+
+    Parameters
+    ----------
+    compute : callable
+        (references, estimates, reference row of each pair, estimate row of each pair) -> what metrics are read off.
+    what : str
+        What is compared one by one, so that a grid is refused; empty: a grid makes no difference.
+    """
+    if what:
+        refuse_grid(grid, what)
+    return read_scores(measures, compute(references, estimates, reference_row, estimate_row), len(reference_row))
 
 
 def refuse_grid(grid: Grid, what: str) -> None:

@@ -35,7 +35,7 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import Convention, Grid, Scores, Sparse, Task, read_scores, refuse_grid
+from .base import Convention, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
@@ -99,12 +99,17 @@ class ClassPairs:
         return np.asarray(self.reference >= 0)
 
 
-def _class_of(rows: Ragged, numbers: Int, row: Int) -> Int:
-    """The class of some rows; -1 for an empty one."""
-    filled = rows.counts[0][row] > 0
-    found = np.full(len(row), -1, dtype=np.int64)
-    found[filled] = numbers[rows.offsets[:-1][row[filled]]]
-    return found
+def compute(
+    classes: Classes | None, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int
+) -> ClassPairs:
+    """The classes of some pairs; without `classes` there are those that occur, and no error is worth anything."""
+    names, numbers = number_labels(references, estimates, classes)
+    found = []
+    for rows, number, row in zip((references, estimates), numbers, (reference_row, estimate_row), strict=True):
+        filled = rows.counts[0][row] > 0
+        found.append(np.full(len(row), -1, dtype=np.int64))
+        found[-1][filled] = number[rows.offsets[:-1][row[filled]]]
+    return ClassPairs(names, found[0], found[1], classes)
 
 
 _DOWNIE = "Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"
@@ -155,28 +160,6 @@ def _confusion(pairs: ClassPairs, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    *,
-    classes: Classes | None = None,
-) -> Scores:
-    """Scores of pairs of classes.
-
-    Every weight is 1, for the track; 0 without a reference. No estimate is an error. `classes` are those that there
-    are, with what errors are worth; None: those that occur, and no error is worth anything.
-    """
-    refuse_grid(grid, "classes")
-    names, numbers = number_labels(references, estimates, classes)
-    own = _class_of(references, numbers[0], reference_row)
-    pairs = ClassPairs(names, own, _class_of(estimates, numbers[1], estimate_row), classes)
-    return read_scores(measures, pairs, len(own))
-
-
 def evidence(
     reference: Annotation, estimate: Annotation, measure: Measure, *, classes: Classes | None = None
 ) -> dict[str, Column]:
@@ -224,7 +207,7 @@ def convention(classes: Classes | None = None) -> Convention:
         "MIREX: the share of the tracks that are given the right class",
         METRICS,
         partial(clean, classes=classes),
-        partial(score, classes=classes),
+        partial(score_by, partial(compute, classes), "classes"),
         default_measures=tuple(one.name for one in METRICS) if credited else (),
         explain=partial(evidence, classes=classes),
         bind=convention,

@@ -47,7 +47,7 @@ from ..theory.keys import (
     parse_key,
     relation_table,
 )
-from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid
+from .base import Convention, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -79,7 +79,7 @@ class KeyPairs:
 
     @classmethod
     def of(cls, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> KeyPairs:
-        """Of cleaned rows."""
+        """Of cleaned rows: every pair with a reference weighs 1; no estimate is an error (other)."""
         known = references.counts[0][reference_row] > 0
         relation = np.full(len(reference_row), OTHER, dtype=np.int64)
         both = known & (estimates.counts[0][estimate_row] > 0)
@@ -158,19 +158,7 @@ def _other(keys: KeyPairs, measure: Measure) -> tuple[Float, Bool]:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
-    """Scores of pairs of global keys: every weight is 1, 0 without a reference; no estimate is an error (other)."""
-    refuse_grid(grid, "keys")
-    keys = KeyPairs.of(references, estimates, reference_row, estimate_row)
-    return read_scores(measures, keys, len(reference_row))
-
+_score = partial(score_by, KeyPairs.of, "keys")
 
 _TONICS = "c c# db d d# eb e f f# gb g g# ab a a# bb b"
 KEY_TO_SEMITONE: dict[str, int | None] = {
@@ -372,7 +360,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
 def _mirex(name: str, summary: str, descending: bool) -> Convention:
     """With the shares of all classes."""
     metrics = (replace(one.with_defaults(allow_descending_fifths=descending), default=True) for one in METRICS)
-    return Convention(name, summary, tuple(metrics), clean, score, explain=evidence)
+    return Convention(name, summary, tuple(metrics), clean, _score, explain=evidence)
 
 
 _CONVENTIONS = (
@@ -381,7 +369,7 @@ _CONVENTIONS = (
         "mir_eval 0.8.2: of the fifths only the ascending one is near",
         METRICS,
         clean,
-        score,
+        _score,
         explain=evidence,
     ),
     _mirex("mirex2005", "MIREX until 2016: as mir_eval, with the shares of all classes", False),

@@ -426,14 +426,11 @@ def _look_up(name: str, metrics: Sequence[Metric]) -> Metric | None:
 
 
 def find(name: str, metrics: Iterable[Metric]) -> Metric:
-    """The record that a name means: the metric's own name, an alias, mir_eval's key or the title, in any case.
+    """The record that a name means: the metric's name, an alias, mir_eval's key or the title, in any case.
 
-    Where several records answer to it, its spelling decides before the case does, and names before titles.
-
-    Raises
-    ------
+    Where several records have it, its spelling decides before the case does, and names before titles. An
     UnknownNameError
-        If none does, with a suggestion.
+    with a suggestion if none does.
     """
     metrics = list(metrics)
     found = _look_up(name, metrics)

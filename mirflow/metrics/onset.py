@@ -23,7 +23,6 @@ Information Retrieval Evaluation eXchange, 2010, section 3.2.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import MappingProxyType
@@ -34,7 +33,7 @@ import numpy as np
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores
+from .base import Convention, Shared, Sparse, Task, score_by
 from .events import (
     CLOSE,
     MATCHINGS,
@@ -254,27 +253,15 @@ def _by_class(onsets: Onsets, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
-    """Scores of pairs of onset sequences, equal to mir_eval's: 0 where a side is empty."""
-    onsets = Onsets(references, estimates, reference_row, estimate_row)
-    return read_scores(measures, onsets, len(reference_row))
-
-
+_score = partial(score_by, Onsets, "")
 _evidence = partial(evidence, "onsets", METRICS)
-MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, score, explain=_evidence)
+MIR_EVAL = Convention("mir_eval", "mir_eval 0.8.2", METRICS, clean, _score, explain=_evidence)
 MIREX = Convention(
     "mirex",
     "MIREX: as mir_eval, with greedy matching",
     tuple(replace(one.with_defaults(matching="greedy"), perfect_exceptions=CLOSE) for one in METRICS),
     clean,
-    score,
+    _score,
     explain=_evidence,
 )
 

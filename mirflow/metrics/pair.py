@@ -71,7 +71,7 @@ def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Functi
     records = tuple(metrics)
 
     def complete(function: _Function) -> _Function:
-        if function.__doc__ is not None:  # it is under python -OO
+        if function.__doc__ is not None:  # python -OO strips docstrings
             function.__doc__ = _completed(function, shared, records)
         return function
 

@@ -37,7 +37,7 @@ from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import Convention, Grid, Scores, Shared, Sparse, Task, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -334,25 +334,12 @@ def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    *,
-    classes: Classes | None = None,
-) -> Scores:
-    """Scores of pairs of tag lists.
-
-    0 with weight 0 where a ratio has nothing below the line; NaN with weight 0 where there is nothing to order.
-    `classes` are the tags that there are, each of which is a decision; None: in each pair those that either side lists.
-    """
-    refuse_grid(grid, "tags")
+def compute(
+    classes: Classes | None, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int
+) -> TagPairs:
+    """The tags of some pairs, each of `classes` a decision; None: in each pair those that either side lists."""
     decisions = Decisions.of(references, estimates, reference_row, estimate_row, classes)
-    tags = TagPairs(decisions, references.counts[0][reference_row] > 0, classes)
-    return read_scores(measures, tags, len(reference_row))
+    return TagPairs(decisions, references.counts[0][reference_row] > 0, classes)
 
 
 _VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=True))
@@ -397,7 +384,7 @@ def convention(classes: Classes | None = None) -> Convention:
         "MIREX: each tag of a clip is a decision, and all of them have an order",
         METRICS,
         partial(clean, classes=classes),
-        partial(score, classes=classes),
+        partial(score_by, partial(compute, classes), "tags"),
         explain=partial(evidence, classes=classes),
         bind=convention,
     )
