@@ -138,8 +138,7 @@ def tables_of(
 
 def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:
     """Print tables, or write them to a file; programs get the rows of all of them as one table."""
-    from ..report.latex import to_latex
-    from ..report.tables import merge, to_csv, to_json, to_markdown, to_text
+    from ..report.tables import merge, to_csv, to_json, to_latex, to_markdown, to_text
 
     if style == "parquet":
         from ..report.tables import write_parquet

@@ -10,9 +10,8 @@ import xarray as xr
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirflow.report.latex import escape, to_latex
 from mirflow.report.layout import readable_tables
-from mirflow.report.tables import ShownValue, Table
+from mirflow.report.tables import ShownValue, Table, escape, to_latex
 
 from ..groups import make_group, random_group
 
