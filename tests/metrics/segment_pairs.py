@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
 
 import mir_eval
 import numpy as np
 from hypothesis import strategies as st
-
-from mirflow.ragged import Ragged
 
 Segments = tuple[list[float], list[float], list[str]]
 """Starts, ends and labels of one sequence."""
@@ -41,17 +38,6 @@ def messy_segments(draw: st.DrawFn, min_size: int = 0) -> Segments:
 
 def intervals_of(one: Segments) -> np.ndarray:
     return np.array([one[0], one[1]], dtype=np.float64).T.reshape(-1, 2)
-
-
-def to_rows(side: Sequence[Segments]) -> Ragged:
-    vocabulary: dict[str, int] = {}
-    codes = [vocabulary.setdefault(label, len(vocabulary)) for one in side for label in one[2]]
-    columns = {
-        "start": np.array([time for one in side for time in one[0]], dtype=np.float64),
-        "end": np.array([time for one in side for time in one[1]], dtype=np.float64),
-        "label": np.array(codes, dtype=np.int64),
-    }
-    return Ragged(columns, (np.array([len(one[2]) for one in side], dtype=np.int64),), tuple(vocabulary))
 
 
 def mir_eval_scores(reference: Segments, estimate: Segments, **parameters: object) -> dict[str, float] | str:

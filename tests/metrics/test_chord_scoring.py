@@ -1,16 +1,24 @@
-"""The batched kernel of convention mir_eval, against mir_eval itself and against itself in other batches."""
+"""Scores of batches of chord sequences, their cleaning and evidence, and mir_eval's scores of real data."""
 
 from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mirflow.errors import MetricError
-from mirflow.metrics.base import Scores, get_task
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError, MetricError
+from mirflow.metrics.base import Convention, Scores, get_task
+from mirflow.metrics.chord.metrics import clean, clean_unmerged
+from mirflow.theory.harte import not_a_chord
 
-from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, to_rows
+from .chord_pairs import Sequence_, chord_sequences, mir_eval_scores, read_lab, to_rows
 
 CONVENTION = get_task("chord").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -187,3 +195,189 @@ def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> N
         patch.setattr("mirflow.metrics.chord.kernel._LARGEST_TABLE", 0)
         found = score_pairs(pairs, ALL)
     assert found.score.tobytes() == expected.score.tobytes()
+
+
+GOOD = chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))
+
+
+def test_what_is_good_is_passed_on_as_it_is() -> None:
+    rows = to_rows([GOOD, chords()])
+    cleaned = clean(rows)
+    assert cleaned.rows is rows
+    assert cleaned.repairs.tolist() == [0, 0]
+    assert not cleaned.flaws
+
+
+def test_intervals_without_length_are_dropped_and_counted() -> None:
+    cleaned = clean(to_rows([GOOD, chords((0.0, 1.0, "C"), (1.0, 1.0, "N"), (1.0, 2.0, "G"), (2.0, 2.0, "N")), GOOD]))
+    assert cleaned.rows.counts[0].tolist() == [2, 2, 2]
+    assert cleaned.rows.columns["end"].tolist() == [1.0, 2.0] * 3
+    assert cleaned.repairs.tolist() == [0, 2, 0]
+
+
+def test_rows_out_of_order_are_sorted_and_counted() -> None:
+    cleaned = clean(to_rows([GOOD, chords((1.0, 2.0, "G"), (2.0, 3.0, "A"), (0.0, 1.0, "C"))]))
+    assert cleaned.rows.columns["start"].tolist() == [0.0, 1.0, 0.0, 1.0, 2.0]
+    assert [cleaned.rows.labels[code] for code in cleaned.rows.columns["label"]] == ["C", "G", "C", "G", "A"]
+    assert cleaned.repairs.tolist() == [0, 1]
+
+
+def test_gaps_are_kept_and_counted() -> None:
+    cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.5, 2.0, "G"), (3.0, 4.0, "C"))]))
+    assert cleaned.rows.counts[0].tolist() == [3]
+    assert cleaned.repairs.tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ((1.0, float("nan"), "C"), "time is not finite: 1.0 to nan s"),
+        ((float("inf"), float("inf"), "C"), "time is not finite: inf to inf s"),
+        ((-1.0, 2.0, "C"), "time is negative: -1.0 to 2.0 s"),
+        ((2.0, 1.5, "C"), "interval ends before it starts: 2.0 to 1.5 s"),
+        ((2.0, 3.0, "H:maj"), not_a_chord("H:maj")),
+        ((2.0, 3.0, "C:maj11"), not_a_chord("C:maj11")),
+        ((1.5, 3.0, "F"), "overlaps the row before it: 1.5 s is before 2.0 s"),
+    ],
+)
+def test_flaws_name_the_item_as_read(row, message) -> None:
+    dropped = (0.5, 0.5, "N")
+    bad = chords((0.0, 1.0, "C"), dropped, (1.0, 2.0, "G"), row)
+    cleaned = clean(to_rows([GOOD, bad, GOOD]))
+    assert {place: (flaw.item, flaw.message) for place, flaw in cleaned.flaws.items()} == {1: (3, message)}
+    assert cleaned.rows.counts[0].tolist() == [2, 0, 2]
+    assert cleaned.repairs.tolist() == [0, 0, 0]
+
+
+def test_the_first_flaw_of_a_row_is_told() -> None:
+    cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.0, 2.0, "H"), (3.0, 2.5, "C"), (4.0, 5.0, "J"))]))
+    assert cleaned.flaws[0].item == 1
+
+
+def test_an_overlap_is_named_by_the_item_as_read_after_sorting() -> None:
+    cleaned = clean(to_rows([chords((2.0, 4.0, "G"), (0.0, 3.0, "C"))]))
+    assert (cleaned.flaws[0].item, cleaned.flaws[0].message) == (0, "overlaps the row before it: 2.0 s is before 3.0 s")
+
+
+def test_neighbours_of_one_chord_may_overlap_unless_one_lies_within_the_other() -> None:
+    beside, within = chords((0.0, 2.0, "C"), (1.0, 3.0, "C")), chords((0.0, 4.0, "C"), (1.0, 3.0, "C"))
+    assert list(clean(to_rows([beside, within])).flaws) == [1]
+    assert list(clean_unmerged(to_rows([beside, within])).flaws) == [0, 1]
+
+
+@given(chord_sequences())
+@settings(deadline=None)
+def test_sequences_without_overlap_have_no_flaws(sequence) -> None:
+    cleaned = clean(to_rows([sequence]))
+    assert not cleaned.flaws
+    assert np.array_equal(cleaned.rows.columns["start"], sequence[0])
+
+
+SOME_LABELS = ["C", "A:min", "G:7", "N", "X", "F:maj7", "D:min/b3", "E:sus4"]
+JUDGING = {"mir_eval": ["majmin", "sevenths_inv", "csr@root"], "mirex2013": ["root", "majmin", "sevenths_inv"]}
+
+
+def random_chords(rng: np.random.Generator, size: int) -> Annotation:
+    bounds = np.round(np.cumsum(rng.uniform(0, 2, size + 1)), 2)
+    return Annotation("intervals", {"start": bounds[:-1], "end": bounds[1:]}, rng.choice(SOME_LABELS, size).tolist())
+
+
+def functions(name: str) -> tuple[Convention, Any, Any]:
+    convention = get_task("chord").convention(name)
+    assert convention.explain is not None
+    assert convention.explain_many is not None
+    return convention, convention.explain, convention.explain_many
+
+
+@pytest.mark.parametrize(("name", "rule"), [(name, rule) for name, rules in JUDGING.items() for rule in rules])
+def test_many_are_as_one_and_one(name, rule):
+    convention, evidence, evidences = functions(name)
+    rng = np.random.default_rng(3)
+    (measure,) = convention.select([rule])
+    for _ in range(20):
+        reference = random_chords(rng, 12)
+        estimates = [random_chords(rng, size) for size in rng.integers(0, 30, 5).tolist()]
+        for estimate, found in zip(estimates, evidences(reference, estimates, measure), strict=True):
+            alone = evidence(reference, estimate, measure)
+            assert not isinstance(found, AnnotationError)
+            assert alone.keys() == found.keys()
+            assert all(np.array_equal(alone[name], found[name]) for name in alone)
+
+
+@pytest.mark.parametrize("name", JUDGING)
+def test_an_estimate_that_cannot_be_scored_leaves_the_others_alone(name):
+    convention, evidence, evidences = functions(name)
+    rng = np.random.default_rng(4)
+    (measure,) = convention.select(["majmin"])
+    reference, good = random_chords(rng, 6), random_chords(rng, 6)
+    wrong = Annotation("intervals", {"start": np.zeros(1), "end": np.ones(1)}, ["H:moll"], attrs={"source": "a.lab"})
+    first, flawed, last = evidences(reference, [good, wrong, good], measure)
+    assert isinstance(flawed, AnnotationError)
+    assert str(flawed).startswith("a.lab:1: estimate: ")
+    alone = evidence(reference, good, measure)
+    for found in (first, last):
+        assert not isinstance(found, AnnotationError)
+        assert all(np.array_equal(alone[name], found[name]) for name in alone)
+    with pytest.raises(AnnotationError, match="H:moll"):
+        evidence(reference, wrong, measure)
+
+
+Pairs = list[tuple[Sequence_, Sequence_]]
+
+
+def check_real(pairs: Pairs) -> None:
+    found = score_pairs(pairs)
+    assert not found.refused
+    expected = np.array([mir_eval_scores(reference, estimate) for reference, estimate in pairs])
+    np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-12)
+    assert np.isfinite(found.weight).all()
+
+
+def mirex2013(folder: Path) -> Pairs:
+    """All tracks of all systems."""
+    references = {path.name: read_lab(path) for path in sorted((folder / "mirex2013-ace/reference").glob("*.lab"))}
+    estimates = sorted((folder / "mirex2013-ace/estimates").glob("*/*.lab"))
+    return [(references[path.name], read_lab(path)) for path in estimates]
+
+
+def casd(folder: Path) -> Pairs:
+    """Every annotator of a song against every other."""
+    pairs: Pairs = []
+    for path in sorted((folder / "casd").glob("*.jams")):
+        annotators = []
+        for annotation in json.loads(path.read_text())["annotations"]:
+            rows = annotation["data"]
+            starts = [float(row["time"]) for row in rows]
+            ends = [start + float(row["duration"]) for start, row in zip(starts, rows, strict=True)]
+            annotators.append((starts, ends, [row["value"] for row in rows]))
+        pairs += itertools.permutations(annotators, 2)
+    return pairs
+
+
+def test_a_sample_of_mirex_2013(shared_data: Path) -> None:
+    check_real(mirex2013(shared_data)[::24])
+
+
+def test_a_sample_of_annotator_pairs(shared_data: Path) -> None:
+    check_real(casd(shared_data)[::12])
+
+
+def test_mir_evals_own_examples(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures/chord"
+    pairs = [(read_lab(path), read_lab(folder / path.name.replace("ref", "est"))) for path in folder.glob("ref*.lab")]
+    assert pairs
+    check_real(pairs)
+
+
+@pytest.mark.slow
+def test_all_of_mirex_2013(shared_data: Path) -> None:
+    pairs = mirex2013(shared_data)
+    assert len(pairs) == 217 * 9
+    check_real(pairs)
+
+
+@pytest.mark.slow
+def test_all_annotator_pairs(shared_data: Path) -> None:
+    pairs = casd(shared_data)
+    assert len(pairs) == 25 * 12
+    check_real(pairs)

@@ -1,6 +1,9 @@
-"""The batched hierarchy metrics, against mir_eval and against themselves in other batches."""
+"""Scores of batches of hierarchies, their cleaning, and mir_eval's scores of real data."""
 
 from __future__ import annotations
+
+import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,8 +12,9 @@ from hypothesis import strategies as st
 
 from mirflow.errors import MetricError
 from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.hierarchy.metrics import clean
 
-from .hierarchies import Hierarchy, before, hierarchies, mir_eval_scores, to_rows
+from .hierarchies import Hierarchy, before, hierarchies, mir_eval_scores, salami, to_rows
 
 CONVENTION = get_task("hierarchy").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -210,3 +214,77 @@ def test_rows_may_serve_several_pairs() -> None:
     found = CONVENTION.score(rows, rows, np.array([0, 1, 0]), np.array([1, 0, 0]), DEFAULT, "union")
     assert found.score[0, 0] == found.score[1, 1]
     assert found.score[2].tolist() == [1.0] * 9
+
+
+GOOD = [np.array([[0.0, 9.0]]), np.array([[0.0, 4.0], [4.0, 9.0]])], [["A"], ["a", "b"]]
+
+
+def with_second(start: float, end: float) -> Hierarchy:
+    return [np.array([[0.0, 9.0]]), np.array([[0.0, 4.0], [start, end]])], [["A"], ["a", "b"]]
+
+
+def test_well_formed_rows_stay_as_they_are() -> None:
+    rows = to_rows([GOOD, GOOD])
+    cleaned = clean(rows)
+    assert cleaned.rows is rows
+    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([0, 0], {})
+
+
+def test_segments_without_length_are_dropped_and_counted() -> None:
+    cleaned = clean(to_rows([with_second(4.0, 4.0), GOOD]))
+    assert [counts.tolist() for counts in cleaned.rows.counts] == [[2, 2], [1, 1, 1, 2]]
+    assert cleaned.rows.columns["end"].tolist() == [9.0, 4.0, 9.0, 4.0, 9.0]
+    assert cleaned.repairs.tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (4.0, np.nan, "time is not finite: 4.0 to nan s"),
+        (4.0, 3.0, "interval ends before it starts: 4.0 to 3.0 s"),
+        (-1.0, 3.0, "time is negative: -1.0 to 3.0 s"),
+    ],
+)
+def test_flaws_name_the_segment_within_the_row(start: float, end: float, message: str) -> None:
+    cleaned = clean(to_rows([with_second(4.0, 4.0), with_second(start, end), GOOD]))
+    assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {1: (2, message)}
+    assert [counts.tolist() for counts in cleaned.rows.counts] == [[2, 0, 2], [1, 1, 1, 2]]
+    assert cleaned.repairs.tolist() == [1, 0, 0]
+
+
+def test_rows_without_levels_and_without_rows() -> None:
+    assert clean(to_rows([([], []), GOOD])).rows.counts[0].tolist() == [0, 2]
+    assert len(clean(to_rows([])).rows) == 0
+
+
+Pairs = list[tuple[Hierarchy, Hierarchy]]
+
+
+def check_real(pairs: Pairs) -> None:
+    found = score_pairs(pairs)
+    assert not found.refused
+    for score, (reference, estimate) in zip(found.score, pairs, strict=True):
+        end = max(times.max() for times in reference[0])
+        expected = list(mir_eval_scores(reference, before(end, estimate)).values())
+        np.testing.assert_allclose(score, expected, rtol=0, atol=1e-9)
+
+
+def test_a_listener_against_another_on_the_shortest_song(shared_data: Path) -> None:
+    check_real([min(salami(shared_data), key=lambda pair: pair[0][0][0].max())])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(5))
+def test_a_sample_of_songs_both_ways_round(seed: int, shared_data: Path) -> None:
+    pairs = salami(shared_data)
+    assert len(pairs) == 120
+    check_real(random.Random(seed).sample([*pairs, *((other, one) for one, other in pairs)], 6))
+
+
+def test_all_songs_in_one_batch_equal_single_songs_to_the_bit(shared_data: Path) -> None:
+    pairs = salami(shared_data)
+    together = score_pairs(pairs)
+    for place in range(0, len(pairs), 17):
+        alone = score_pairs([pairs[place]])
+        assert alone.score[0].tobytes() == together.score[place].tobytes()
+        assert alone.weight[0].tobytes() == together.weight[place].tobytes()

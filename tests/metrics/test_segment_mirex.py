@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from mirflow.metrics.base import Scores, get_task
 
-from .segment_pairs import Segments, messy_segments, read_lab, segments, to_rows
+from .chord_pairs import to_rows
+from .segment_pairs import Segments, messy_segments, read_lab, segments
 from .test_segment_scoring import rows, score_pairs
 
 CONVENTION = get_task("segment").convention("mirex")

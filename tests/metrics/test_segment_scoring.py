@@ -1,16 +1,29 @@
-"""The batched kernel of convention mir_eval, against mir_eval itself and against itself in other batches."""
+"""Scores of batches of segmentations, their cleaning and evidence, and mir_eval's scores of real data."""
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
-from mirflow.errors import MetricError
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics.base import Scores, get_task
 
-from .segment_pairs import Segments, exact_information, messy_segments, mir_eval_scores, segments, to_rows
+from .chord_pairs import to_rows
+from .segment_pairs import (
+    Segments,
+    exact_information,
+    messy_segments,
+    mir_eval_scores,
+    read_boundaries,
+    read_lab,
+    segments,
+)
 
 CONVENTION = get_task("segment").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -224,3 +237,172 @@ def test_frames_need_a_length(size) -> None:
     one = rows((0.0, 1.0, "a"))
     with pytest.raises(MetricError, match="must be greater than 0 s"):
         score_pairs([(one, one)], CONVENTION.select([f"rand_index@{size}"]))
+
+
+TASK = get_task("segment")
+CLEAN = TASK.convention("mir_eval").clean
+CLEAN_MIREX = TASK.convention("mirex").clean
+
+
+def test_regular_rows_stay_as_they_are() -> None:
+    given = to_rows([rows((0.0, 1.0, "a"), (1.0, 2.0, "a")), rows()])
+    cleaned = CLEAN(given)
+    assert cleaned.rows is given
+    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([0, 0], {})
+
+
+def test_segments_without_length_are_dropped_and_counted() -> None:
+    cleaned = CLEAN(to_rows([rows((0.0, 1.0, "a"), (1.0, 1.0, "b"), (1.0, 2.0, "c"))]))
+    assert cleaned.rows.counts[0].tolist() == [2]
+    assert cleaned.repairs.tolist() == [1]
+
+
+def test_time_before_0_is_cut_off_and_counted() -> None:
+    cleaned = CLEAN(to_rows([rows((-3.0, -1.0, "a"), (-1.0, 1.0, "b"), (1.0, 2.0, "c"))]))
+    assert cleaned.rows.columns["start"].tolist() == [0.0, 1.0]
+    assert cleaned.repairs.tolist() == [2]
+
+
+def test_gaps_overlaps_and_rows_out_of_order_are_taken_as_they_are_and_counted() -> None:
+    given = to_rows([rows((0.0, 1.0, "a"), (2.0, 4.0, "b"), (3.0, 5.0, "c"), (1.0, 2.0, "d"))])
+    cleaned = CLEAN(given)
+    assert cleaned.rows is given
+    assert cleaned.repairs.tolist() == [3]
+
+
+def test_impossible_times_are_flaws_that_name_the_first_row_and_its_values() -> None:
+    cleaned = CLEAN(
+        to_rows(
+            [
+                rows((0.0, 1.0, "a"), (2.0, 1.0, "b"), (np.nan, 3.0, "c")),
+                rows((0.0, 1.0, "a")),
+                rows((0.0, np.inf, "a")),
+            ]
+        )
+    )
+    assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {
+        0: (1, "interval ends before it starts: 2.0 to 1.0 s"),
+        2: (0, "time is not finite: 0.0 to inf s"),
+    }
+    assert cleaned.rows.counts[0].tolist() == [0, 1, 0]
+    assert cleaned.repairs.tolist() == [0, 0, 0]
+
+
+def test_mirex_takes_all_that_has_a_time() -> None:
+    given = to_rows([rows((-1.0, 1.0, "a"), (1.0, 1.0, "b"), (0.5, 2.0, "c"))])
+    cleaned = CLEAN_MIREX(given)
+    assert cleaned.rows is given
+    assert cleaned.repairs.tolist() == [3]
+
+
+def test_an_estimate_that_only_touches_the_references_end_is_scored_without_it() -> None:
+    reference = rows((0.0, 2.0, "a"), (2.0, 4.0, "b"))
+    found = score_pairs([(reference, rows((0.0, 4.0, "x"), (4.0, 9.0, "y"))), (reference, rows((0.0, 4.0, "x")))])
+    assert np.array_equal(found.score[0], found.score[1])
+    assert found.repairs.tolist() == [1, 0]
+
+
+def annotation(one: Segments) -> Annotation:
+    return Annotation("intervals", {"start": np.array(one[0]), "end": np.array(one[1])}, one[2])
+
+
+def explain(reference: Segments, estimate: Segments, text: str) -> dict[str, np.ndarray]:
+    assert CONVENTION.explain is not None
+    return dict(CONVENTION.explain(annotation(reference), annotation(estimate), CONVENTION.select([text])[0]))
+
+
+@given(
+    segments(min_size=1),
+    segments(),
+    st.sampled_from(["@0.5", "@3.0", "@0.5(trim=true)", "@3.0(matching=nearest)"]),
+)
+def test_the_score_can_be_recounted_from_it(reference: Segments, estimate: Segments, parameters: str) -> None:
+    verdicts = explain(reference, estimate, f"recall{parameters}")["verdict"].tolist()
+    hits, missed, extra = (verdicts.count(verdict) for verdict in ("hit", "missed", "extra"))
+    measures = CONVENTION.select([f"precision{parameters}", f"recall{parameters}"])
+    found = score_pairs([(reference, estimate)], measures)
+    assert found.weight.tolist() == [[hits + extra, hits + missed]]
+    np.testing.assert_allclose(found.score * found.weight, [[hits, hits]], atol=1e-9)
+
+
+def test_times_are_shown_as_they_were_compared() -> None:
+    found = explain(rows((1.0, 6.0, "a"), (6.0, 9.0, "b")), rows((0.0, 6.2, "x"), (6.2, 20.0, "y")), "f_measure")
+    assert found["verdict"].tolist() == ["hit", "missed", "hit", "hit"]
+    assert found["reference"].tolist() == [0.0, 1.0, 6.0, 9.0]
+    np.testing.assert_array_equal(found["estimate"], [0.0, np.nan, 6.2, 9.0])
+
+
+def test_only_boundaries_are_judged_one_by_one() -> None:
+    one = rows((0.0, 1.0, "a"))
+    with pytest.raises(MetricError, match="does not judge boundaries one by one; ask for one of precision"):
+        explain(one, one, "rand_index")
+
+
+def test_sides_that_cannot_be_scored_are_named() -> None:
+    one = rows((0.0, 1.0, "a"))
+    with pytest.raises(AnnotationError, match="estimate: interval ends before it starts"):
+        explain(one, rows((1.0, 0.5, "a")), "recall")
+    with pytest.raises(AnnotationError, match="the reference is empty"):
+        explain(rows(), one, "recall")
+
+
+def test_every_convention_is_listed() -> None:
+    assert list(get_task("segment").conventions) == ["mir_eval", "mirex"]
+
+
+Pairs = list[tuple[Segments, Segments]]
+
+LAYERS = ("functions", "uppercase", "lowercase")
+
+
+def score(pairs: Pairs) -> np.ndarray:
+    sides = (CONVENTION.clean(to_rows(side)) for side in zip(*pairs, strict=True))
+    references, estimates = (cleaned.rows for cleaned in sides)
+    row = np.arange(len(pairs))
+    found = CONVENTION.score(references, estimates, row, row, CONVENTION.select(), "union")
+    assert not found.refused
+    assert np.isfinite(found.weight).all()
+    return found.score
+
+
+def check_real(pairs: Pairs) -> None:
+    expected = []
+    for reference, estimate in pairs:
+        scores = mir_eval_scores(reference, estimate)
+        assert isinstance(scores, dict), scores
+        expected.append(list((scores | exact_information(reference, estimate)).values()))
+    np.testing.assert_allclose(score(pairs), expected, rtol=0, atol=1e-9)
+
+
+def salami(folder: Path) -> Pairs:
+    """Annotator 2 against annotator 1 on three layers."""
+    songs = sorted((path for path in (folder / "salami").iterdir() if path.is_dir()), key=lambda path: int(path.name))
+    return [
+        (read_boundaries(song / f"textfile1_{layer}.txt"), read_boundaries(song / f"textfile2_{layer}.txt"))
+        for layer in LAYERS
+        for song in songs
+    ]
+
+
+def test_a_sample_of_salami(shared_data: Path) -> None:
+    check_real(salami(shared_data)[::40])
+
+
+@pytest.mark.slow
+def test_all_of_salami_both_ways(shared_data: Path) -> None:
+    pairs = salami(shared_data)
+    assert len(pairs) == 120 * 3
+    check_real(pairs + [(estimate, reference) for reference, estimate in pairs])
+
+
+def test_mir_evals_own_examples_and_their_expected_scores(shared_data: Path) -> None:
+    folder = shared_data / "mir_eval-fixtures/segment"
+    references = sorted(folder.glob("ref*.lab"))
+    pairs = [(read_lab(path), read_lab(folder / path.name.replace("ref", "est"))) for path in references]
+    assert len(pairs) == 10
+    check_real(pairs)
+    expected = [
+        json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text())
+        for path in references
+    ]
+    np.testing.assert_allclose(score(pairs), [list(one.values()) for one in expected], rtol=0, atol=1e-9)

@@ -18,28 +18,7 @@ from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Scores, Task
 from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
-from .kernel import (
-    CHROMA,
-    ESTIMATED,
-    PITCH,
-    RESAMPLINGS,
-    VOICED,
-    Classes,
-    Frames,
-    FrameTally,
-    Series,
-    classes_of,
-    hop_counts,
-    hop_times,
-    mean_hop,
-    most_frames,
-    on_hop,
-    on_reference,
-    resample,
-    series_of,
-    to_cents,
-    unreached,
-)
+from . import kernel
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -139,8 +118,8 @@ def align_series(
     import xarray as xr
 
     hop = hop_of(grid)
-    if resampling not in RESAMPLINGS:
-        raise UnknownNameError("resampling", resampling, RESAMPLINGS)
+    if resampling not in kernel.RESAMPLINGS:
+        raise UnknownNameError("resampling", resampling, kernel.RESAMPLINGS)
     labels = names_of(annotations) if names is None else list(names)
     rows = [usable(one, clean(to_ragged([one])), label) for one, label in zip(annotations, labels, strict=True)]
     times = _times(rows, grid, hop)
@@ -164,7 +143,7 @@ def _times(rows: Sequence[Ragged], grid: GridSpec, hop: float | None) -> Float:
         return np.unique(np.concatenate([np.round(one.columns["time"], _DECIMALS) for one in chosen]))
     end = max((float(one.columns["time"].max(initial=0.0)) for one in rows), default=0.0)
     grid_frames(end, hop)  # refuses what is too long
-    return hop_times(hop_counts(np.array([end]), hop), hop)
+    return kernel.hop_times(kernel.hop_counts(np.array([end]), hop), hop)
 
 
 def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
@@ -179,16 +158,16 @@ def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:
     if not len(times):
         return np.zeros(0), np.zeros(0)
     only, count = np.zeros(1, dtype=np.int64), np.array([len(times)], dtype=np.int64)
-    series = series_of(row, only, _BASE)
-    cents, voicing = resample(series, only, times, count, resampling)
+    series = kernel.series_of(row, only, _BASE)
+    cents, voicing = kernel.resample(series, only, times, count, resampling)
     # The samples themselves, so that nothing is rounded by way of cents where nothing is interpolated.
-    plain = Series(series.times, _hertz(row, series), series.voicing, series.counts, series.graded)
-    held, _ = resample(plain, only, times, count, "hold" if resampling == "linear" else resampling)
+    plain = kernel.Series(series.times, _hertz(row, series), series.voicing, series.counts, series.graded)
+    held, _ = kernel.resample(plain, only, times, count, "hold" if resampling == "linear" else resampling)
     between = np.where(cents == 0, 0.0, _BASE * np.exp2(cents / 1200.0))
-    return np.where(to_cents(held, _BASE) == cents, held, between), voicing
+    return np.where(kernel.to_cents(held, _BASE) == cents, held, between), voicing
 
 
-def _hertz(row: Ragged, series: Series) -> Float:
+def _hertz(row: Ragged, series: kernel.Series) -> Float:
     """The frequencies of a series without their signs, laid out as its cents are."""
     own = np.abs(row.columns["frequency"])
     early = int(series.counts[0]) - len(own)  # one more at 0 s where the first is later
@@ -205,7 +184,10 @@ _FRAMES = Weight("frames of the reference, in seconds", "s")
 
 _EXCEPTIONS = "a reference whose voicing is not only 0 and 1"
 _RESAMPLING = Parameter(
-    "resampling", "linear", choices=RESAMPLINGS, help="how a series is read between its samples: kind of mir_eval"
+    "resampling",
+    "linear",
+    choices=kernel.RESAMPLINGS,
+    help="how a series is read between its samples: kind of mir_eval",
 )
 _PITCHED = (
     Parameter(
@@ -238,10 +220,10 @@ _metric = partial(
     parameters=(_RESAMPLING,),
     perfect_exceptions=_EXCEPTIONS,
 )
-def voicing_recall(tally: FrameTally, measure: Measure) -> Read:
+def voicing_recall(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the voiced frames of the reference that the estimate calls voiced."""
-    voiced = tally.sum("frames", VOICED)
-    return _ratio(tally.sum("estimate", VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
+    voiced = tally.sum("frames", kernel.VOICED)
+    return _ratio(tally.sum("estimate", kernel.VOICED), voiced, np.where(tally.sum("frames") > 0, 1.0, 0.0)), voiced
 
 
 @_metric(
@@ -256,23 +238,23 @@ def voicing_recall(tally: FrameTally, measure: Measure) -> Read:
     ),
     perfect=0.0,
 )
-def voicing_false_alarm(tally: FrameTally, measure: Measure) -> Read:
+def voicing_false_alarm(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the unvoiced frames of the reference that the estimate calls voiced."""
-    unvoiced = tally.sum("frames", unset=VOICED)
+    unvoiced = tally.sum("frames", unset=kernel.VOICED)
     fill = np.where(tally.sum("frames") > 0, float(measure["of_none"]), 0.0)
-    return _ratio(tally.sum("estimate", unset=VOICED), unvoiced, fill), unvoiced
+    return _ratio(tally.sum("estimate", unset=kernel.VOICED), unvoiced, fill), unvoiced
 
 
 @_metric("Raw Pitch Accuracy", _REWARD, key="Raw Pitch Accuracy", aliases=("RPA", "raw_pitch"), parameters=_PITCHED)
-def raw_pitch_accuracy(tally: FrameTally, measure: Measure) -> Read:
+def raw_pitch_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the voiced frames of the reference on which the pitch is right, whether it is called voiced or not."""
-    return _share(tally, PITCH)
+    return _share(tally, kernel.PITCH)
 
 
 @_metric("Raw Chroma Accuracy", _REWARD, key="Raw Chroma Accuracy", aliases=("RCA", "raw_chroma"), parameters=_PITCHED)
-def raw_chroma_accuracy(tally: FrameTally, measure: Measure) -> Read:
+def raw_chroma_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of the voiced frames of the reference on which the pitch is right but for octaves."""
-    return _share(tally, CHROMA)
+    return _share(tally, kernel.CHROMA)
 
 
 @_metric(
@@ -283,18 +265,18 @@ def raw_chroma_accuracy(tally: FrameTally, measure: Measure) -> Read:
     parameters=_PITCHED,
     perfect_exceptions=_EXCEPTIONS,
 )
-def overall_accuracy(tally: FrameTally, measure: Measure) -> Read:
+def overall_accuracy(tally: kernel.FrameTally, measure: Measure) -> Read:
     """Share of all frames that are right: voiced with the right pitch, or unvoiced on both sides."""
-    frames, voiced, reward = tally.sum("frames"), tally.sum("frames", VOICED), tally.sum("reference")
-    right = _ratio(voiced * tally.sum("both", PITCH), reward, np.zeros(len(voiced)))
-    silent = tally.sum("frames", unset=VOICED) - tally.sum("estimate", unset=VOICED)
+    frames, voiced, reward = tally.sum("frames"), tally.sum("frames", kernel.VOICED), tally.sum("reference")
+    right = _ratio(voiced * tally.sum("both", kernel.PITCH), reward, np.zeros(len(voiced)))
+    silent = tally.sum("frames", unset=kernel.VOICED) - tally.sum("estimate", unset=kernel.VOICED)
     return _ratio(right + silent, frames, np.zeros(len(voiced))), frames
 
 
 METRICS = metrics_in(globals())
 
 
-def _share(tally: FrameTally, bit: int) -> Read:
+def _share(tally: kernel.FrameTally, bit: int) -> Read:
     """Share of the reference's voicing on frames that have a bit."""
     reward = tally.sum("reference")
     return _ratio(tally.sum("reference", bit), reward, np.zeros(len(reward))), reward
@@ -335,7 +317,7 @@ def score(
     """
     hop = _hop(grid)
     ways = ways_of(measures)
-    tallies = {key: FrameTally.empty(len(reference_row)) for key in ways}
+    tallies = {key: kernel.FrameTally.empty(len(reference_row)) for key in ways}
     seconds = np.zeros(len(reference_row))
     refused: dict[int, str] = {}
     filled = np.flatnonzero(references.counts[0][reference_row] > 0)
@@ -400,8 +382,11 @@ def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]
     if not len(before):
         return {}
     own = np.arange(len(before))
-    sides = series_of(references, reference_row[before], 1.0), series_of(estimates, estimate_row[before], 1.0)
-    early = before[unreached(*sides, own, own)]
+    sides = (
+        kernel.series_of(references, reference_row[before], 1.0),
+        kernel.series_of(estimates, estimate_row[before], 1.0),
+    )
+    early = before[kernel.unreached(*sides, own, own)]
     return {place: TOO_EARLY.format(begin[place]) for place in early.tolist()}
 
 
@@ -409,7 +394,7 @@ def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str
     """The same on frames from 0 s on, which each side is read on up to its own end."""
     counts, ends = _frames(reference, estimate, hop)
     samples = np.stack([rows.counts[0][row] for rows, row in (reference, estimate)])
-    most = most_frames(samples)
+    most = kernel.most_frames(samples)
     refused: dict[int, str] = {}
     for side, place in np.argwhere(counts > most).tolist():
         numbers = counts[side, place], samples[side, place], most[side, place]
@@ -421,7 +406,7 @@ def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str
 def _frames(reference: Side, estimate: Side, hop: float) -> tuple[Int, Float]:
     """Numbers of frames from 0 s on, and ends in seconds, of each side of each pair: (2, pairs)."""
     ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
-    return hop_counts(ends, hop), ends
+    return kernel.hop_counts(ends, hop), ends
 
 
 Way = tuple[str, float, float]
@@ -444,28 +429,30 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
     return ways
 
 
-def _count(reference: Side, estimate: Side, hop: float | None, tallies: Mapping[Way, FrameTally], pairs: Int) -> Float:
+def _count(
+    reference: Side, estimate: Side, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], pairs: Int
+) -> Float:
     """Count the frames of some pairs in each way; returns how long a frame of each pair is in seconds."""
     seconds = np.zeros(len(pairs))
     for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
         frames, seconds = compare(reference, estimate, base, hop, resampling)
         for way, tally in tallies.items():
             if way[:2] == (resampling, base):
-                tally.put(pairs, FrameTally.of(frames, way[2]))
+                tally.put(pairs, kernel.FrameTally.of(frames, way[2]))
     return seconds
 
 
 def compare(
     reference: Side, estimate: Side, base_frequency: float, hop: float | None, resampling: str
-) -> tuple[Frames, Float]:
+) -> tuple[kernel.Frames, Float]:
     """Pairs on common frames, and how long a frame of each pair is in seconds."""
     # The melodies of the distinct rows, and which one each pair has.
     (distinct, left), (others, right) = (np.unique(row, return_inverse=True) for _, row in (reference, estimate))
-    references = series_of(reference[0], distinct, base_frequency, hop is not None)
-    estimates = series_of(estimate[0], others, base_frequency)
+    references = kernel.series_of(reference[0], distinct, base_frequency, hop is not None)
+    estimates = kernel.series_of(estimate[0], others, base_frequency)
     if hop is None:
-        return on_reference(references, estimates, left, right, resampling), mean_hop(references)[left]
-    return on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
+        return kernel.on_reference(references, estimates, left, right, resampling), kernel.mean_hop(references)[left]
+    return kernel.on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
 
 
 _RIGHT, _OCTAVE, _WRONG, _MISSED, _FALSE_ALARM, _SILENT = VERDICTS = (
@@ -520,7 +507,7 @@ def evidence(
     for message in refuse(*sides, hop).values():
         raise AnnotationError(message)
     frames, length = compare(*sides, base, hop, str(measure["resampling"]))
-    classes = classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
+    classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
     return {
         "start": frames.times,
         "end": np.append(frames.times[1:], frames.times[-1:] + length),
@@ -535,14 +522,14 @@ def _frequency(cents: Float, voicing: Float, base: float) -> Float:
     return np.where(voicing > 0, frequency, -frequency)
 
 
-def _verdict(classes: Classes, estimate_cents: Float, of_pitch: bool) -> Column:
-    voiced, estimated = classes & VOICED > 0, classes & ESTIMATED > 0
+def _verdict(classes: kernel.Classes, estimate_cents: Float, of_pitch: bool) -> Column:
+    voiced, estimated = classes & kernel.VOICED > 0, classes & kernel.ESTIMATED > 0
     answered = estimate_cents != 0 if of_pitch else estimated
     verdict = np.where(estimated, _FALSE_ALARM, _SILENT).astype("<U16")
     verdict[voiced] = _MISSED
     verdict[voiced & answered] = _WRONG
-    verdict[voiced & answered & (classes & CHROMA > 0)] = _OCTAVE
-    verdict[voiced & answered & (classes & PITCH > 0)] = _RIGHT
+    verdict[voiced & answered & (classes & kernel.CHROMA > 0)] = _OCTAVE
+    verdict[voiced & answered & (classes & kernel.PITCH > 0)] = _RIGHT
     return verdict
 
 

@@ -13,21 +13,7 @@ from ...ragged import Float, Int, Ragged
 from ..measures import Measure
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times
-from .kernel import (
-    Frames,
-    FrameTally,
-    Series,
-    hop_counts,
-    hop_times,
-    is_graded,
-    is_on_grid,
-    most_frames,
-    on_hop,
-    on_reference,
-    resample,
-    series_of,
-    to_cents,
-)
+from . import kernel
 from .metrics import METRICS, ways_of
 
 KINDS = {"linear": "linear", "nearest": "nearest", "zero": "hold"}
@@ -118,7 +104,7 @@ def hz2cents(freq_hz: Array, base_frequency: float = 10.0) -> Float:
     >>> hz2cents(np.array([0.0, 20.0, 5.0])).tolist()
     [0.0, 1200.0, -1200.0]
     """
-    return to_cents(np.asarray(freq_hz, dtype=np.float64), base_frequency)
+    return kernel.to_cents(np.asarray(freq_hz, dtype=np.float64), base_frequency)
 
 
 def freq_to_voicing(frequencies: Array, voicing: Array | None = None) -> tuple[Array, Array]:
@@ -166,7 +152,7 @@ def constant_hop_timebase(hop: float, end_time: float) -> Float:
     >>> constant_hop_timebase(0.1, 0.35).tolist()
     [0.0, 0.1, 0.2, 0.3]
     """
-    return hop_times(hop_counts(np.array([end_time], dtype=np.float64), hop), hop)
+    return kernel.hop_times(kernel.hop_counts(np.array([end_time], dtype=np.float64), hop), hop)
 
 
 @_of_series
@@ -203,7 +189,7 @@ def resample_melody_series(
     order = np.argsort(times_new, kind="stable")
     _check_resampling(series, float(times_new.min()), resampling)
     _warn_of_steps(times, frequencies)
-    found = resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
+    found = kernel.resample(series, np.zeros(1, dtype=np.int64), times_new[order], _count(times_new), resampling)
     back = np.argsort(order, kind="stable")
     return found[0][back], found[1][back]
 
@@ -245,25 +231,25 @@ def to_cent_voicing(
         est_time, est_freq, est_voicing = np.zeros(1), np.zeros(1), None
     only = np.zeros(1, dtype=np.int64)
     reference, estimate = (
-        series_of(_row(*side), only, base_frequency)
+        kernel.series_of(_row(*side), only, base_frequency)
         for side in ((ref_time, ref_freq, ref_reward), (est_time, est_freq, est_voicing))
     )
     if hop is None:
         _check_pair(reference, estimate, resampling)
-        frames = on_reference(reference, estimate, only, only, resampling)
+        frames = kernel.on_reference(reference, estimate, only, only, resampling)
     else:
         for side in (reference, estimate):
             _check_on_hop(side, hop, resampling)
-        frames = on_hop(reference, estimate, only, only, hop, resampling)
+        frames = kernel.on_hop(reference, estimate, only, only, hop, resampling)
     return frames.reference_voicing, frames.reference_cents, frames.estimate_voicing, frames.estimate_cents
 
 
-def _series(times: Array, frequencies: Array, voicing: Array) -> Series:
+def _series(times: Array, frequencies: Array, voicing: Array) -> kernel.Series:
     """A single series as it is, with what comes behind its last sample."""
     count = _count(times)
     columns = (np.append(column, end) for column, end in ((times, np.inf), (frequencies, 0.0), (voicing, 0.0)))
     time, value, voiced = (column.astype(np.float64) for column in columns)
-    return Series(time, value, voiced, count, is_graded(voiced, count + 1))
+    return kernel.Series(time, value, voiced, count, kernel.is_graded(voiced, count + 1))
 
 
 def _row(time: Array, frequency: Array, voicing: Array | None) -> Ragged:
@@ -298,7 +284,7 @@ def _check_times(*series: Array) -> None:
         raise ValueError("Times must be in ascending order")
 
 
-def _check_resampling(series: Series, begin: float, resampling: str) -> None:
+def _check_resampling(series: kernel.Series, begin: float, resampling: str) -> None:
     times = series.rounded[:-1]
     if resampling != "nearest" and (np.diff(times) == 0).any():
         raise ValueError("A series whose times repeat cannot be resampled")
@@ -306,21 +292,21 @@ def _check_resampling(series: Series, begin: float, resampling: str) -> None:
         raise ValueError(f"A value ({begin}) of the new times is below the first time of the series ({times[0]})")
 
 
-def _check_pair(reference: Series, estimate: Series, resampling: str) -> None:
+def _check_pair(reference: kernel.Series, estimate: kernel.Series, resampling: str) -> None:
     only = np.zeros(1, dtype=np.int64)
-    if not is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
+    if not kernel.is_on_grid(estimate, only, reference.times[:-1], reference.counts)[0]:
         _check_resampling(estimate, float(reference.times[0]), resampling)
         _warn_of_steps(estimate.times[:-1], estimate.cents)
 
 
-def _check_on_hop(side: Series, hop: float, resampling: str) -> None:
+def _check_on_hop(side: kernel.Series, hop: float, resampling: str) -> None:
     end = side.times[side.last]
-    if not -hop < end[0] <= most_frames(side.counts)[0] * hop or not (counts := hop_counts(end, hop))[0]:
+    if not -hop < end[0] <= kernel.most_frames(side.counts)[0] * hop or not (counts := kernel.hop_counts(end, hop))[0]:
         raise ValueError(
             f"A series that ends at {end[0]} s cannot be read on frames from 0 s on that are {hop} s apart"
         )
     only = np.zeros(1, dtype=np.int64)
-    if not is_on_grid(side, only, hop_times(counts, hop), counts)[0]:
+    if not kernel.is_on_grid(side, only, kernel.hop_times(counts, hop), counts)[0]:
         _check_resampling(side, 0.0, resampling)
         _warn_of_steps(side.times[:-1], side.cents)
 
@@ -379,10 +365,10 @@ def score_pair(reference: _Side, estimate: _Side, measures: Sequence[Measure]) -
         return found
     voicing, cents, other_voicing, other_cents = (np.asarray(one, dtype=np.float64) for one in (*reference, *estimate))
     counts = np.array([len(voicing)], dtype=np.int64)
-    graded = bool(is_graded(voicing, counts)[0]), bool(is_graded(other_voicing, counts)[0])
-    frames = Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(voicing)), graded)
+    graded = bool(kernel.is_graded(voicing, counts)[0]), bool(kernel.is_graded(other_voicing, counts)[0])
+    frames = kernel.Frames(cents, voicing, other_cents, other_voicing, counts, np.zeros(len(voicing)), graded)
     for (_, _, tolerance), columns in ways_of(measures).items():
-        tally = FrameTally.of(frames, tolerance)
+        tally = kernel.FrameTally.of(frames, tolerance)
         found[columns] = [measures[column].read(tally)[0][0] for column in columns]
     return found
 

@@ -19,31 +19,7 @@ from ..base import Convention, Grid, Scores, Task, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
 from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
-from . import mirex
-from .kernel import (
-    MOST_FRAMES,
-    Boundaries,
-    Given,
-    LabelAgreement,
-    LabelledSpans,
-    PairScores,
-    Scored,
-    Three,
-    conditional_entropy,
-    count_misfits,
-    detect,
-    deviate,
-    encode,
-    find_boundaries,
-    fit_estimate,
-    fit_reference,
-    pairwise,
-    rand,
-    ratio,
-    sample,
-    take,
-    too_long,
-)
+from . import kernel, mirex
 
 
 def clean(rows: Ragged) -> Cleaned:
@@ -75,7 +51,7 @@ def clean_as_given(rows: Ragged) -> Cleaned:
     return set_aside(rows, *inspected("intervals", rows, (*NO_TIMES, "reversed"), irregular)[1:])
 
 
-class FittedScores(PairScores):
+class FittedScores(kernel.PairScores):
     """Scores of some pairs by mir_eval's rules.
 
     Parameters
@@ -86,49 +62,51 @@ class FittedScores(PairScores):
         Ends of the frames of each side; given once if they are the same.
     """
 
-    def __init__(self, references: LabelledSpans, estimates: LabelledSpans, *ends: Float) -> None:
+    def __init__(self, references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, *ends: Float) -> None:
         super().__init__()
         self._sides, self._ends = (references, estimates), (ends[0], ends[-1])
 
-    def boundaries(self, trim: bool) -> tuple[Boundaries, Boundaries]:
+    def boundaries(self, trim: bool) -> tuple[kernel.Boundaries, kernel.Boundaries]:
         """The boundaries of both sides."""
         if not trim:
-            return self.once("boundaries", lambda: (find_boundaries(self._sides[0]), find_boundaries(self._sides[1])))
+            return self.once(
+                "boundaries", lambda: (kernel.find_boundaries(self._sides[0]), kernel.find_boundaries(self._sides[1]))
+            )
         references, estimates = self.boundaries(False)
         return self.once("trimmed", lambda: (references.trim(), estimates.trim()))
 
-    def agreement(self, given: Given | Measure) -> LabelAgreement:
+    def agreement(self, given: kernel.Given | Measure) -> kernel.LabelAgreement:
         """Agreement of the labels of frames."""
         frame_size = float(given["frame_size"])
         return self.once(frame_size, lambda: self._agreement(frame_size))
 
-    def _agreement(self, frame_size: float) -> LabelAgreement:
-        left, right = (sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
+    def _agreement(self, frame_size: float) -> kernel.LabelAgreement:
+        left, right = (kernel.sample(side, end, frame_size) for side, end in zip(self._sides, self._ends, strict=True))
         if (left.frames != right.frames).any():
             raise ValueError(f"the two sides have {left.frames[0]} and {right.frames[0]} frames")
-        return LabelAgreement(tabulate(left, right), frame_size)
+        return kernel.LabelAgreement(tabulate(left, right), frame_size)
 
-    def detection(self, given: Given) -> Three:
+    def detection(self, given: kernel.Given) -> kernel.Three:
         """Precision, recall and F-measure of boundaries."""
         sides = self.boundaries(bool(given["trim"]))
-        return detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
+        return kernel.detect(*sides, float(given["window"]), float(given["beta"]), str(given["matching"]))
 
-    def deviation(self, given: Given) -> tuple[Scored, ...]:
+    def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
         """Deviations from the reference to the estimate, and from the estimate to the reference."""
-        return deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
+        return kernel.deviate(*self.boundaries(bool(given["trim"])), str(given["median"]))
 
-    def pairwise(self, given: Given) -> Three:
+    def pairwise(self, given: kernel.Given) -> kernel.Three:
         """Precision, recall and F-measure of pairs of frames."""
-        return pairwise(self.agreement(given), float(given["beta"]))
+        return kernel.pairwise(self.agreement(given), float(given["beta"]))
 
-    def rand(self, given: Given) -> Scored:
+    def rand(self, given: kernel.Given) -> kernel.Scored:
         """The Rand index."""
-        return rand(self.agreement(given))
+        return kernel.rand(self.agreement(given))
 
-    def entropy(self, given: Given) -> Three:
+    def entropy(self, given: kernel.Given) -> kernel.Three:
         """Conditional entropies of the estimate and of the reference, and their F-measure."""
         marginal, single = bool(given.get("marginal", True)), float(given.get("single_label", 0.0))
-        return conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
+        return kernel.conditional_entropy(self.agreement(given), float(given["beta"]), marginal, single)
 
 
 _TURNBULL = "Turnbull et al., A supervised approach for detecting boundaries in music, ISMIR 2007"
@@ -191,13 +169,13 @@ def _members(parameters: tuple[Parameter, ...], *rows: tuple[str, str, str]) -> 
     literature=_TURNBULL,
     itemwise=True,
 )
-def detection(place: int, scores: PairScores, measure: Measure) -> Scored:
+def detection(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Boundaries that match within a window."""
     return _scored(scores, "detection", measure)[place]
 
 
-def _scored(scores: PairScores, kind: str, measure: Measure) -> Sequence[Scored]:
-    found: Sequence[Scored] = scores.scores(kind, measure)
+def _scored(scores: kernel.PairScores, kind: str, measure: Measure) -> Sequence[kernel.Scored]:
+    found: Sequence[kernel.Scored] = scores.scores(kind, measure)
     return found
 
 
@@ -225,7 +203,7 @@ def _scored(scores: PairScores, kind: str, measure: Measure) -> Sequence[Scored]
     perfect_exceptions="NaN where trimming leaves no boundary",
     literature=_TURNBULL,
 )
-def deviation(place: int, scores: PairScores, measure: Measure) -> Scored:
+def deviation(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Median distance to the nearest boundary of the other side."""
     return _scored(scores, "deviation", measure)[place]
 
@@ -258,7 +236,7 @@ def deviation(place: int, scores: PairScores, measure: Measure) -> Scored:
     perfect_exceptions="NaN for a reference shorter than two frames, or where no two frames have the same label",
     literature=_LEVY,
 )
-def pairs_of_frames(place: int, scores: PairScores, measure: Measure) -> Scored:
+def pairs_of_frames(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Pairs of frames with one label on both sides."""
     return _scored(scores, "pairwise", measure)[place]
 
@@ -273,9 +251,9 @@ _of_frames = partial(metric, pooling="micro", parameters=(_FRAME,))
     literature=_HUBERT,
     perfect_exceptions="NaN for a reference shorter than two frames",
 )
-def rand_index(scores: PairScores, measure: Measure) -> Scored:
+def rand_index(scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Share of the pairs of frames that both sides label equally, or both differently."""
-    found: Scored = scores.scores("rand", measure)
+    found: kernel.Scored = scores.scores("rand", measure)
     return found
 
 
@@ -288,14 +266,14 @@ def rand_index(scores: PairScores, measure: Measure) -> Scored:
     literature=_HUBERT,
     range=(-1.0, 1.0),
 )
-def adjusted_rand_index(scores: FittedScores, measure: Measure) -> Scored:
+def adjusted_rand_index(scores: FittedScores, measure: Measure) -> kernel.Scored:
     """The Rand index with what chance gives taken off."""
     agreement = scores.agreement(measure)
     both, reference, estimate, every = agreement.pairs
-    chance = ratio(reference * estimate, every, 0.0)
+    chance = kernel.ratio(reference * estimate, every, 0.0)
     reach = (reference + estimate) / 2 - chance
     trivial = agreement.single | agreement.distinct
-    score = ratio(both - chance, np.where(trivial, 0.0, reach))
+    score = kernel.ratio(both - chance, np.where(trivial, 0.0, reach))
     return np.where(trivial, 1.0, score), np.where(trivial, 0.0, np.maximum(reach, 0.0))
 
 
@@ -312,7 +290,7 @@ _mutual = partial(_of_frames, mir_eval="mutual_information")
     perfect=None,
     perfect_exceptions="it is the entropy of the reference's labels",
 )
-def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
+def mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     """What the labels of one side tell about those of the other."""
     agreement = scores.agreement(measure)
     return agreement.information, agreement.seconds
@@ -326,12 +304,12 @@ def mutual_information(scores: FittedScores, measure: Measure) -> Scored:
     literature=_VINH,
     range=(float("-inf"), 1.0),
 )
-def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
+def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     """Mutual information with what chance gives taken off, over the most it can be."""
     agreement = scores.agreement(measure)
     reach = np.maximum(*agreement.entropies) - agreement.expected
     trivial = agreement.single | agreement.distinct
-    score = ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
+    score = kernel.ratio(agreement.information - agreement.expected, np.where(trivial, 0.0, reach))
     weight = np.where(trivial, 0.0, np.maximum(reach, 0.0) * agreement.seconds)
     return np.where(trivial, 1.0, score), weight
 
@@ -342,7 +320,7 @@ def adjusted_mutual_information(scores: FittedScores, measure: Measure) -> Score
     key="Normalized Mutual Information",
     literature=_STREHL,
 )
-def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Scored:
+def normalized_mutual_information(scores: FittedScores, measure: Measure) -> kernel.Scored:
     """Mutual information over the geometric mean of both entropies."""
     agreement = scores.agreement(measure)
     whole = np.sqrt(agreement.entropies[0] * agreement.entropies[1])
@@ -369,7 +347,7 @@ def normalized_mutual_information(scores: FittedScores, measure: Measure) -> Sco
     perfect_exceptions="0 (see single_label) where the reference has a single label",
     literature=_LUKASHEVICH,
 )
-def conditional_entropies(place: int, scores: PairScores, measure: Measure) -> Scored:
+def conditional_entropies(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """Entropies of the labels of one side given those of the other."""
     return _scored(scores, "entropy", measure)[place]
 
@@ -391,7 +369,7 @@ def conditional_entropies(place: int, scores: PairScores, measure: Measure) -> S
     perfect_exceptions="0 where the reference has a single label",
     literature=_ROSENBERG,
 )
-def v_measures(place: int, scores: PairScores, measure: Measure) -> Scored:
+def v_measures(place: int, scores: kernel.PairScores, measure: Measure) -> kernel.Scored:
     """The same as shares of the entropies of the labels."""
     return _scored(scores, "entropy", measure)[place]
 
@@ -424,21 +402,24 @@ def score(
     repairs = np.zeros(len(reference_row), dtype=np.int64)
     refused: dict[int, str] = {}
     filled = np.flatnonzero(references.counts[0][reference_row] > 0)
-    codes = encode(references.labels), encode(estimates.labels)
+    codes = kernel.encode(references.labels), kernel.encode(estimates.labels)
     rows = reference_row[filled], estimate_row[filled]
     for part in batches(references.counts[0][rows[0]] + estimates.counts[0][rows[1]] + 2, _AT_ONCE):
         pairs = filled[part]
-        given = take(references, rows[0][part], codes[0].of_label), take(estimates, rows[1][part], codes[1].of_label)
+        given = (
+            kernel.take(references, rows[0][part], codes[0].of_label),
+            kernel.take(estimates, rows[1][part], codes[1].of_label),
+        )
         end = given[0].latest()
-        repairs[pairs] = count_misfits(*given, end)
-        sides = fit_reference(given[0], codes[0]), fit_estimate(given[1], codes[1], end)
+        repairs[pairs] = kernel.count_misfits(*given, end)
+        sides = kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)
         values[:, pairs], of_part = _read_sides(*sides, end, measures)
         refused |= {int(pairs[place]): message for place, message in of_part.items()}
     return Scores(values[0], values[1], {}, refused, repairs)
 
 
 def _read_sides(
-    references: LabelledSpans, estimates: LabelledSpans, end: Float, measures: Sequence[Measure]
+    references: kernel.LabelledSpans, estimates: kernel.LabelledSpans, end: Float, measures: Sequence[Measure]
 ) -> tuple[Float, dict[int, str]]:
     """Scores and weights of fitted sides, float64 (2, pairs, measures), and the pairs that are refused."""
     values = np.zeros((2, len(end), len(measures)))
@@ -448,9 +429,9 @@ def _read_sides(
             raise MetricError(f"a frame size has to be above 0: {size!r}")
     refused = {
         int(place): f"reference: ends at {end[place]} s, too late for frames of {size} s "
-        f"(more than {MOST_FRAMES}); are its times in seconds?"
+        f"(more than {kernel.MOST_FRAMES}); are its times in seconds?"
         for size in sizes
-        for place in np.flatnonzero(too_long(end, size))
+        for place in np.flatnonzero(kernel.too_long(end, size))
     }
     short = end.copy()
     short[list(refused)] = 0.0
@@ -484,11 +465,11 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     rows = usable_pair(reference, estimate, clean)
     if not len(rows[0].columns["start"]):
         raise AnnotationError("the reference is empty, so there is nothing to explain")
-    codes = [encode(side.labels) for side in rows]
+    codes = [kernel.encode(side.labels) for side in rows]
     only = np.zeros(1, dtype=np.int64)
-    given = [take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
-    fitted = fit_reference(given[0], codes[0]), fit_estimate(given[1], codes[1], given[0].latest())
-    found = [find_boundaries(side) for side in fitted]
+    given = [kernel.take(side, only, code.of_label) for side, code in zip(rows, codes, strict=True)]
+    fitted = kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], given[0].latest())
+    found = [kernel.find_boundaries(side) for side in fitted]
     if measure["trim"]:
         found = [side.trim() for side in found]
     return matched(found[0].time, found[1].time, float(measure["window"]), str(measure["matching"]))

@@ -15,26 +15,7 @@ from ...kernels.intervals import NOTHING, Runs, batches, paint
 from ...ragged import Bool, Float, Int, Ragged, rows_of
 from ..base import Grid, Scores, refuse_grid
 from ..measures import Measure
-from .kernel import (
-    Boundaries,
-    Codes,
-    Given,
-    LabelAgreement,
-    LabelledSpans,
-    PairScores,
-    Scored,
-    Three,
-    conditional_entropy,
-    detect,
-    deviate,
-    extreme,
-    find_boundaries,
-    fit_estimate,
-    fit_reference,
-    pairwise,
-    rand,
-    take,
-)
+from . import kernel
 
 SILENCE = ("sil", "silence", "silece", "si")
 """Labels whose intervals have no boundaries; written like that, in lower case."""
@@ -57,8 +38,8 @@ def score(
     sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row] + 2
     for part in batches(sizes, _AT_ONCE):
         given = (
-            take(references, reference_row[part], codes[0].of_label),
-            take(estimates, estimate_row[part], codes[1].of_label),
+            kernel.take(references, reference_row[part], codes[0].of_label),
+            kernel.take(estimates, estimate_row[part], codes[1].of_label),
         )
         scores = _MirexScores(given, codes, (references.labels, estimates.labels))
         for column, measure in enumerate(measures):
@@ -66,67 +47,67 @@ def score(
     return Scores(values[0], values[1])
 
 
-def _encode_exactly(labels: tuple[str, ...]) -> Codes:
+def _encode_exactly(labels: tuple[str, ...]) -> kernel.Codes:
     """Numbers of labels as they are written, in their order; 0 is that of no label."""
     number = {label: place for place, label in enumerate(sorted({*labels, ""}), NOTHING + 1)}
     of_label = np.array([number[label] for label in (*labels, "")], dtype=np.int64)
-    return Codes(of_label, len(number) + 1, len(number) + 2)
+    return kernel.Codes(of_label, len(number) + 1, len(number) + 2)
 
 
-class _MirexScores(PairScores):
+class _MirexScores(kernel.PairScores):
     """Scores of some pairs by MIREX's rules."""
 
     def __init__(
         self,
-        given: tuple[LabelledSpans, LabelledSpans],
-        codes: tuple[Codes, Codes],
+        given: tuple[kernel.LabelledSpans, kernel.LabelledSpans],
+        codes: tuple[kernel.Codes, kernel.Codes],
         labels: tuple[tuple[str, ...], tuple[str, ...]],
     ) -> None:
         super().__init__()
         self._given, self._codes, self._labels = given, codes, labels
 
-    def detection(self, given: Given) -> Three:
+    def detection(self, given: kernel.Given) -> kernel.Three:
         """Precision, recall and F-measure of boundaries."""
-        return detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
+        return kernel.detect(*self._boundaries(given), float(given["window"]), 1.0, str(given["matching"]))
 
-    def deviation(self, given: Given) -> tuple[Scored, ...]:
+    def deviation(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
         """Deviations from the reference to the estimate, and from the estimate to the reference."""
-        return deviate(*self._boundaries(given), str(given["median"]))
+        return kernel.deviate(*self._boundaries(given), str(given["median"]))
 
-    def pairwise(self, given: Given) -> Three:
+    def pairwise(self, given: kernel.Given) -> kernel.Three:
         """Precision, recall and F-measure of pairs of frames."""
-        return pairwise(LabelAgreement(*self._table(given)), 1.0, undefined=0.0)
+        return kernel.pairwise(kernel.LabelAgreement(*self._table(given)), 1.0, undefined=0.0)
 
-    def rand(self, given: Given) -> Scored:
+    def rand(self, given: kernel.Given) -> kernel.Scored:
         """The Rand index."""
         table, hop = self._table(given)
-        score, weight = rand(LabelAgreement(table, hop))
+        score, weight = kernel.rand(kernel.LabelAgreement(table, hop))
         return np.where(table.frames > 1, score, 0.0), weight
 
-    def entropy(self, given: Given) -> tuple[Scored, ...]:
+    def entropy(self, given: kernel.Given) -> tuple[kernel.Scored, ...]:
         """Conditional entropies over the frames that both sides cover, normalised by all labels of a side."""
         table, hop = self._table(given)
         covered = restrict(table, (table.left.code[table.row] != NOTHING) & (table.right.code[table.column] != NOTHING))
         labels = [_count_labels(side).astype(np.float64) for side in self._fitted(str(given["extent"]))]
-        found = conditional_entropy(
-            LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
+        found = kernel.conditional_entropy(
+            kernel.LabelAgreement(covered, hop), 1.0, False, float(given["single_label"]), (labels[0], labels[1])
         )
         empty = covered.frames == 0
         return tuple((np.where(empty, 0.0, score), weight) for score, weight in found)
 
-    def _fitted(self, extent: str) -> tuple[LabelledSpans, LabelledSpans]:
+    def _fitted(self, extent: str) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         if extent == "given":
             return self._given
         return self.once(extent, self._fit)
 
-    def _fit(self) -> tuple[LabelledSpans, LabelledSpans]:
+    def _fit(self) -> tuple[kernel.LabelledSpans, kernel.LabelledSpans]:
         references, estimates = self._given
         end = references.latest()
         # Against a reference without any length an estimate stays as long as it is.
-        fitted = fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
-        return fit_reference(references, self._codes[0]), fitted
+        fitted = kernel.fit_estimate(estimates, self._codes[1], np.where(end > 0, end, estimates.latest()))
+        return kernel.fit_reference(references, self._codes[0]), fitted
 
-    def _boundaries(self, given: Given) -> tuple[Boundaries, Boundaries]:
+    def _boundaries(self, given: kernel.Given) -> tuple[kernel.Boundaries, kernel.Boundaries]:
         """The boundaries of both sides, without the intervals of silence if these are not to count."""
         sides = []
         for side, codes, labels in zip(self._fitted(str(given["extent"])), self._codes, self._labels, strict=True):
@@ -134,11 +115,11 @@ class _MirexScores(PairScores):
                 silent = codes.of_label[:-1][[label in SILENCE for label in labels]]
                 kept = ~np.isin(side.code, silent)
                 counts = np.bincount(rows_of(side.counts)[kept], minlength=len(side.counts)).astype(np.int64)
-                side = LabelledSpans(side.start[kept], side.end[kept], side.code[kept], counts)
-            sides.append(find_boundaries(side, None))
+                side = kernel.LabelledSpans(side.start[kept], side.end[kept], side.code[kept], counts)
+            sides.append(kernel.find_boundaries(side, None))
         return sides[0], sides[1]
 
-    def _table(self, given: Given) -> tuple[ContingencyTables, Float]:
+    def _table(self, given: kernel.Given) -> tuple[ContingencyTables, Float]:
         """The contingency tables, in which what no interval covers is a class; and the time between points."""
         extent, points = str(given["extent"]), int(given["points"])
         return self.once((extent, points), lambda: self._tabulate(extent, points))
@@ -149,16 +130,16 @@ class _MirexScores(PairScores):
         return tabulate(left, right), (last - first) / (points - 1)
 
 
-def span(references: LabelledSpans, estimates: LabelledSpans) -> tuple[Float, Float]:
+def span(references: kernel.LabelledSpans, estimates: kernel.LabelledSpans) -> tuple[Float, Float]:
     """From the earliest to the latest time of both sides, 0 to 0 where either is empty: float64 (pairs,), seconds."""
     sides = references, estimates
     filled = (references.counts > 0) & (estimates.counts > 0)
-    first = (extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
-    last = (extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
+    first = (kernel.extreme(np.minimum, np.minimum(side.start, side.end), side.counts, 0.0) for side in sides)
+    last = (kernel.extreme(np.maximum, np.maximum(side.start, side.end), side.counts, 0.0) for side in sides)
     return np.where(filled, np.minimum(*first), 0.0), np.where(filled, np.maximum(*last), 0.0)
 
 
-def sample(spans: LabelledSpans, first: Float, last: Float, points: int) -> Runs:
+def sample(spans: kernel.LabelledSpans, first: Float, last: Float, points: int) -> Runs:
     """The labels between equally spaced points, of which an interval has those between its nearest two.
 
     There is one frame less than points, of which there are at least 2; where the first and the last point are the same
@@ -189,7 +170,7 @@ def nearest_point(time: Float, first: Float, last: Float, points: int) -> Int:
     return nearest
 
 
-def _in_order_of_labels(spans: LabelledSpans, chosen: Bool) -> Int:
+def _in_order_of_labels(spans: kernel.LabelledSpans, chosen: Bool) -> Int:
     """The order of intervals in which, in the chosen rows, all of one label come together, as labels come up."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
@@ -197,7 +178,7 @@ def _in_order_of_labels(spans: LabelledSpans, chosen: Bool) -> Int:
     return np.argsort(np.where(chosen, first[place], np.arange(len(owner))), kind="stable")
 
 
-def _count_labels(spans: LabelledSpans) -> Int:
+def _count_labels(spans: kernel.LabelledSpans) -> Int:
     """The number of distinct labels of each row: int64 (rows,)."""
     owner = rows_of(spans.counts)
     size = int(spans.code.max(initial=0)) + 1
