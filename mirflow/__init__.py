@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .loading import load as load
     from .loading import load_collection as load_collection
     from .loading import pack as pack
-    from .published.import_ import import_scores as import_scores
+    from .published.score_tables import import_scores as import_scores
     from .readers.jams_objects import to_jams as to_jams
 
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
@@ -44,7 +44,7 @@ _HOMES = {
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
     "explain": "evaluation",
-    "import_scores": "published.import_",
+    "import_scores": "published.score_tables",
     "load": "loading",
     "load_collection": "loading",
     "open_pipeline": "engine.runs",

@@ -93,7 +93,7 @@ def _boards(given: Comparable, root: str | Path | None) -> tuple[str, dict[str, 
         return _labelled(given)
     path, group = split_group(given)
     if path.suffix.lower() in MAPPING_SUFFIXES:
-        from ..published.scores import read_published
+        from ..published.score_tables import read_published
         from ..store.read import dataset_of
 
         published = read_published(path, root=root)

@@ -139,7 +139,7 @@ def import_command(table: Path | None, mapping: Path, store: Path, root: Path | 
     TABLE stands in for the one that the mapping names; without it, the mapping's own paths are read.
     """
     from ..errors import counted
-    from ..published.import_ import import_scores
+    from ..published.score_tables import import_scores
 
     if table is not None and root is not None:
         raise click.UsageError("--root is for the mapping's own paths; leave it out beside a TABLE")

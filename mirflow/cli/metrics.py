@@ -39,6 +39,6 @@ def metrics_command(task: str | None, convention: str | None, style: str | None,
 def schema_command(mapping: bool) -> None:
     """Print the JSON Schema of pipeline files, for editors."""
     from ..pipeline import json_schema
-    from ..published.scores import mapping_schema
+    from ..published.score_tables import mapping_schema
 
     click.echo(json.dumps(mapping_schema() if mapping else json_schema(), indent=2))

@@ -1,17 +1,27 @@
-"""Tables of scores as others publish them, read by a mapping file: scores over systems, tracks and metrics."""
+"""Published tables of scores, read by a mapping file: as arrays over systems, tracks and metrics, or into a store."""
 
 from __future__ import annotations
 
+import platform
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 
 from ..cells import Cells, GroupContent, Status
-from ..errors import InvalidAnnotationError, MetricError, PipelineError, Problem, UnknownNameError, place_of
+from ..errors import (
+    InvalidAnnotationError,
+    MetricError,
+    PipelineError,
+    Problem,
+    StoreError,
+    UnknownNameError,
+    place_of,
+)
 from ..metrics.aggregates import AGGREGATES
 from ..metrics.base import Convention, get_task
 from ..metrics.measures import Measure, Metric, describe, parse
@@ -22,6 +32,7 @@ from ..readers.content import decode, digest_of, read_bytes
 from ..readers.options import MAX_BYTES
 from ..readers.patterns import Match, Pattern
 from ..store.format import IMPORTED, PRINTED_STEP
+from ..store.write import StoreWriter
 from .mapping import (
     Names,
     Row,
@@ -379,3 +390,92 @@ def _cells(systems: tuple[str, ...], tracks: tuple[str, ...], names: tuple[str, 
         np.zeros(count, dtype=np.int64),
         np.full(count, np.nan),
     )
+
+
+@dataclass(frozen=True)
+class ImportReport:
+    """Result of an import.
+
+    Parameters
+    ----------
+    store : Path
+    shapes : mapping of str to (int, int, int)
+        For each group the number of systems, tracks and metrics.
+    missing : mapping of str to int
+        For each group the number of (system, track) cells without a score.
+    """
+
+    store: Path
+    shapes: Mapping[str, tuple[int, int, int]]
+    missing: Mapping[str, int]
+
+
+def import_scores(
+    mapping: str | Path,
+    store: str | Path,
+    *,
+    root: str | Path | None = None,
+    table: str | Path | None = None,
+    overwrite: bool = False,
+) -> ImportReport:
+    """Bring the scores of published tables into a store.
+
+    Parameters
+    ----------
+    mapping : path
+        A mapping file: which metric is in which column of which table.
+    store : path
+        A new store, or one of imported scores; groups of the same name are replaced, others stay.
+    root : path or None
+        Instead of that of the mapping.
+    table : path or None
+        A table instead of the one that the mapping names.
+    overwrite : bool
+        Whether a group that another mapping brought may be replaced.
+
+    Returns
+    -------
+    ImportReport
+
+    Raises
+    ------
+    PipelineError
+        With all problems of the mapping.
+    AnnotationError
+        For the first thing in a table that is not as the mapping says, with file and line.
+    StoreError
+        If a pipeline writes the store, whose next run would remove what is imported, or it cannot be written.
+
+    Notes
+    -----
+    A score without a weight in its table weighs 1, and its metric can be averaged but not pooled.
+    """
+    published = read_published(mapping, root=root, table=table)
+    brought = {one.name: one for one in published.groups}
+    with StoreWriter(store) as writer:
+        if writer.groups() and IMPORTED not in writer.attrs():
+            raise StoreError(
+                f"{writer.path}: holds the scores of a pipeline, whose next run would remove what is imported; "
+                "name another store"
+            )
+        before = [content for name in writer.groups() if (content := writer.previous(name)) is not None]
+        _refuse(before, brought, published.name, writer.path, overwrite)
+        kept = [content for content in before if content.name not in brought]
+        versions = {one: version(one) for one in ("mirflow", "numpy", "zarr")} | {"python": platform.python_version()}
+        mappings = sorted({str(content.attrs[IMPORTED]) for content in (*kept, *brought.values())})
+        attrs = {"name": ", ".join(mappings), IMPORTED: mappings, "versions": versions}
+        writer.publish([*kept, *brought.values()], attrs)
+        path = writer.path
+    shapes = {one.name: (len(one.systems), len(one.tracks), len(one.measures)) for one in published.groups}
+    missing = {one.name: int((one.cells.status != Status.ok).sum()) for one in published.groups}
+    return ImportReport(path, shapes, missing)
+
+
+def _refuse(
+    before: Iterable[GroupContent], brought: Mapping[str, GroupContent], name: str, path: Path, overwrite: bool
+) -> None:
+    """Raise where scores would be lost that nobody asked to replace."""
+    for content in before:
+        origin = content.attrs.get(IMPORTED)
+        if content.name in brought and origin != name and not overwrite:
+            raise StoreError(f"{path}: group {content.name!r} was imported from {origin!r}; --overwrite replaces it")
