@@ -114,9 +114,9 @@ class Waiting:
 
     def end(self) -> tuple[int, str]:
         """Exit code and what was said, when all processes are gone."""
-        _, said = self.process.communicate(timeout=PATIENCE)
+        _, message = self.process.communicate(timeout=PATIENCE)
         until(lambda: not any(map(is_alive, self.others)))
-        return self.process.returncode, said
+        return self.process.returncode, message
 
     def assert_goes_on(self) -> None:
         """What was computed is taken up."""

@@ -134,7 +134,7 @@ def test_every_namespace_of_a_jams_file_is_checked_once(tmp_path: Path) -> None:
     assert {found.rule for found in check.problems if found.severity == "note"} == {"imperfect"}
 
 
-def told(folder: Path, task: str) -> list[tuple[str, str, str]]:
+def noted(folder: Path, task: str) -> list[tuple[str, str, str]]:
     """What a folder's check says: of what, how bad, why."""
     checks = list(check_paths([folder], task))
     return [(Path(one.path).name, found.severity, found.message) for one in checks for found in one.problems]
@@ -143,9 +143,9 @@ def told(folder: Path, task: str) -> list[tuple[str, str, str]]:
 def test_tables_in_a_folder_are_checked_as_tables(tmp_path: Path) -> None:
     write(tmp_path, "a\tblues\nb\tjazz\n", "gt.txt")
     write(tmp_path, "track,label\na,blues\nb,jazz\n", "S1.csv")
-    assert told(tmp_path, "classification") == []
+    assert noted(tmp_path, "classification") == []
     write(tmp_path, "a\tblues\nb\n", "S2.txt")
-    assert told(tmp_path, "classification") == [("S2.txt [b]", "error", "a class without a name")]
+    assert noted(tmp_path, "classification") == [("S2.txt [b]", "error", "a class without a name")]
 
 
 def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_files_of_one_track_in_a_folder_are_still_that(tmp_path: Path) -> None:
 def test_runs_in_a_folder_are_checked_query_by_query(tmp_path: Path) -> None:
     write(tmp_path, "q1 Q0 a 1 0.5 s\nq2 Q0 a 1 high s\n", "S1.run")
     write(tmp_path, "q1 0 a 1\nq2 0 b 0\n", "truth.qrels")
-    assert told(tmp_path, "retrieval") == [("S1.run [q2]", "error", "score is not a number: 'high'")]
+    assert noted(tmp_path, "retrieval") == [("S1.run [q2]", "error", "score is not a number: 'high'")]
 
 
 @pytest.mark.parametrize(
@@ -185,8 +185,8 @@ class TestLinksThatLeadNowhere:
         for path in (folder, folder / "a.lab"):
             shown = CliRunner().invoke(cli, ["check", str(path)])
             assert shown.exit_code == 3
-            told = f"{folder / 'a.lab'}: error: is a link to '../gone.lab', which is not there [unreadable]"
-            assert told in shown.output
+            noted = f"{folder / 'a.lab'}: error: is a link to '../gone.lab', which is not there [unreadable]"
+            assert noted in shown.output
 
     @pytest.mark.parametrize(
         ("name", "task"), [("a.wav", "separation"), ("a.jams", "chord"), ("a.matrix", "retrieval")]
@@ -220,5 +220,5 @@ def test_jams_of_another_task_are_an_error(tmp_path: Path) -> None:
 def test_an_interval_that_stands_for_nothing_says_what_to_write(tmp_path: Path) -> None:
     (tmp_path / "a.lab").write_text("0 0 N\n")
     (found,) = check_paths([tmp_path], "chord")
-    told = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
-    assert told in [problem.message for problem in found.problems]
+    noted = "interval has no length: 0.0 s; write where it ends, such as 0 180 N for three minutes without a chord"
+    assert noted in [problem.message for problem in found.problems]

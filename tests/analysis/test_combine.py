@@ -120,8 +120,8 @@ class TestTracksOfSeveralStores:
 class TestTheSameCellTwice:
     def test_is_refused(self, tmp_path, whole):
         paths = write_stores(tmp_path, {"a": whole, "b": whole})
-        said = r"system 'S0', track 't0' is in a and in b \(24 such cells\).* as in --label a --label b or open_store"
-        with pytest.raises(QueryError, match=said):
+        message = r"system 'S0', track 't0' is in a and in b \(24 such cells\).* as in --label a --label b or open"
+        with pytest.raises(QueryError, match=message):
             mirflow.open_store(paths)
 
     def test_unless_the_stores_have_labels(self, tmp_path, whole):

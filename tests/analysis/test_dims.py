@@ -398,8 +398,8 @@ class TestTables:
         assert last.startswith("n: the fewest and the most of a row")
 
     def test_nothing_runs_across_but_what_the_metric_has(self, show):
-        said = show("--over", "frame=median", "--pivot", "group", function=refused)
-        assert "pivot 'group': of frame_sdr the labels run across, or the systems" in said
+        message = show("--over", "frame=median", "--pivot", "group", function=refused)
+        assert "pivot 'group': of frame_sdr the labels run across, or the systems" in message
         lines = show("--over", "frame=median", "--pivot", "system").splitlines()
         assert lines[1].split() == ["source", "S1", "S0", "n"]
 

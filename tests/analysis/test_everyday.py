@@ -174,15 +174,15 @@ def test_a_result_with_a_name_is_asked_as_a_store_is(stored: xr.Dataset, result:
 
 
 @pytest.mark.parametrize(
-    ("cut", "said"),
+    ("cut", "message"),
     [
         (lambda stored, result: result, r"no dim 'system': expand_dims\(system=\['x'\]\) gives them one"),
         (lambda stored, result: stored.sel(system="oak"), r"no dim 'system': choose it with a list, sel\(system=\['x'"),
         (lambda stored, result: stored.sel(metric="seg"), r"no dim 'metric': choose it with a list, sel\(metric=\['x'"),
     ],
 )
-def test_scores_without_a_dim_say_how_to_give_them_one(stored: xr.Dataset, result: xr.Dataset, cut, said) -> None:
-    with pytest.raises(QueryError, match=said):
+def test_scores_without_a_dim_say_how_to_give_them_one(stored: xr.Dataset, result: xr.Dataset, cut, message) -> None:
+    with pytest.raises(QueryError, match=message):
         cut(stored, result).mirflow.query()
 
 

@@ -229,12 +229,12 @@ class TestStars:
         assert not any(r"\textbf" in std or "superscript" in std for _, std in values)
 
     def test_groups_have_none(self, store: Path) -> None:
-        said = refused("query", store, *MEAN, "--by", "fold", "--significance")
-        assert "significance is that of values over all tracks" in said
+        message = refused("query", store, *MEAN, "--by", "fold", "--significance")
+        assert "significance is that of values over all tracks" in message
 
     def test_affinities_are_not_swapped(self, store: Path) -> None:
-        said = refused("query", store, "-m", "affinities", "--significance")
-        assert "affinities of two systems have different scales" in said
+        message = refused("query", store, "-m", "affinities", "--significance")
+        assert "affinities of two systems have different scales" in message
 
     def test_programs_learn_how_it_was_found(self, store: Path) -> None:
         found = rows("query", store, *MEAN, "--significance", 0.9)
@@ -262,33 +262,33 @@ class TestAffinities:
             mirflow.open_store(store).mirflow.compare("affinities")
 
     def test_nobody_is_reported_to_take_means_of_relevance_and_affinity(self, store: Path) -> None:
-        said = refused("query", store, "-m", "affinities", "--worst", 3)
-        assert "--aggregate roc_auc, average_precision" in said
-        assert "=mean" not in said
+        message = refused("query", store, "-m", "affinities", "--worst", 3)
+        assert "--aggregate roc_auc, average_precision" in message
+        assert "=mean" not in message
 
 
 class TestWhatToSay:
     @pytest.mark.parametrize("metric", ["confusion", "outcomes"])
     def test_counts_by_class_have_no_number_a_track(self, store: Path, metric: str) -> None:
-        said = refused("query", store, "-m", metric, "--ci")
-        assert "its statistics are those of all tracks together, by one of --aggregate" in said
-        assert "recall" in said
-        assert "=mean" not in said
+        message = refused("query", store, "-m", metric, "--ci")
+        assert "its statistics are those of all tracks together, by one of --aggregate" in message
+        assert "recall" in message
+        assert "=mean" not in message
 
     @pytest.mark.parametrize(
         ("group", "metric", "unit"), [("genres", "confusion", "class"), ("tags", "outcomes", "tag")]
     )
     def test_ranks_of_counts_want_an_aggregate(self, store: Path, group: str, metric: str, unit: str) -> None:
-        said = refused("compare", store, "-g", group, "-m", metric, "--friedman", "--unit", unit)
-        assert f"what is ranked is a value of each {unit}; choose an aggregate: precision, recall" in said
-        assert f"(--aggregate recall --unit {unit})" in said
+        message = refused("compare", store, "-g", group, "-m", metric, "--friedman", "--unit", unit)
+        assert f"what is ranked is a value of each {unit}; choose an aggregate: precision, recall" in message
+        assert f"(--aggregate recall --unit {unit})" in message
 
     def test_the_unit_of_a_confusion_is_the_class(self, store: Path) -> None:
-        said = refused("compare", store, "-g", "genres", "-m", "confusion", "--friedman", "--unit", "ref_class")
-        assert "(--aggregate recall --unit class)" in said
+        message = refused("compare", store, "-g", "genres", "-m", "confusion", "--friedman", "--unit", "ref_class")
+        assert "(--aggregate recall --unit class)" in message
 
     @pytest.mark.parametrize(
-        ("group", "name", "said"),
+        ("group", "name", "message"),
         [
             ("genres", "normalised_accuracy", "-m confusion -a recall --across class=mean"),
             ("genres", "balanced-accuracy", "-m confusion -a recall --across class=mean"),
@@ -299,17 +299,17 @@ class TestWhatToSay:
             ("tags", "macro_auc", "-m affinities -a roc_auc --across tag=mean"),
         ],
     )
-    def test_what_others_call_it(self, store: Path, group: str, name: str, said: str) -> None:
-        told = refused("compare", store, "-g", group, "-m", name)
-        assert f"unknown metric '{name}'; it is read off all tracks together: {said}" in told
+    def test_what_others_call_it(self, store: Path, group: str, name: str, message: str) -> None:
+        noted = refused("compare", store, "-g", group, "-m", name)
+        assert f"unknown metric '{name}'; it is read off all tracks together: {message}" in noted
 
     @pytest.mark.parametrize("name", ["macro_loudness", "micro_macro_f1", "accuracies"])
     def test_other_names_are_unknown(self, store: Path, name: str) -> None:
         assert "read off" not in refused("query", store, "-g", "genres", "-m", name)
 
     def test_a_table_and_a_number_are_asked_for_one_by_one(self, store: Path) -> None:
-        said = refused("query", store, "-g", "genres", "-m", "accuracy", *RECALL[2:])
-        assert "recall is read off confusion, which is asked for alone" in said
+        message = refused("query", store, "-g", "genres", "-m", "accuracy", *RECALL[2:])
+        assert "recall is read off confusion, which is asked for alone" in message
 
 
 class TestTables:

@@ -306,10 +306,10 @@ class TestRun:
             (tmp_path / "ref" / f"{track}.lab").write_text(f"0.0 9.0 {label}\n")
         pipeline = write_pipeline(tmp_path, metrics="[root, majmin, majmin_inv, tetrads_inv]")
         result = invoke("run", pipeline)
-        said = re.search(r"undefined \(keep\): (\d+) of 12 cells .*, for one or more of 4 metrics", result.stdout)
-        assert said is not None, result.stdout
-        assert f"chord: {said[1]} cells had nothing to measure for one or more of 4 metrics" in result.stderr
-        assert int(said[1]) == 6
+        message = re.search(r"undefined \(keep\): (\d+) of 12 cells .*, for one or more of 4 metrics", result.stdout)
+        assert message is not None, result.stdout
+        assert f"chord: {message[1]} cells had nothing to measure for one or more of 4 metrics" in result.stderr
+        assert int(message[1]) == 6
 
     def test_two_files_by_a_matrix_alone(self, tmp_path):
         write_dataset(tmp_path, tracks=1)

@@ -484,8 +484,8 @@ def test_neither_way_is_better(tmp_path):
 
 
 def test_groups_of_tracks_have_none(three):
-    said = refused("query", three, "--significance", "--by", "track")
-    assert "significance is that of values over all tracks" in said
+    message = refused("query", three, "--significance", "--by", "track")
+    assert "significance is that of values over all tracks" in message
 
 
 def test_tables_have_a_star_and_a_note(three):

@@ -167,16 +167,16 @@ def test_auto_starts_workers_only_for_much_work_and_only_where_it_may(
 def test_workers_do_linear_algebra_in_one_thread_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     from multiprocessing import forkserver
 
-    told: dict[str, str | None] = {}
+    noted: dict[str, str | None] = {}
     names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
     monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
     monkeypatch.setattr(
-        forkserver, "ensure_running", lambda: told.update({name: os.environ.get(name) for name in names})
+        forkserver, "ensure_running", lambda: noted.update({name: os.environ.get(name) for name in names})
     )
     execution._start_forkserver()
-    assert told == {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+    assert noted == {"OMP_NUM_THREADS": "3", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
     assert [os.environ.get(name) for name in names] == ["3", None, None]
 
 

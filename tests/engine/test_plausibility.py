@@ -99,11 +99,11 @@ def test_evaluate_says_it_before_the_table(pipeline: Path, sides: tuple[str, str
 
 def test_check_says_it_where_it_is_reported_the_reference(pipeline: Path) -> None:
     assert invoke("check", "E/ms", "--task", "beat").stdout == ""
-    told = invoke("check", "E/ms", "--task", "beat", "--reference", "R")
-    assert told.exit_code == 0
-    assert f"E/ms/long.txt: warning: {LATE.removeprefix('E/ms/long.txt: ')}" in told.stdout
-    assert "[implausible]" in told.stdout
-    assert told.stderr == "3 files: 0 errors, 2 warnings, 0 notes\n"
+    noted = invoke("check", "E/ms", "--task", "beat", "--reference", "R")
+    assert noted.exit_code == 0
+    assert f"E/ms/long.txt: warning: {LATE.removeprefix('E/ms/long.txt: ')}" in noted.stdout
+    assert "[implausible]" in noted.stdout
+    assert noted.stderr == "3 files: 0 errors, 2 warnings, 0 notes\n"
     assert "a reference needs a task" in invoke("check", "E/ms", "--reference", "R").stderr
 
 
@@ -141,16 +141,16 @@ class TestPoorSystemsAreNotTold:
 
 class TestKinds:
     def test_chords_that_stop_in_the_first_tenth_are_reported_however_few(self) -> None:
-        told = implausible("intervals", np.array([[0.0, 300.0, 90.0]]), np.array([[0.0, 5.0, 1.0]]))
-        assert told[0].startswith("the estimate ends at 5 s, the reference at 300 s")
+        noted = implausible("intervals", np.array([[0.0, 300.0, 90.0]]), np.array([[0.0, 5.0, 1.0]]))
+        assert noted[0].startswith("the estimate ends at 5 s, the reference at 300 s")
 
     def test_as_many_beats_in_the_first_tenth_are(self) -> None:
-        told = implausible("events", np.array([[0.5, 300.0, 600.0]]), np.array([[0.005, 3.0, 600.0]]))
-        assert "the estimate ends at 3 s" in told[0]
+        noted = implausible("events", np.array([[0.5, 300.0, 600.0]]), np.array([[0.005, 3.0, 600.0]]))
+        assert "the estimate ends at 3 s" in noted[0]
 
     def test_an_estimate_that_is_over_before_the_reference_begins(self) -> None:
-        told = implausible("notes", np.array([[100.0, 160.0, 90.0]]), np.array([[0.0, 60.0, 90.0]]))
-        assert "from 0 to 60 s, is before the reference begins (100 s)" in told[0]
+        noted = implausible("notes", np.array([[100.0, 160.0, 90.0]]), np.array([[0.0, 60.0, 90.0]]))
+        assert "from 0 to 60 s, is before the reference begins (100 s)" in noted[0]
 
     def test_of_several_references_all_must_be_at_odds(self, tmp_path: Path) -> None:
         for annotator, end in (("whole", 300.0), ("excerpt", 20.0)):
@@ -186,12 +186,12 @@ class TestLabels:
             return {name: ds.message.sel(system=name).values.item() for name in ("numbers", "poor")}
 
     def test_that_never_meet_are_reported_where_classes_are_scored(self, drums: Path) -> None:
-        told = self.run(drums, "f_measure", "class_f_measure")
-        assert told["numbers"] == (
+        noted = self.run(drums, "f_measure", "class_f_measure")
+        assert noted["numbers"] == (
             "warning: E/numbers/song.txt: 12 of 12 labels of the estimate ('36', '38') are none of the reference "
             "('kick', 'snare'): are both of one list?"
         )
-        assert told["poor"] == ""
+        assert noted["poor"] == ""
 
     def test_do_not_matter_where_only_times_are_scored(self, drums: Path) -> None:
         assert self.run(drums, "f_measure")["numbers"] == ""

@@ -99,9 +99,9 @@ class TestTheStore:
         assert kept(store) == [LEFT_OUT]
 
     def test_is_reported_at_planning_as_before(self, pipeline: Path) -> None:
-        with pytest.warns(MirflowWarning) as told:
+        with pytest.warns(MirflowWarning) as caught:
             plan(pipeline)
-        assert [str(one.message) for one in told] == [f"classification: {text}" for text in (LEFT_OUT, NEVER)]
+        assert [str(one.message) for one in caught] == [f"classification: {text}" for text in (LEFT_OUT, NEVER)]
 
 
 class TestTables:

@@ -95,8 +95,8 @@ class TestWhoTakesPart:
 class TestWhatTracksAreCalled:
     """One side may name queries by the paths of their files, the other by the files' names."""
 
-    def plans(self, root: Path, truth: str, lists: str) -> tuple[str, ...]:
-        (root / "truth.qrels").write_text(truth)
+    def plans(self, root: Path, labels: str, lists: str) -> tuple[str, ...]:
+        (root / "truth.qrels").write_text(labels)
         (root / "S1.lists").write_text(lists)
         evaluation = {"task": "retrieval", "reference": "truth.qrels", "estimates": "{system}.lists"}
         return plan_evaluation(evaluation, root).tracks

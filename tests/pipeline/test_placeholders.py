@@ -24,8 +24,8 @@ from mirflow.readers.patterns import Pattern
     ],
 )
 def test_a_slip_is_reported(path: str, side: str, kind: str, meant: str) -> None:
-    told = find_slip(Pattern(path), side, kind)
-    assert f"is nearly {{{meant}}}: correct or rename it: {path!r}" in told
+    noted = find_slip(Pattern(path), side, kind)
+    assert f"is nearly {{{meant}}}: correct or rename it: {path!r}" in noted
 
 
 @pytest.mark.parametrize(

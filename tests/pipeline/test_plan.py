@@ -82,8 +82,8 @@ def stored(plan: EvaluationPlan, status: Status = Status.ok) -> GroupContent:
     return GroupContent(plan.name, plan.systems, plan.tracks, cells, attrs={SIGNATURES: plan.signatures})
 
 
-def counts(**told: int) -> dict[str, int]:
-    return {**dict.fromkeys(COUNTS, 0), **told}
+def counts(**noted: int) -> dict[str, int]:
+    return {**dict.fromkeys(COUNTS, 0), **noted}
 
 
 def stale_names(plan: EvaluationPlan, stale: Stale) -> set[str]:

@@ -37,9 +37,9 @@ def view(content: GroupContent) -> Any:
     """A group with its cells over (system, track) and with what its attributes say."""
     dense = {name: dense_cells(content)[name] for name in ("score", "weight", "status")}
     message = dense_cells(content)["message"].tolist()
-    said = {name: content.attrs.get(name, "") for name in ("task", "convention", PRINTED_STEP)}
+    noted = {name: content.attrs.get(name, "") for name in ("task", "convention", PRINTED_STEP)}
     own = {name: getattr(content, name) for name in ("name", "systems", "tracks", "measures", "metric_coords")}
-    return SimpleNamespace(**own, **dense, **said, message=message, track_coords=content.track_coords)
+    return SimpleNamespace(**own, **dense, **noted, message=message, track_coords=content.track_coords)
 
 
 def test_a_long_table(tmp_path: Path) -> None:

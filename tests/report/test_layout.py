@@ -149,22 +149,22 @@ class TestReadable:
         )
 
     @pytest.mark.parametrize(
-        ("score", "said"),
+        ("score", "message"),
         [
             (NAN, "scores with nothing to measure have no value and are left out"),
             (0.0, "scores with nothing to measure count as they are, without a value not at all"),
         ],
     )
-    def test_what_has_no_value_does_not_count_and_that_is_noted(self, score, said):
+    def test_what_has_no_value_does_not_count_and_that_is_noted(self, score, message):
         ds = make_group([[[1.0], [NAN], [score]]], [[[9.0], [0.0], [0.0]]])
-        assert f"undefined (keep): 2 of 3 cells (system and track); {said}" in readable_table(answer_to(ds)).notes
+        assert f"undefined (keep): 2 of 3 cells (system and track); {message}" in readable_table(answer_to(ds)).notes
 
     def test_a_cell_that_lacks_one_metric_or_another_counts_once(self):
         weight = [[[0.0, 9.0], [9.0, 0.0], [0.0, 0.0], [9.0, 9.0]]]
         answer = answer_to(make_group(np.full((1, 4, 2), 0.5), weight))
         assert answer["n_undefined"].values.ravel().tolist() == [2, 2]
-        said = "undefined (keep): 3 of 4 cells (system and track), for one or more of 2 metrics; scores with nothing"
-        assert any(note.startswith(said) for note in readable_table(answer).notes)
+        message = "undefined (keep): 3 of 4 cells (system and track), for one or more of 2 metrics; scores with nothing"
+        assert any(note.startswith(message) for note in readable_table(answer).notes)
 
     def test_captions_count_the_tracks(self):
         ds = make_group([[[1.0], [NAN], [0.5]], [[0.5], [0.5], [0.5]]], status=[[1, "failed", 1], [1, 1, 1]])

@@ -31,9 +31,9 @@ class TestKinds:
         assert len(group_problems([problem("KO1", "a", first), problem("NG1", "b", second)])) == 1
 
     def test_other_values_and_other_outcomes_are(self):
-        said = "a.lab: time is not a number: "
-        problems = [problem("S", "a", said + "'x/1'"), problem("S", "a", said + "'y'")]
-        assert len(group_problems([*problems, problem("S", "a", said + "'y'", Status.failed)])) == 3
+        message = "a.lab: time is not a number: "
+        problems = [problem("S", "a", message + "'x/1'"), problem("S", "a", message + "'y'")]
+        assert len(group_problems([*problems, problem("S", "a", message + "'y'", Status.failed)])) == 3
 
     def test_the_most_frequent_come_first_and_the_rest_is_counted(self):
         problems = [problem("S", f"t{n}", f"reason {'abcdefgh'[n]}") for n in range(8)] + [

@@ -52,10 +52,10 @@ def verdicts_of(rules: Convention, task: str) -> set[str]:
 
 @pytest.mark.parametrize(("task", "convention"), EXPLAINED)
 def test_every_verdict_is_known(task: str, convention: str) -> None:
-    said = verdicts_of(get_task(task).conventions[convention], task)
-    assert said <= set(WORDS)
+    message = verdicts_of(get_task(task).conventions[convention], task)
+    assert message <= set(WORDS)
     if task != "key":  # whose evidence is a relation
-        assert said
+        assert message
 
 
 @pytest.mark.parametrize(("task", "convention"), EXPLAINED)
@@ -70,8 +70,8 @@ def test_what_is_compared_with_itself_is_no_error(task: str, convention: str) ->
                 columns = rules.explain(reference, estimate, *rules.select([metric.name]))
             except MirflowError:  # as above
                 continue
-            said = columns.get("verdict", np.empty(0, dtype=str)).tolist()
-            assert {WORDS[word] for word in said} <= {"good", "none"}
+            message = columns.get("verdict", np.empty(0, dtype=str)).tolist()
+            assert {WORDS[word] for word in message} <= {"good", "none"}
 
 
 def test_every_verdict_means_one_thing() -> None:

@@ -409,8 +409,8 @@ class TestMaxT:
         mean = np.array([0.0, 0.0, 0.0, 2.0, 2.0])[:, np.newaxis, np.newaxis]
         for _ in range(400):
             board = group_of(mean + spread * rng.normal(0, 1, (5, 40, 1)), standard=["mean"])
-            told = board.mirflow.compare(replicates=400).significant[..., 0]
-            found += told[:3, :3].any() or told[3, 4]
+            noted = board.mirflow.compare(replicates=400).significant[..., 0]
+            found += noted[:3, :3].any() or noted[3, 4]
         assert 0.018 <= found / 400 <= 0.083
 
 

@@ -51,8 +51,8 @@ class TestADeclaredKindOfFigure:
         assert "track-counts has no option --style" in refused.output
 
     def test_is_listed_behind_those_of_the_package(self):
-        said = CliRunner().invoke(cli, ["plot", "--help"], env={"COLUMNS": "120"}).output
-        assert said.index("timeline      ") < said.index("track-counts         how many tracks each system has")
+        message = CliRunner().invoke(cli, ["plot", "--help"], env={"COLUMNS": "120"}).output
+        assert message.index("timeline      ") < message.index("track-counts         how many tracks each system has")
 
 
 def test_a_kind_that_nobody_declared_is_refused_with_those_that_there_are(tmp_path):

@@ -330,9 +330,9 @@ class TestCommand:
     def test_only_tracks_for_which_an_expression_holds(self, store: Path, tmp_path: Path) -> None:
         found = self.plot(store, "distributions", "-o", tmp_path / "a.pdf", "--where", "track == 't00'")
         assert found.exit_code == 0, found.output
-        said = (tmp_path / "a.txt").read_text()
-        assert "where track == 't00'" in said
-        assert "over 1 track;" in said
+        message = (tmp_path / "a.txt").read_text()
+        assert "where track == 't00'" in message
+        assert "over 1 track;" in message
 
     @pytest.mark.parametrize(("venue", "width"), [("ieee", 3.5), ("ismir", 82 / 25.4), ("tismir", 82 / 25.4)])
     def test_columns_are_those_of_the_venue(self, venue: str, width: float, store: Path, tmp_path: Path) -> None:
