@@ -34,16 +34,7 @@ _SINGLE = ("events", "notes", "following")
 
 
 def extents(annotations: Sequence[Annotation]) -> Float:
-    """First time, last time and number of items of annotations.
-
-    Parameters
-    ----------
-    annotations : sequence of Annotation
-
-    Returns
-    -------
-    float64 (annotations, 3)
-        Seconds, seconds and a number; NaN for what has no times, none that are finite, or no items.
+    """First time, last time [s] and number of items: float64 (annotations, 3); NaN without items or finite times.
 
     Examples
     --------
@@ -61,7 +52,7 @@ def extents(annotations: Sequence[Annotation]) -> Float:
 
 
 def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
-    """The pairs whose two sides can hardly be of one recording in one unit, and what is odd about each.
+    """The pairs whose two sides can hardly be of one recording in one unit, with what is odd about each.
 
     Parameters
     ----------
@@ -69,10 +60,6 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
         Of the annotations.
     reference, estimate : float64 (pairs, 3)
         Rows of `extents`.
-
-    Returns
-    -------
-    dict of int to str
 
     Examples
     --------
@@ -105,16 +92,7 @@ def implausible(kind: str, reference: Float, estimate: Float) -> dict[int, str]:
 
 
 def unmatched_labels(reference: Annotation, estimate: Annotation) -> str | None:
-    """Warning about an estimate if hardly any of its labels occurs in its reference.
-
-    Parameters
-    ----------
-    reference, estimate : Annotation
-
-    Returns
-    -------
-    str or None
-        None where labels match, and where a side has fewer than `LABELLED`.
+    """Warning about an estimate if hardly any of its labels occurs in its reference, and each has `LABELLED` items.
 
     Examples
     --------

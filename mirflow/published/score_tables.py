@@ -57,16 +57,9 @@ Column = tuple[str, str, int, float, int | None]
 class Gathered:
     """The scores of a group while its tables are read.
 
-    Parameters
-    ----------
-    cells : dict
-        (system, track) to, for each measure, the score, its weight, and its place in the table.
-    digests : dict
-        (system, track) to the fingerprints of the tables.
-    steps : dict
-        For each measure the smallest difference that its printed digits show.
-    unweighted : set of str
-        Measures that some table has no weights of.
+    For (system, track): for each measure the score, its weight and its place in the table; and fingerprints of the
+    tables. For each measure the smallest difference that its printed digits show. Measures that a table has no weights
+    of.
     """
 
     cells: dict[tuple[str, str], dict[str, tuple[float, float, str]]] = field(default_factory=dict)
