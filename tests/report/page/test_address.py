@@ -165,9 +165,9 @@ def test_where_nothing_can_be_copied_the_link_is_there_to_be_taken(store_page, v
 def test_a_link_to_what_the_page_does_not_have_says_so_and_shows_the_rest(store_page, visit):
     wrong = "metric=__proto__&group=constructor&across=system+x&list=toString&track=%3Cb%3E&time=NaN&seen=5-1&ear=y"
     page = visit(store_page, f"#{wrong}&percent=yes")
-    said = page.locator("header .warning").inner_text()
-    assert "metric __proto__" in said
-    assert "track <b>" in said
+    message = page.locator("header .warning").inner_text()
+    assert "metric __proto__" in message
+    assert "track <b>" in message
     assert page.locator("#controls input[name=percent]").is_checked()
     assert page.locator("dialog").count() == 0
     choose(page, "metric", "1")

@@ -84,8 +84,8 @@ class TestFigures:
             np.testing.assert_allclose(shown[system][0], answer["value"].sel(system=system).item(), atol=1e-12)
 
     def test_are_below_a_warning_where_references_differ(self, both, visit):
-        said = visit(both).locator("#leaderboard .warning").inner_text()
-        assert said.startswith(
+        message = visit(both).locator("#leaderboard .warning").inner_text()
+        assert message.startswith(
             "References: the reference of 1 of 3 shared tracks comes from different files in 2012 and 2013 (track"
         )
 
@@ -124,14 +124,14 @@ class TestTimelines:
         assert all(one not in dialog.inner_text() for one in ("no estimate", "its store"))
 
     def test_have_one_lane_for_a_reference_that_stores_have_in_common(self, both):
-        told = track_of(both, "t02")
-        assert len(told["references"]) == 1
-        assert all(judged[0] is not None for judged in told["evidence"][0])
+        noted = track_of(both, "t02")
+        assert len(noted["references"]) == 1
+        assert all(judged[0] is not None for judged in noted["evidence"][0])
 
     def test_have_a_lane_for_each_where_references_differ_which_judges_the_systems_of_its_store(self, both, visit):
-        told = track_of(both, "t01")
-        assert [bool(judged) for judged in told["evidence"][0]] == [True, True, False]
-        assert [bool(judged) for judged in told["evidence"][1]] == [False, False, True]
+        noted = track_of(both, "t01")
+        assert [bool(judged) for judged in noted["evidence"][0]] == [True, True, False]
+        assert [bool(judged) for judged in noted["evidence"][1]] == [False, False, True]
         dialog = open_track(visit(both), "t01")
         assert dialog.locator(".lanename b").all_inner_texts()[:2] == ["reference (2012)", "reference (2013)"]
         dialog.get_by_label("Reference, left ear").select_option(label="2013")
@@ -149,9 +149,9 @@ class TestTimelines:
         stores = {"files": tmp_path / "files/store.zarr", "pack": tmp_path / "files/packed.zarr"}
         with pytest.warns(MirflowWarning, match="come from different files in files and pack"):
             write_page(stores, tmp_path / "p.html")
-        told = track_of(tmp_path / "p.html", "t00")
-        assert [annotator for _, annotator in told["references"]] == [""]
-        assert all(judged[0] is not None for judged in told["evidence"][0])
+        noted = track_of(tmp_path / "p.html", "t00")
+        assert [annotator for _, annotator in noted["references"]] == [""]
+        assert all(judged[0] is not None for judged in noted["evidence"][0])
 
     def test_judge_each_system_by_the_classes_of_its_own_store(self, tmp_path):
         genres = {"one": ["jazz", "rock"], "more": ["jazz", "rock", "pop"]}
@@ -164,9 +164,9 @@ class TestTimelines:
             (tmp_path / store / "pipeline.yaml").write_text(json.dumps(whole))
             mirflow.run(tmp_path / store / "pipeline.yaml")
         write_page([tmp_path / f"{store}.zarr" for store in genres], tmp_path / "p.html")
-        told = track_of(tmp_path / "p.html", "t0")
-        said = [dict(evidence["x"][0]) for (evidence,) in told["evidence"][0]]
-        assert [(one["estimate"], one["verdict"]) for one in said] == [("rock", "right"), ("pop", "wrong")]
+        noted = track_of(tmp_path / "p.html", "t0")
+        message = [dict(evidence["x"][0]) for (evidence,) in noted["evidence"][0]]
+        assert [(one["estimate"], one["verdict"]) for one in message] == [("rock", "right"), ("pop", "wrong")]
 
     def test_say_of_a_system_that_its_store_does_not_have_the_track(self, both, visit):
         assert track_of(both, "t03")["estimates"][2] == "its store does not have this track"
@@ -177,11 +177,11 @@ class TestTimelines:
         page = tmp_path / "p.html"
         with pytest.warns(MirflowWarning, match="in A and B"):
             write_page(dict(zip("AB", stores_of(campaigns), strict=True)), page)
-        told = track_of(page, "t01")
+        noted = track_of(page, "t01")
         assert contents_of(page)["evaluations"][0]["systems"] == ["A/ada", "A/bob", "B/cyn"]
-        assert [annotator for _, annotator in told["references"]] == ["A", "B"]
-        assert told["changed"] == []
-        assert [bool(judged) for judged in told["evidence"][1]] == [False, False, True]
+        assert [annotator for _, annotator in noted["references"]] == ["A", "B"]
+        assert noted["changed"] == []
+        assert [bool(judged) for judged in noted["evidence"][1]] == [False, False, True]
 
     def test_name_what_has_changed_since_in_any_store(self, tmp_path):
         for year in YEARS:

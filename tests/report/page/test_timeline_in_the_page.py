@@ -57,11 +57,11 @@ def test_what_is_right_under_the_pointer_is_noted(chords, visit):
     page = visit(chords)
     dialog = open_first(page)
     canvas = dialog.locator("canvas[tabindex]")
-    said = set()
+    message = set()
     for share in range(1, 20):
         canvas.hover(position={"x": canvas.bounding_box()["width"] * share / 20, "y": 60})
-        said |= {text.split(" · ")[-1] for text in dialog.locator("button .value").all_inner_texts()}
-    assert {"right", "wrong"} <= said
+        message |= {text.split(" · ")[-1] for text in dialog.locator("button .value").all_inner_texts()}
+    assert {"right", "wrong"} <= message
 
 
 def test_wheel_buttons_and_keys_zoom_and_pan(chords, visit):
@@ -219,7 +219,7 @@ def test_scores_and_marks_name_their_metrics_and_a_metric_without_evidence_says_
     page = visit(chords)
     marks = open_first(page).locator(".marks")
     assert marks.inner_text() == "Scores and items are judged by Major/minor."
-    said = {}
+    message = {}
     for value, name in page.locator("#controls select[name=metric] option").evaluate_all(
         "all => all.map(one => [one.value, one.text])"
     ):
@@ -227,12 +227,12 @@ def test_scores_and_marks_name_their_metrics_and_a_metric_without_evidence_says_
         page.wait_for_selector("dialog", state="detached")
         choose(page, "metric", value)
         open_first(page)
-        said[name] = marks.inner_text()
-    assert said["Sevenths"] == (
+        message[name] = marks.inner_text()
+    assert message["Sevenths"] == (
         "Scores: Sevenths. Items are judged by Major/minor: write the page with -m sevenths to see them judged by it."
     )
     lacking = "Scores: {0}. Items are judged by Major/minor: {0} has no evidence of single items."
-    assert said["Under-segmentation"] == lacking.format("Under-segmentation")
+    assert message["Under-segmentation"] == lacking.format("Under-segmentation")
 
 
 def test_bands_follow_the_chosen_metric_where_the_page_has_them(chords, tmp_path, visit):
@@ -278,11 +278,11 @@ def test_the_arrows_follow_the_list_that_was_clicked(chords, visit):
 def test_cursor_moves_are_announced(chords, visit):
     page = visit(chords)
     dialog = open_first(page)
-    told = dialog.locator("[aria-live=polite]")
-    assert told.inner_text() == ""
+    noted = dialog.locator("[aria-live=polite]")
+    assert noted.inner_text() == ""
     page.keyboard.press("ArrowRight")
     page.wait_for_function("() => document.querySelector('dialog [aria-live=polite]').textContent")
-    first, heard = told.inner_text(), dialog.locator(".heard b").inner_text()
+    first, heard = noted.inner_text(), dialog.locator(".heard b").inner_text()
     time, reference, system = first.split("; ")
     assert time == dialog.locator(".clock").inner_text()
     assert reference.startswith("reference: ")
@@ -291,7 +291,7 @@ def test_cursor_moves_are_announced(chords, visit):
     page.wait_for_function(
         "text => document.querySelector('dialog [aria-live=polite]').textContent !== text", arg=first
     )
-    assert told.inner_text().split("; ")[2].startswith(f"{dialog.locator('.heard b').inner_text()}: ")
+    assert noted.inner_text().split("; ")[2].startswith(f"{dialog.locator('.heard b').inner_text()}: ")
 
 
 @pytest.fixture(scope="module")

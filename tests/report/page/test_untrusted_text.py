@@ -111,12 +111,12 @@ def test_odd_characters_and_endless_labels(tmp_path, visit):
     page.locator("#tracks button.link").first.click()
     page.wait_for_selector("dialog[open]")
     canvas = page.locator("dialog canvas[tabindex]")
-    said = set()
+    message = set()
     for place in range(len(ODD)):
         width = canvas.bounding_box()["width"]
         canvas.hover(position={"x": width * (place + 0.5) / len(ODD), "y": 30})
-        said.add(page.locator("dialog .lanename .value").first.text_content())
-    assert said == {*ODD[:-1], ODD[-1][:299] + "\N{HORIZONTAL ELLIPSIS}"}
+        message.add(page.locator("dialog .lanename .value").first.text_content())
+    assert message == {*ODD[:-1], ODD[-1][:299] + "\N{HORIZONTAL ELLIPSIS}"}
 
 
 def test_labels_of_chords_too(tmp_path, visit):

@@ -125,10 +125,10 @@ class TestTimelines:
         write_page(stored, tmp_path / "p.html")
         contents = contents_of(tmp_path / "p.html")
         track = json.loads(block_of(tmp_path / "p.html", dict(contents["timelines"])["t00"]))
-        (_, told), *_ = track["evaluations"]
-        assert isinstance(told["estimates"][0], str)
-        assert told["evidence"][0][0] == []
-        assert told["evidence"][0][1][0] is not None
+        (_, noted), *_ = track["evaluations"]
+        assert isinstance(noted["estimates"][0], str)
+        assert noted["evidence"][0][0] == []
+        assert noted["evidence"][0][1][0] is not None
 
 
 class TestWithoutReferences:
@@ -160,8 +160,8 @@ class TestWithoutReferences:
         assert not any(secret in self.everything(page) for secret in ("Gb:minmaj7", "SECRET"))
         for name, number in contents_of(page)["timelines"]:
             track = json.loads(block_of(page, number))
-            (_, told), *_ = track["evaluations"]
-            assert (told["references"], told["evidence"]) == ([], [])
+            (_, noted), *_ = track["evaluations"]
+            assert (noted["references"], noted["evidence"]) == ([], [])
             assert len(track["annotations"]) == 2, name
 
     def test_estimates_are_shown_and_played_with_the_reason_that_nothing_is_judged(self, hidden, tmp_path, visit):
@@ -184,8 +184,8 @@ class TestWithoutReferences:
         )
         contents = contents_of(tmp_path / "p.html")
         track = json.loads(block_of(tmp_path / "p.html", contents["timelines"][0][1]))
-        (_, told), *_ = track["evaluations"]
-        assert told["estimates"] == ["left out: it is a reference"] * 2
+        (_, noted), *_ = track["evaluations"]
+        assert noted["estimates"] == ["left out: it is a reference"] * 2
         assert track["annotations"] == []
 
 
