@@ -16,7 +16,7 @@ import numpy as np
 from ..annotations.annotation import Annotation, Attribute, stack_levels
 from ..annotations.schema import KINDS, Kind
 from ..errors import InvalidAnnotationError, suggest
-from ..ragged import Column
+from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import decode
 from .headings import demand_read, is_header, named_columns
@@ -46,6 +46,8 @@ class Layout:
         A character, or ``whitespace``.
     splits : int
         Most splits of a line, so that the last column stays whole; -1: any number.
+    held : int
+        Number of fields of the first row.
     """
 
     kind: Kind
@@ -55,6 +57,7 @@ class Layout:
     places: Mapping[str, int]
     splits: int
     header: Sequence[str] | None
+    held: int = 0
 
     @property
     def usual(self) -> bool:
@@ -209,9 +212,10 @@ def _all_at_once(
         return None
     rows = lines[start:] if start else lines
     place = places.get("label", sys.maxsize)
+    held = layout.held if layout.header is None or place == sys.maxsize else len(layout.split(rows[0]))
     labels: list[str] | None = None
     try:
-        if place < sys.maxsize and place < len(layout.split(rows[0])):
+        if place < held:
             fields = _columns_of_fields(text, rows, layout)
             labels = list(fields[place])
             numbers = {
@@ -232,6 +236,10 @@ def _all_at_once(
     return _as_annotation(layout, columns, labels, range(start + 1, len(lines) + 1), attrs)
 
 
+def _floats(texts: Sequence[str]) -> Float:
+    return np.array(list(map(float, texts)), dtype=np.float64)
+
+
 def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[tuple[str, ...]]:
     separator, splits = None if layout.separator == "whitespace" else layout.separator, layout.splits
     if separator is None and " " not in text and "\t\t" not in text:
@@ -242,8 +250,8 @@ def _columns_of_fields(text: str, rows: Sequence[str], layout: Layout) -> list[t
 def _columns_of_numbers(rows: Sequence[str], layout: Layout) -> dict[str, Column]:
     """Columns of rows that hold nothing but numbers, or of which the others are not read."""
     names = [name for name in layout.places if name != "label"]
-    if len(names) == 1 and (head := layout.split(rows[0])) and len(head) == 1:
-        return {names[0]: np.array(list(map(float, rows)), dtype=np.float64)}
+    if len(names) == layout.held == 1 and layout.header is None:
+        return {names[0]: _floats(rows)}
     separator = None if layout.separator == "whitespace" else layout.separator
     if "label" in layout.places and not layout.usual:  # a later row may have one
         raise ValueError
@@ -424,7 +432,8 @@ def find_layout(
     else:
         # The label takes the rest of the line if it is the last column; else what follows is split off.
         splits = last if places.get("label") == last else last + 1
-    return Layout(kind, reading, name, separator, places, splits, head if has_header else None)
+    held = len(head) if splits < 0 else min(len(head), splits + 1)
+    return Layout(kind, reading, name, separator, places, splits, head if has_header else None, held)
 
 
 def _usual_places(kind: Kind, first: Sequence[str], name: str, line: int, *, keyed: bool) -> dict[str, int]:

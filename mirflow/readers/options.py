@@ -257,6 +257,8 @@ class DelimitedOptions(_Signed):
 
     def seconds(self, times: Float) -> Float:
         """Times of a file in seconds."""
+        if self.time_unit in (AUTO, "s"):
+            return times
         with np.errstate(over="ignore"):  # what becomes infinite is an error when it is scored
             if self.hop:
                 return times * self.hop
