@@ -105,7 +105,7 @@ class LazyCollection:
     Examples
     --------
     >>> from mirflow.annotations.annotation import Annotation
-    >>> from mirflow.readers.sources import HeldSource
+    >>> from mirflow.annotations.source import HeldSource
     >>> held = HeldSource(Annotation("events", {"time": np.array([0.5])}), "x")
     >>> LazyCollection("events", ("x",), (held,)).compute().rows.columns["time"].tolist()
     [0.5]

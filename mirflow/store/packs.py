@@ -393,13 +393,7 @@ class PackSource(Source):
         return pack.stat(row)
 
     def read(self) -> tuple[Annotation, str]:
-        """The annotation and the digest of its contents.
-
-        Raises
-        ------
-        UnreadableError
-            If the pack is gone or damaged, or has lost the track.
-        """
+        """The annotation and the digest of its contents."""
         pack, row = self._row()
         known: dict[str, Attribute] = {"source": self.label, "namespace": "", **pack.attrs}
         for name, values in pack.track_attrs.items():
