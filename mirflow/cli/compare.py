@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..report.tables import Table
 
 
-@click.command("compare", cls=Command, place=3, short_help="Say which systems differ, and by how much.")
+@click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
 @stores_argument
 @option("metric", "Repeat for several.")
 @click.option("--primary", is_flag=True, help="The headline metric of each evaluation, one after the other.")
@@ -84,7 +84,7 @@ def compare_command(
     style: str | None,
     output: Path | None,
 ) -> None:
-    """Compare every two systems in STORE; several stores are asked as one.
+    """Compare every two systems in STORE; several stores are queried as one.
 
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter are not told apart.

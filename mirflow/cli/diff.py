@@ -39,7 +39,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     return pairs
 
 
-@click.command("diff", cls=Command, place=4, short_help="Say how far two sets of scores are apart.")
+@click.command("diff", cls=Command, place=4, short_help="Compare two sets of scores.")
 @click.argument("a")
 @click.argument("b")
 @option("metric", "Repeat for several. Default: all that both have.")
@@ -66,7 +66,7 @@ def _read_pairs(context: click.Context, parameter: click.Parameter, given: tuple
     metavar="A=B",
     help="Compare metric A of A with metric B of B. Repeat for several; others only with --metric.",
 )
-@option("root", "Where a mapping's patterns start.")
+@option("root", "Base folder of a mapping's patterns.")
 @output_options
 @click.pass_context
 def diff_command(
@@ -87,8 +87,8 @@ def diff_command(
 ) -> None:
     """Compare the scores of A and B, track by track.
 
-    Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that says what stands
-    in published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
+    Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that describes
+    published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
     from ..analysis.diff import differences, exceeding
     from ..report.comparisons_tables import difference_long_table, difference_table, worst_table
@@ -128,15 +128,15 @@ def diff_command(
     "--mapping",
     required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A YAML file: which metric is in which column.",
+    help="A YAML file that assigns columns to metrics.",
 )
-@click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Where the scores go.")
-@option("root", "Where the mapping's patterns start.")
+@click.option("--store", "-o", required=True, type=click.Path(path_type=Path), help="Path of the store.")
+@option("root", "Base folder of the mapping's patterns.")
 @click.option("--overwrite", is_flag=True, help="Replace groups that another mapping brought.")
 def import_command(table: Path | None, mapping: Path, store: Path, root: Path | None, overwrite: bool) -> None:
     """Bring the scores of published tables into a store of their own.
 
-    TABLE stands in for the one that the mapping names; without it, the mapping's own paths are read.
+    TABLE replaces the one that the mapping names; without it, the mapping's own paths are read.
     """
     from ..errors import counted
     from ..published.score_tables import import_scores

@@ -27,9 +27,7 @@ _FACTORS = (
 )
 
 
-@click.command(
-    "graders", cls=Command, place=14, short_help="Agreement of graders, and what they mean by their categories."
-)
+@click.command("graders", cls=Command, place=14, short_help="Measure the agreement of graders.")
 @click.argument(
     "paths",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
@@ -138,7 +136,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-@click.command("workload", cls=Command, place=15, short_help="Whether an evaluation by graders can be done.")
+@click.command("workload", cls=Command, place=15, short_help="Compute the workload of graders.")
 @_factor_options
 @click.option(
     "--minutes",
@@ -165,7 +163,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
 )
 @output_options
 def workload_command(style: str | None, output: Path | None, **factors: float) -> None:
-    """Minutes that an evaluation asks of each grader, (A * Q * C * M * P) / G, and what would be possible.
+    """Compute the minutes of work of each grader, (A * Q * C * M * P) / G, and the limits that are feasible.
 
     Candidates that several systems return are judged once, so it takes at most so long.
     """

@@ -49,7 +49,7 @@ def _is_number(text: str) -> bool:
 _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value": 0.95, "metavar": "[LEVEL]"}
 
 
-@click.command("query", cls=_OptionalLevels, place=2, short_help="Ask stores for means, recalls, groups.")
+@click.command("query", cls=_OptionalLevels, place=2, short_help="Aggregate scores: means, recalls, groups.")
 @stores_argument
 @option("metric")
 @option("aggregate")
@@ -98,10 +98,10 @@ _OPTIONAL_LEVEL: dict[str, Any] = {"type": LEVEL, "is_flag": False, "flag_value"
 def query_command(
     stores: tuple[Path, ...], labels: tuple[str, ...], style: str | None, output: Path | None, **options: Any
 ) -> None:
-    """Aggregate the scores in STORE over tracks; several stores are asked as one.
+    """Aggregate the scores in STORE over tracks; several stores are queried as one.
 
-    Every answer says which aggregate it is, over how many tracks (n), how many cells had no score (missing) or
-    nothing to measure (undefined), and what was done about them.
+    Every result names its aggregate, the number of tracks (n), the numbers of cells without a score (missing) or
+    with nothing to measure (undefined), and their treatment.
     """
     from ..analysis.query import choose
 
@@ -238,16 +238,16 @@ def _extremes(ds: xr.Dataset, question: Question, name: str, style: str, options
     return [extremes_long_table(found)]
 
 
-@click.command("show", cls=Command, place=8, short_help="Say what is in a store.")
+@click.command("show", cls=Command, place=8, short_help="List the contents of a store.")
 @store_argument
-@option("group", "Which evaluation. Default: all.")
+@option("group", "The evaluation. Default: all.")
 @click.option("--pipeline", is_flag=True, help="Print the pipeline file that made the store, and nothing else.")
 @click.option("--problems", is_flag=True, help="List every cell without a score, or of an empty file, with the reason.")
 @output_options
 def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
 ) -> None:
-    """Say what is in STORE: evaluations, systems, tracks, metrics, coverage and where they come from."""
+    """List the contents of STORE: evaluations, systems, tracks, metrics, coverage and provenance."""
     from ..analysis.query import choose
     from ..analysis.scores import read_store
     from ..report.summaries import contents_table, coverage_table, store_overview_table

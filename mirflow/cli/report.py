@@ -54,7 +54,7 @@ class _PlotCommand(Command):
 @option("system")
 @option("tracks", "Repeat for several. Default: all. Of timeline: the one.")
 @option("where")
-@option("group", "Which evaluation. Default: the only one that has the metric.")
+@option("group", "The evaluation. Default: the only one that has the metric.")
 @option("missing")
 @option("undefined")
 @option("over")
@@ -76,7 +76,9 @@ class _PlotCommand(Command):
 @click.option(
     "--width", callback=_width, help="column (3.5 inches), page (7.16) or inches. Default: what the kind needs."
 )
-@click.option("--for", "venue", type=click.Choice(VENUES), help="Whose columns and pages --width means. Default: ieee.")
+@click.option(
+    "--for", "venue", type=click.Choice(VENUES), help="Venue of the columns and pages of --width. Default: ieee."
+)
 @click.option("--height", type=float, help="Inches, without the lines above. Default: what the content needs.")
 @click.option(
     "--caption/--no-caption",
@@ -171,7 +173,7 @@ def report_command(
     without_references: bool,
     labels: tuple[str, ...],
 ) -> None:
-    """Write a page about STORE that needs nothing else: no server, no network; several stores are asked as one.
+    """Write a page about STORE that needs nothing else: no server, no network; several stores make one page.
 
     Tables with intervals, distributions, the tracks to look at, what failed and why, and timelines of the annotations
     that can be listened to.
