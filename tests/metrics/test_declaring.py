@@ -17,7 +17,7 @@ from mirflow.errors import MetricError, UnknownNameError
 from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.beat.kernel import Batch, continuity
 from mirflow.metrics.events import score_pair
-from mirflow.metrics.measures import Measure, Parameter, Weight, metric, metrics_in
+from mirflow.metrics.measures import Measure, Parameter, Weight, family, metric, metrics_in
 from mirflow.metrics.pair import PairFunctions
 from mirflow.ragged import Float
 
@@ -67,7 +67,7 @@ def scored_elsewhere(convention: Convention, pairs: list[Pair], measures: tuple[
 def test_a_declared_metric_names_itself_after_its_function() -> None:
     assert (continuity_error.name, continuity_error.weight_unit) == ("continuity_error", "beats")
     assert continuity_error.summary == "share of beats outside of the longest run of right ones, at the annotated level"
-    assert metrics_in(globals()) == (continuity_error,)
+    assert metrics_in(globals()) == (continuity_error, *ends)
 
 
 def test_a_metric_from_outside_is_selected_and_scored_with_those_of_its_task() -> None:
@@ -166,3 +166,24 @@ def test_a_function_over_one_pair_takes_the_parameters_of_its_metric() -> None:
     assert (tagging.recall(*TAGS), tagging.recall(*TAGS, threshold=0.3)) == (0.5, 1.0)
     with pytest.raises(ValueError, match="one or two non-negative numbers"):
         tempo.oe1(np.array([60.0, 90.0, 120.0]), 60.0)
+
+
+@family(
+    Weight("number of beats", "beats"),
+    {"first": {"title": "First", "aliases": ("f",)}, "last": {"title": "Last", "name": "final"}},
+    summary="a beat",
+    pooling="none",
+)
+def ends(which: str, times: Float, measure: Measure) -> tuple[Float, Float]:
+    """The first or the last beat."""
+    return times[:, 0 if which == "first" else -1], np.ones(len(times))
+
+
+def test_a_family_declares_a_metric_for_each_key() -> None:
+    assert [(one.name, one.title, one.pooling) for one in ends] == [
+        ("first", "First", "none"),
+        ("final", "Last", "none"),
+    ]
+    assert metrics_in({"ends": ends, "continuity_error": continuity_error}) == (*ends, continuity_error)
+    for one in pickle.loads(pickle.dumps(ends[:])):
+        assert one.read(np.array([[1.0, 2.0]]), None)[0].tolist() == [1.0 if one.name == "first" else 2.0]
