@@ -20,7 +20,7 @@ import xarray as xr
 from scipy import stats
 
 from mirflow.analysis.inference import agreement, compare, friedman, intervals
-from mirflow.analysis.selection import Question
+from mirflow.analysis.selection import Query
 
 RECALL = "mean median pooled wcsr wcsr_tn wcsr_total"
 
@@ -83,11 +83,11 @@ def main() -> None:
     large = parser.parse_args().large
     print("12 systems x 217 tracks x 15 metrics")
     race_scipy(small)
-    timed("medians, BCa", lambda: intervals(small, Question(aggregate="median")))
+    timed("medians, BCa", lambda: intervals(small, Query(aggregate="median")))
     timed("all pairs: intervals and permutation tests of WCSR", lambda: compare(small))
     timed(
         "all pairs: intervals and Wilcoxon's test of means",
-        lambda: compare(small, Question(aggregate="mean"), test="wilcoxon"),
+        lambda: compare(small, Query(aggregate="mean"), test="wilcoxon"),
     )
     timed("Friedman, Tukey-Kramer", lambda: friedman(small))
     timed("agreement of metrics", lambda: agreement(small))
@@ -96,7 +96,7 @@ def main() -> None:
         board = campaign(50, 20_000, 20)
         timed("WCSR, BCa, 10,000 replicates", lambda: intervals(board))
         timed("Friedman, Tukey-Kramer", lambda: friedman(board))
-        timed("all pairs of one metric: intervals and permutation tests", lambda: compare(board, Question("m0")))
+        timed("all pairs of one metric: intervals and permutation tests", lambda: compare(board, Query("m0")))
 
 
 if __name__ == "__main__":

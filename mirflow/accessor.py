@@ -16,8 +16,8 @@ from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
 from .analysis.query import aggregate as aggregate_group
 from .analysis.query import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
-from .analysis.scores import arrays_of, as_scores, names_of, texts_of
-from .analysis.selection import Names, QueryOptions, Question, make_question
+from .analysis.scores import arrays_of, as_scores, names_of
+from .analysis.selection import Names, Query, QueryOptions, make_query
 from .analysis.worst import extremes
 from .annotations.collection import Collection
 from .annotations.collection import from_dataset as collection_from_dataset
@@ -40,7 +40,7 @@ class IntervalOptions(TypedDict, total=False):
 
 
 class _AllOptions(IntervalOptions, QueryOptions):
-    """The words of a question and of its intervals."""
+    """The words of a query and of its intervals."""
 
 
 class Inference:
@@ -66,12 +66,12 @@ class Inference:
             As for ``query``.
         **options
             ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.intervals.intervals`; and the other words of a question.
+            :func:`mirflow.analysis.inference.intervals.intervals`; and the other words of a query.
         """
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
-        question = make_question("intervals", metric, aggregate, by, **asked)
-        return intervals(ds, question, **how, group=name)
+        query = make_query("intervals", metric, aggregate, by, **asked)
+        return intervals(ds, query, **how, group=name)
 
     def worst(
         self,
@@ -89,8 +89,8 @@ class Inference:
         """
         name, ds = self._choose(metric, group)
         asked: QueryOptions = {"undefined": "skip", **options}
-        question = make_question("worst", metric, **asked)
-        return extremes(ds, question, n, best=best, overall=overall, group=name)
+        query = make_query("worst", metric, **asked)
+        return extremes(ds, query, n, best=best, overall=overall, group=name)
 
     def compare(
         self,
@@ -105,8 +105,8 @@ class Inference:
         """Every two systems compared; see :func:`mirflow.analysis.inference.comparisons.compare`."""
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
-        question = make_question("compare", metric, aggregate, **asked)
-        return compare(ds, question, test=test, correction=correction, **how, group=name)
+        query = make_query("compare", metric, aggregate, **asked)
+        return compare(ds, query, test=test, correction=correction, **how, group=name)
 
     def friedman(
         self,
@@ -120,8 +120,8 @@ class Inference:
     ) -> xr.Dataset:
         """Ranks of the systems and which of them differ; see :func:`mirflow.analysis.inference.friedman.friedman`."""
         name, ds = self._choose(metric, group)
-        question = make_question("friedman", metric, aggregate, **options)
-        return friedman(ds, question, unit=unit, level=level, group=name)
+        query = make_query("friedman", metric, aggregate, **options)
+        return friedman(ds, query, unit=unit, level=level, group=name)
 
     def agreement(
         self,
@@ -137,12 +137,12 @@ class Inference:
         See :func:`mirflow.analysis.inference.metric_agreement.agreement`.
         """
         name, ds = self._choose(metric, group)
-        question = make_question("agreement", metric, aggregate, **options)
-        return agreement(ds, question, between=between, group=name)
+        query = make_query("agreement", metric, aggregate, **options)
+        return agreement(ds, query, between=between, group=name)
 
 
 def _apart(options: _AllOptions) -> tuple[QueryOptions, IntervalOptions]:
-    """The words of a question, and those of its intervals; an unknown one is an error of the call that gets it."""
+    """The words of a query, and those of its intervals; an unknown one is an error of the call that gets it."""
     own = IntervalOptions.__annotations__
     asked = {name: value for name, value in options.items() if name not in own}
     how = {name: value for name, value in options.items() if name in own}
@@ -197,15 +197,15 @@ def _section(name: str, ds: xr.Dataset) -> str:
         return f"{head}<div>no scores of single numbers</div>"
     metrics = headline_metrics(ds, _METRICS)
     try:
-        (result,) = evaluate_query(ds, Question(metrics, exact=True))
+        (result,) = evaluate_query(ds, Query(metrics, exact=True))
     except MirflowError as error:  # a table of contents says what it can
         return f"{head}<div>{escape(str(error))}</div>"
     return head + _table(result) + _notes(result, ds)
 
 
 def _table(result: xr.Dataset) -> str:
-    units = [f" [{unit}]" if unit else "" for unit in texts_of(result, "unit")]
-    named = zip(names_of(result, "metric"), units, texts_of(result, "aggregate"), strict=True)
+    units = [f" [{unit}]" if unit else "" for unit in names_of(result, "unit")]
+    named = zip(names_of(result, "metric"), units, names_of(result, "aggregate"), strict=True)
     heads = "".join(f"<th>{escape(name + unit)}<br><small>{escape(kind)}</small></th>" for name, unit, kind in named)
     rows, value, n = [], result["value"].values, result["n"].values
     for place, system in enumerate(names_of(result, "system")[:_SYSTEMS]):
@@ -234,7 +234,7 @@ def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
 
 
 class DatasetAccessor(Inference):
-    """``ds.mirflow``: questions to one evaluation of a store, or a collection of annotations with its own selection.
+    """``ds.mirflow``: queries to one evaluation of a store, or a collection of annotations with its own selection.
 
     Raises
     ------
@@ -286,7 +286,7 @@ class DatasetAccessor(Inference):
 
 
 class DataTreeAccessor(Inference):
-    """``tree.mirflow``: questions to a whole store."""
+    """``tree.mirflow``: queries to a whole store."""
 
     def __init__(self, tree: xr.DataTree) -> None:
         self._tree = tree
@@ -329,7 +329,7 @@ Stores = str | Path | Sequence[str | Path] | Mapping[str, str | Path]
 
 
 def open_store(path: Stores) -> xr.DataTree:
-    """A result store, or several as one, as a lazy tree whose ``.mirflow`` accessor answers questions.
+    """A result store, or several as one, as a lazy tree whose ``.mirflow`` accessor answers queries.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from ..store.format import WARNINGS
 from .combine import REFERENCES_DIFFER, told_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .scores import Array, Status8, arrays_of, coords_of, group_tracks, members_of, names_of, texts_of
+from .scores import Array, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
 from .selection import (
     BEST,
     CHOSEN,
@@ -25,7 +25,7 @@ from .selection import (
     ORDERS,
     STORED,
     Names,
-    Question,
+    Query,
     as_names,
     choose_metrics,
     choose_tracks,
@@ -104,28 +104,21 @@ LONG_NAMES = {
 }
 
 
-def beside(coords: Mapping[str, Array], taken: Collection[str]) -> dict[str, Array]:
+def free_names(coords: Mapping[str, Named], taken: Collection[str], prefix: str = "meta_") -> dict[str, Named]:
     """Coordinates under names that they can have beside variables: of a parameter ``n``, ``meta_n``.
 
     Examples
     --------
-    >>> list(beside({"n": np.array([5]), "window": np.array([0.05])}, ["value", "n"]))
+    >>> list(free_names({"n": np.array([5]), "window": np.array([0.05])}, ["value", "n"]))
     ['meta_n', 'window']
     """
-    return {f"meta_{name}" if name in taken else name: values for name, values in coords.items()}
+    return {f"{prefix}{name}" if name in taken else name: values for name, values in coords.items()}
 
 
-def name_dims(coords: Mapping[str, Named], taken: Collection[str]) -> dict[str, Named]:
-    """Coordinates of tracks under names that no variable and no other coordinate has."""
-    return {f"track_{name}" if name in taken else name: values for name, values in coords.items()}
-
-
-def system_coordinates(
-    coords: Mapping[str, Array], groupings: Collection[str], taken: Collection[str]
-) -> dict[str, tuple[str, Array]]:
+def system_coordinates(ds: xr.Dataset, groupings: Collection[str], taken: Collection[str]) -> dict[str, Any]:
     """Coordinates of systems under names that nothing else has."""
-    named = {f"system_{name}" if name in groupings else name: values for name, values in coords.items()}
-    return {name: ("system", values) for name, values in beside(named, taken).items()}
+    named = free_names(free_names(coords_of(ds, "system"), groupings, "system_"), taken)
+    return {name: ("system", values) for name, values in named.items()}
 
 
 def add_variables(result: xr.Dataset, **arrays: Array) -> xr.Dataset:
@@ -147,13 +140,13 @@ def show_span(counts: Int) -> str:
 _SHOWN = 5
 
 
-def select(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Dataset:
+def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Select scores, and read them once.
 
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question
+    query : Query
     single : bool
         Each name stands for one metric, as where systems are compared: of several parameters for the default ones.
 
@@ -169,46 +162,46 @@ def select(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Da
     Raises
     ------
     QueryError
-        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
+        If the query makes no sense here: an aggregate that a metric does not define, cells missing under
         ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    over_sort = question.sort not in (None, *ORDERS) and bool(split_names(ds, question.sort)[1])
-    variables = split_names(ds, question.metric, exact=question.exact)[1]
+    over_sort = query.sort not in (None, *ORDERS) and bool(split_names(ds, query.sort)[1])
+    variables = split_names(ds, query.metric, exact=query.exact)[1]
     if variables:
-        refuse_annotators(ds, question, find_tables(ds)[variables[0]])
-    systems, headline = find_labels(ds, "system", sort_systems(ds, question)), headline_metric(ds)
-    ds, asked = derive(choose_tracks(ds, question).isel(system=systems), question)
+        refuse_annotators(ds, query, find_tables(ds)[variables[0]])
+    systems, headline = find_labels(ds, "system", sort_systems(ds, query)), headline_metric(ds)
+    ds, asked = derive(choose_tracks(ds, query).isel(system=systems), query)
     ds, places = _metrics(ds, asked, single)
     if not over_sort:
         check_over(", ".join(names_of(ds, "metric")[place] for place in places[:1]), {}, asked.over or {})
-    kinds, left_out = _kinds(ds, places, question.aggregate, named=question.metric is not None)
-    part = _counted(ds, kinds, question)
+    kinds, left_out = _kinds(ds, places, query.aggregate, named=query.metric is not None)
+    part = _counted(ds, kinds, query)
     part.attrs["left_out"] = " ".join(left_out)
-    if question.sort != BEST:
+    if query.sort != BEST:
         return part
-    return _best_first(part, headline if question.metric is None else None)
+    return _best_first(part, headline if query.metric is None else None)
 
 
-def _counted(ds: xr.Dataset, kinds: Mapping[int, str], question: Question) -> xr.Dataset:
+def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Dataset:
     """Some metrics of an evaluation, with what counts under the policies of a query."""
     import xarray as xr
 
     metrics = list(kinds)
     score, weight, status, duration = arrays_of(ds)
-    missing = question.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
-    # Whether a track has a reference shows in the weights of all metrics, not only those of the question.
+    missing = query.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
+    # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
     gaps = find_gaps(score, weight, status, duration)
     gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
     # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
     score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
-    check_policies(missing, question.undefined)
+    check_policies(missing, query.undefined)
     known = ~np.isnan(score[gaps.undefined])
-    attrs = {"missing": missing, "undefined": question.undefined}
+    attrs = {"missing": missing, "undefined": query.undefined}
     if not known.all():
         attrs[VALUELESS] = "some" if known.any() else "all"
-    score, included = included_scores(score, weight, gaps, missing, question.undefined)
+    score, included = included_scores(score, weight, gaps, missing, query.undefined)
     dims = ("system", "track", "metric")
     cells = {"score": score, "weight": weight, "_included": included}
     cells |= {"_missing": gaps.missing, "_undefined": gaps.undefined}
@@ -220,21 +213,20 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], question: Question) -> xr
     variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
     variables |= {"status": (dims[:2], status), "duration": ("track", duration)}
     part = xr.Dataset(variables, coords, {**ds.attrs, **attrs})
-    _check_missing(part)
-    _check_durations(part)
+    _check(part)
     return part
 
 
 def _best_first(part: xr.Dataset, headline: str | None) -> xr.Dataset:
     """The systems in the order of the headline, else of the first metric of which high or low values are better."""
-    orientations = texts_of(part, "orientation")
+    orientations = names_of(part, "orientation")
     places = [place for place, one in enumerate(orientations) if one != "none"]
     if not places or part.sizes["system"] < 2:
         return part
     names = names_of(part, "metric")
     place = next((place for place in places if names[place] == headline), places[0])
     one = [np.ascontiguousarray(part[name].values[..., [place]]) for name in ("score", "weight", "_included")]
-    value = reduce(one[0], one[1], part["duration"].values, texts_of(part, "_aggregate")[place], one[2])[:, 0]
+    value = reduce(one[0], one[1], part["duration"].values, names_of(part, "_aggregate")[place], one[2])[:, 0]
     return part.isel(system=ranked(value, orientations[place]))
 
 
@@ -244,12 +236,12 @@ def ranked(value: Float, orientation: str) -> list[int]:
     return places
 
 
-def _metrics(ds: xr.Dataset, question: Question, single: bool) -> tuple[xr.Dataset, list[int]]:
+def _metrics(ds: xr.Dataset, query: Query, single: bool) -> tuple[xr.Dataset, list[int]]:
     """Positions of the metrics of a query; the attribute ``default`` names those of which the defaults were taken."""
-    places = choose_metrics(ds, find_metrics(ds, question.metric, exact=question.exact), question.param)
-    if not single or question.exact or question.metric is None:
+    places = choose_metrics(ds, find_metrics(ds, query.metric, exact=query.exact), query.param)
+    if not single or query.exact or query.metric is None:
         return ds, places
-    names = as_names(question.metric) or []
+    names = as_names(query.metric) or []
     left = [name for name in names if set(find_metrics(ds, name)) & set(places)]
     found = list(dict.fromkeys(find_single(ds, name, places) for name in left))
     if len(found) == len(places):
@@ -259,8 +251,8 @@ def _metrics(ds: xr.Dataset, question: Question, single: bool) -> tuple[xr.Datas
     return ds.assign_attrs({"default": ", ".join(spell_out(ds, place) for place in several)} if several else {}), found
 
 
-def sort_systems(ds: xr.Dataset, question: Question) -> Names:
-    """The systems of a question in the order that it asks for.
+def sort_systems(ds: xr.Dataset, query: Query) -> Names:
+    """The systems of a query in the order that it asks for.
 
     Raises
     ------
@@ -269,18 +261,18 @@ def sort_systems(ds: xr.Dataset, question: Question) -> Names:
     UnknownNameError
         For a metric that is not there, with a suggestion.
     """
-    if question.sort is None or question.sort in (BEST, STORED):
-        return question.system
+    if query.sort is None or query.sort in (BEST, STORED):
+        return query.system
     every = names_of(ds, "system")
-    names = [every[place] for place in find_labels(ds, "system", question.system)]
-    if question.sort == NAME:
+    names = [every[place] for place in find_labels(ds, "system", query.system)]
+    if query.sort == NAME:
         return sorted(names)
-    over = question.over if split_names(ds, question.sort)[1] else None
-    by = replace(question, metric=question.sort, system=names, by=None, sort=None, over=over, exact=False)
+    over = query.over if split_names(ds, query.sort)[1] else None
+    by = replace(query, metric=query.sort, system=names, by=None, sort=None, over=over, exact=False)
     part = select(ds, by, single=True)
-    (orientation,), (kind,) = texts_of(part, "orientation"), texts_of(part, "_aggregate")
+    (orientation,), (kind,) = names_of(part, "orientation"), names_of(part, "_aggregate")
     if orientation == "none":
-        raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
+        raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
     value = reduce(score, weight, part["duration"].values, kind, included)[:, 0]
     return [names[place] for place in ranked(value, orientation)]
@@ -291,10 +283,10 @@ def _kinds(ds: xr.Dataset, places: list[int], kind: str | None, *, named: bool) 
     if kind is not None and kind not in DECLARED:
         raise UnknownNameError("aggregate", kind, AGGREGATES)
     if kind is None:
-        standard = texts_of(ds, "standard_aggregate")
+        standard = names_of(ds, "standard_aggregate")
         return {place: standard[place] for place in places}, []
     metrics = names_of(ds, "metric")
-    allowed = [allowed_aggregates(text) for text in texts_of(ds, "aggregates")]
+    allowed = [allowed_aggregates(text) for text in names_of(ds, "aggregates")]
     refused = [place for place in places if kind not in allowed[place]]
     if refused and (named or len(refused) == len(places)):
         name, has = metrics[refused[0]], ", ".join(allowed[refused[0]])
@@ -310,8 +302,8 @@ def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
     return [str(one) for one in measures if kind in table_aggregates(one.metric.orientation, one.metric.dims)]
 
 
-def _check_missing(part: xr.Dataset) -> None:
-    """Refuse a policy that what is missing does not allow."""
+def _check(part: xr.Dataset) -> None:
+    """Refuse a policy that what is missing does not allow, and an aggregate over seconds that are not known."""
     policy, missing, status = part.attrs["missing"], part["_missing"].values, part["status"].values
     if policy == "raise" and missing.any():
         names = names_of(part, "system"), names_of(part, "track")
@@ -322,17 +314,13 @@ def _check_missing(part: xr.Dataset) -> None:
                 "some systems and tracks are in different stores, so that what a missing score would count for is not "
                 "known; choose missing skip or common (--missing)"
             )
-        for column, orientation in enumerate(texts_of(part, "orientation")):
+        for column, orientation in enumerate(names_of(part, "orientation")):
             if orientation == "lower" and missing[..., column].any():
                 raise QueryError(
                     f"metric {names_of(part, 'metric')[column]!r}: lower is better, so a missing score cannot count as "
                     "0; choose missing skip or common (--missing)"
                 )
-
-
-def _check_durations(part: xr.Dataset) -> None:
-    """Refuse an aggregate over seconds of references that are not known."""
-    for kind in dict.fromkeys(kind for kind in texts_of(part, "_aggregate") if AGGREGATES[kind].needs_duration):
+    for kind in dict.fromkeys(kind for kind in names_of(part, "_aggregate") if AGGREGATES[kind].needs_duration):
         unknown = np.isnan(part["duration"].values) & part["_included"].values.any(axis=(0, 2))
         if unknown.any():
             track = names_of(part, "track")[int(np.flatnonzero(unknown)[0])]
@@ -396,9 +384,9 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     arrays = _values_and_counts(part, codes, math.prod(sizes))
     along = {name.removeprefix("_"): values for name, values in coords_of(part, "metric").items()}
     labels = {dim: part[dim].values for dim in ("system", "metric")}
-    coords: dict[str, Any] = {name: ("metric", values) for name, values in beside(along, LONG_NAMES).items()}
-    groupings = name_dims(groupings, (*LONG_NAMES, *coords, *labels))
-    coords |= system_coordinates(coords_of(part, "system"), groupings, LONG_NAMES)
+    coords: dict[str, Any] = {name: ("metric", values) for name, values in free_names(along, LONG_NAMES).items()}
+    groupings = free_names(groupings, (*LONG_NAMES, *coords, *labels), "track_")
+    coords |= system_coordinates(part, groupings, LONG_NAMES)
     dims = ("system", "metric", *groupings)
     variables: dict[str, Any] = {
         name: (dims, values.reshape(*values.shape[:2], *sizes), {"long_name": LONG_NAMES[name]})
@@ -427,7 +415,7 @@ def origin_of(ds: xr.Dataset, group: str = "", systems: Sequence[str] | None = N
 def _values_and_counts(part: xr.Dataset, codes: Int, groups: int) -> dict[str, Array]:
     """Values and counts (systems, metrics, groups)."""
     score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
-    duration, kinds = part["duration"].values, texts_of(part, "_aggregate")
+    duration, kinds = part["duration"].values, names_of(part, "_aggregate")
     shape = (part.sizes["system"], part.sizes["metric"], groups)
     found: dict[str, Array] = {"value": np.full(shape, np.nan)}
     flags = dict(zip(COUNTS, (included, part["_missing"].values, part["_undefined"].values), strict=True))

@@ -13,7 +13,7 @@ from ..cells import SCORED
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float
 from ..store.format import IMPORTED, PRINTED_STEP
-from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store, texts_of
+from .scores import arrays_of, as_scores, cell_texts, coords_of, names_of, read_store
 from .selection import Names, bare_name, find_labels, find_metrics, find_single
 
 if TYPE_CHECKING:
@@ -207,7 +207,7 @@ def _of_metrics(ds: xr.Dataset, pairs: MetricPairs, side: int) -> Iterator[tuple
         if version is not None:
             yield f"version of {label}", _text(version[place[metric]])
         if pair[0] != pair[1]:
-            yield f"unit of {label}", texts_of(ds, "unit")[place[metric]] or "none"
+            yield f"unit of {label}", names_of(ds, "unit")[place[metric]] or "none"
         for name, value in (parameters.get(metric, {}) if isinstance(parameters, Mapping) else {}).items():
             yield f"{name} of {label}", _text(value)
 
@@ -396,7 +396,7 @@ def compare_sides(
     scores = (_scores(a, *cells, [one for one, _ in pairs]), _scores(b, *cells, [other for _, other in pairs]))
     metrics = names_of(a.ds, "metric")
     places = [metrics.index(one) for one, _ in pairs]
-    units, ways = ([texts_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
+    units, ways = ([names_of(a.ds, name)[place] for place in places] for name in ("unit", "orientation"))
     limits = np.array([_tolerance(a, b, one, tolerance) for one in pairs])
     for place, own in enumerate(zip(*by_hand, strict=True)):
         only["metrics"][place][:] = [name for name in only["metrics"][place] if name not in own]

@@ -15,7 +15,7 @@ from ..metrics.measures import Measure, describe
 from ..ragged import Float
 from ..store.format import OWN_DIMS
 from .scores import ANNOTATOR, Array, arrays_of, coords_of, labels_of, names_of
-from .selection import Question, as_names, explain_dims, find_measures, split_names
+from .selection import Query, as_names, explain_dims, find_measures, split_names
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -141,7 +141,7 @@ def own_dims(table: xr.DataArray) -> dict[str, str]:
     return dict(zip(dims, map(str, table.attrs.get(OWN_DIMS, dims)), strict=True))
 
 
-def over_of(table: xr.DataArray, metric: str, question: Question) -> dict[str, str]:
+def over_of(table: xr.DataArray, metric: str, query: Query) -> dict[str, str]:
     """The reductions and choices within each track, by the dims of the variable.
 
     Raises
@@ -150,7 +150,7 @@ def over_of(table: xr.DataArray, metric: str, question: Question) -> dict[str, s
         For a dim that the metric does not have, and for what is neither a reduction nor a label along it.
     """
     renamed = {own: dim for dim, own in own_dims(table).items()}
-    over = {renamed.get(dim, dim): how for dim, how in (question.over or {}).items()}
+    over = {renamed.get(dim, dim): how for dim, how in (query.over or {}).items()}
     check_over(metric, labels_of(table), over)
     return over
 
@@ -160,19 +160,19 @@ def say_over(over: Mapping[str, str]) -> str:
     return ", ".join(f"{dim}={how}" for dim, how in over.items())
 
 
-def derive(ds: xr.Dataset, question: Question) -> tuple[xr.Dataset, Question]:
+def derive(ds: xr.Dataset, query: Query) -> tuple[xr.Dataset, Query]:
     """Put the metrics that are one number a track by ``over`` among all others.
 
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question
+    query : Query
 
     Returns
     -------
     ds : xr.Dataset
         The same one where nothing is reduced.
-    question : Question
+    query : Query
         Without ``over`` if that was used.
 
     Raises
@@ -182,17 +182,17 @@ def derive(ds: xr.Dataset, question: Question) -> tuple[xr.Dataset, Question]:
     UnknownNameError
         For a dim or a label that is not there, with a suggestion.
     """
-    if not question.over or question.metric is None:
-        return ds, question
-    numbers, variables = split_names(ds, question.metric, exact=question.exact)
+    if not query.over or query.metric is None:
+        return ds, query
+    numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if not variables:
-        return ds, question
+        return ds, query
     measures = find_measures(ds)
     score, weight, status, duration = arrays_of(ds)
     scores, weights = [score], [weight]
     for variable in variables:
         table, measure = ds[variable], measures[variable]
-        over = over_of(table, str(measure), question)
+        over = over_of(table, str(measure), query)
         if len(over) < len(table.dims[2:]):
             raise QueryError(explain_dims(ds, variable, [own_dims(table)[dim] for dim in over]))
         if measure.metric.nominal:
@@ -210,18 +210,18 @@ def derive(ds: xr.Dataset, question: Question) -> tuple[xr.Dataset, Question]:
     coords = _coords(ds, [measures[variable] for variable in variables])
     labels = {"metric": np.array([*names_of(ds, "metric"), *names], dtype=str)}
     found = found.assign_coords({**labels, **{name: ("metric", values) for name, values in coords.items()}})
-    return found.assign_attrs(over=say_over(question.over)), replace(question, metric=[*numbers, *names], over=None)
+    return found.assign_attrs(over=say_over(query.over)), replace(query, metric=[*numbers, *names], over=None)
 
 
-def refuse_annotators(ds: xr.Dataset, question: Question, metric: str) -> None:
+def refuse_annotators(ds: xr.Dataset, query: Query, metric: str) -> None:
     """Refuse annotators, for whom only scores are kept.
 
     Raises
     ------
     QueryError
-        If the question is about them.
+        If the query is about them.
     """
-    asked = question.annotator is not None or ANNOTATOR in (as_names(question.by) or [])
+    asked = query.annotator is not None or ANNOTATOR in (as_names(query.by) or [])
     if asked and ANNOTATOR not in coords_of(ds, "track"):
         raise QueryError(
             f"annotators: only scores are kept for each of them, and metric {metric!r} has dims of its own"

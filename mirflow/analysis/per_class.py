@@ -23,15 +23,15 @@ from ..metrics.aggregates import (
 )
 from ..metrics.measures import Measure
 from ..ragged import Float, Int
-from .aggregation import LONG_NAMES, list_missing, name_dims, origin_of, ranked, sort_systems, system_coordinates
+from .aggregation import LONG_NAMES, free_names, list_missing, origin_of, ranked, sort_systems, system_coordinates
 from .dims import TRACKS, over_of, own_dims, reduce_over, refuse_annotators, refuse_nominal, say_over
 from .missing import are_apart, check_policies, find_gaps, included_scores
-from .scores import arrays_of, coords_of, group_tracks, labels_of, names_of, tables_of
+from .scores import arrays_of, group_tracks, labels_of, names_of, tables_of
 from .selection import (
     BEST,
     ORDERS,
     Names,
-    Question,
+    Query,
     as_names,
     choose_tracks,
     find_labels,
@@ -279,18 +279,18 @@ _MEANS = frozenset(("macro", "normalised", "normalized", "balanced", "unweighted
 _MICRO = "micro"
 
 
-def rated_kind(ds: xr.Dataset, question: Question) -> str | None:
-    """The aggregate of a question about figures that are read off all tracks together; None for any other question.
+def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
+    """The aggregate of a query about figures that are read off all tracks together; None for any other query.
 
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question
+    query : Query
         Where it names no aggregate, that of its metric counts, which of affinities is the area under the curve.
     """
-    if question.aggregate is not None:
-        return question.aggregate if question.aggregate in CLASS_AGGREGATES else None
-    numbers, variables = split_names(ds, question.metric, exact=question.exact)
+    if query.aggregate is not None:
+        return query.aggregate if query.aggregate in CLASS_AGGREGATES else None
+    numbers, variables = split_names(ds, query.metric, exact=query.exact)
     if numbers or not variables:
         return None
     measures = find_measures(ds)
@@ -298,19 +298,19 @@ def rated_kind(ds: xr.Dataset, question: Question) -> str | None:
     return kinds.pop() if len(kinds) == 1 and kinds <= {*ORDER_AGGREGATES} else None
 
 
-def rated_variables(ds: xr.Dataset, question: Question) -> list[str]:
-    """The variables of a question about metrics with classes or tags: those of all stored parameters, or of its own.
+def rated_variables(ds: xr.Dataset, query: Query) -> list[str]:
+    """The variables of a query about metrics with classes or tags: those of all stored parameters, or of its own.
 
     Empty where it also names metrics that are one number.
     """
-    numbers, variables = split_names(ds, question.metric, exact=question.exact)
+    numbers, variables = split_names(ds, query.metric, exact=query.exact)
     measures = find_measures(ds)
-    return [] if numbers else [one for one in variables if has_parameters(measures[one], question.param)]
+    return [] if numbers else [one for one in variables if has_parameters(measures[one], query.param)]
 
 
-def rated_variable(ds: xr.Dataset, question: Question) -> str | None:
-    """The one variable of such a question: where several parameters are stored that of the default ones."""
-    variables = rated_variables(ds, question)
+def rated_variable(ds: xr.Dataset, query: Query) -> str | None:
+    """The one variable of such a query: where several parameters are stored that of the default ones."""
+    variables = rated_variables(ds, query)
     if len(variables) > 1:
         measures = find_measures(ds)
         variables = [one for one in variables if str(measures[one]) == measures[one].metric.name]
@@ -357,7 +357,7 @@ def _aggregate_named(words: set[str]) -> str | None:
 
 
 def _sayings(ds: xr.Dataset, kind: str, words: set[str], mean: bool) -> Iterable[str]:
-    """The questions to one evaluation that answer."""
+    """The queries to one evaluation that answer."""
     for variable, measure in find_measures(ds).items():
         dims = measure.metric.dims
         if kind not in _aggregates(ds, variable):
@@ -376,7 +376,7 @@ def _aggregates(ds: xr.Dataset, variable: str) -> Mapping[str, Aggregate]:
     return table_aggregates(metric.orientation, metric.dims)
 
 
-def select_table(ds: xr.Dataset, variable: str, question: Question) -> TableSelection:
+def select_table(ds: xr.Dataset, variable: str, query: Query) -> TableSelection:
     """Select a metric with extra dims.
 
     Parameters
@@ -384,7 +384,7 @@ def select_table(ds: xr.Dataset, variable: str, question: Question) -> TableSele
     ds : xr.Dataset
     variable : str
         One of :func:`mirflow.analysis.selection.find_tables`.
-    question : Question
+    query : Query
         Its metric and its parameters are not looked at. ``zero`` lets missing cells count as tracks without any time;
         of scores it is refused where something is missing.
 
@@ -396,16 +396,16 @@ def select_table(ds: xr.Dataset, variable: str, question: Question) -> TableSele
         For a name that is not there, with a suggestion.
     """
     measure, table = find_measures(ds)[variable], ds[variable]
-    kind, over = _aggregate_of(question.aggregate, measure), over_of(table, str(measure), question)
-    systems = find_labels(ds, "system", _sorted_systems(ds, variable, question))
-    refuse_annotators(ds, question, str(measure))
+    kind, over = _aggregate_of(query.aggregate, measure), over_of(table, str(measure), query)
+    systems = find_labels(ds, "system", _sorted_systems(ds, variable, query))
+    refuse_annotators(ds, query, str(measure))
     placed = ds.drop_vars(tables_of(ds)).assign(_place=("track", np.arange(ds.sizes["track"])))
-    part = choose_tracks(placed, replace(question, param=None)).isel(system=systems, metric=[])
-    if measure.metric.nominal and part.sizes["track"] > 1 and "track" not in (as_names(question.by) or []):
+    part = choose_tracks(placed, replace(query, param=None)).isel(system=systems, metric=[])
+    if measure.metric.nominal and part.sizes["track"] > 1 and "track" not in (as_names(query.by) or []):
         raise QueryError(refuse_nominal(measure))
     _, _, status, duration = arrays_of(part)
-    missing = question.policy(len(systems), apart=are_apart(ds.attrs, status))
-    check_policies(missing, question.undefined)
+    missing = query.policy(len(systems), apart=are_apart(ds.attrs, status))
+    check_policies(missing, query.undefined)
     # There is no weight here; what has a reference that lasts would have had one.
     weight = np.broadcast_to((duration > 0)[:, np.newaxis], (*status.shape, 1)).astype(np.float64)
     gaps = find_gaps(np.zeros_like(weight), weight, status, duration)
@@ -461,7 +461,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         number = np.broadcast_to(counts["n"].reshape(*shape, *[1] * len(labels)), value.shape)
     rated = selection.kind in CLASS_AGGREGATES
     units = "" if rated else str(selection.table.attrs.get("units", "")).removeprefix("1")
-    groupings = name_dims(groupings, (*LONG_NAMES, "n_values", *labels, "system"))
+    groupings = free_names(groupings, (*LONG_NAMES, "n_values", *labels, "system"), "track_")
     outer, whole = ("system", *groupings), (shape[0], *sizes, *value.shape[2:])
     n_tracks = np.bincount(codes, minlength=shape[1]).astype(np.int64).reshape(sizes)
     variables: dict[str, Any] = {
@@ -475,7 +475,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         ),
         "n_tracks": (outer[1:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]}),
     }
-    along = system_coordinates(coords_of(part, "system"), groupings, (*LONG_NAMES, "n_values", *labels))
+    along = system_coordinates(part, groupings, (*LONG_NAMES, "n_values", *labels))
     coords: dict[str, Any] = {"system": part["system"].values, **groupings}
     coords |= {name: np.array(names, dtype=str) for name, names in labels.items()}
     attrs = {**origin_of(part, group), "missing": part.attrs["missing"]}
@@ -488,29 +488,29 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
     return xr.Dataset(variables, {**along, **coords}, attrs)
 
 
-def _sorted_systems(ds: xr.Dataset, variable: str, question: Question) -> Names:
+def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:
     """The systems in the order asked for, which may be that of the metric's own values, over all of its dims."""
-    if question.sort == BEST:
-        return _best_first(ds, variable, question)
-    if question.sort in (None, *ORDERS) or variable not in split_names(ds, question.sort)[1]:
-        return sort_systems(ds, question)
-    found = aggregate_table(select_table(ds, variable, replace(question, sort=None, by=None)))
+    if query.sort == BEST:
+        return _best_first(ds, variable, query)
+    if query.sort in (None, *ORDERS) or variable not in split_names(ds, query.sort)[1]:
+        return sort_systems(ds, query)
+    found = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
     left = ", ".join(str(dim) for dim in found["value"].dims[1:])
     if left:
-        raise QueryError(f"sort {question.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
+        raise QueryError(f"sort {query.sort!r}: it has dims of its own ({left}); reduce them with over, --over")
     if found.attrs["orientation"] == "none" and "nominal" not in found.attrs:
-        raise QueryError(f"sort {question.sort!r}: neither high nor low values of it are better")
+        raise QueryError(f"sort {query.sort!r}: neither high nor low values of it are better")
     return names_of(found, "system", ranked(found["value"].values, found.attrs["orientation"]))
 
 
-def _best_first(ds: xr.Dataset, variable: str, question: Question) -> Names:
+def _best_first(ds: xr.Dataset, variable: str, query: Query) -> Names:
     """The systems by the mean of their values; of counts, and of what is neither better nor worse, as they are."""
     measure = find_measures(ds)[variable].metric
-    if measure.orientation == "none" and question.aggregate not in CLASS_AGGREGATES:
-        return question.system
-    found = aggregate_table(select_table(ds, variable, replace(question, sort=None, by=None)))
+    if measure.orientation == "none" and query.aggregate not in CLASS_AGGREGATES:
+        return query.system
+    found = aggregate_table(select_table(ds, variable, replace(query, sort=None, by=None)))
     if found.attrs["orientation"] == "none":
-        return question.system
+        return query.system
     value = found["value"].values.reshape(found.sizes["system"], -1)
     known = ~np.isnan(value)
     with np.errstate(invalid="ignore"):  # infinite ones of both signs

@@ -16,18 +16,18 @@ from ..ragged import Float, Int
 from .aggregation import aggregate_scores, select
 from .dims import REDUCTIONS
 from .per_class import aggregate_table, explain_name, select_table
-from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, texts_of, without_value
+from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, without_value
 from .selection import (
     Names,
+    Query,
     QueryOptions,
-    Question,
     as_names,
     find_measures,
     find_metrics,
     find_tables,
     has_parameters,
     headline_metric,
-    make_question,
+    make_query,
     show_parameters,
     split_names,
 )
@@ -183,7 +183,7 @@ def boards_of(tree: xr.DataTree) -> dict[str, xr.Dataset]:
 
 
 def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None) -> dict[str, xr.Dataset]:
-    """The evaluations that a question is about: the one of that name, else all that have the metrics.
+    """The evaluations that a query is about: the one of that name, else all that have the metrics.
 
     Raises
     ------
@@ -218,7 +218,7 @@ def choose(boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | 
 def choose_one(
     boards: Mapping[str, xr.Dataset], metric: Names = None, group: str | None = None
 ) -> tuple[str, xr.Dataset]:
-    """The only evaluation that a question can be about, with its name.
+    """The only evaluation that a query can be about, with its name.
 
     Raises
     ------
@@ -246,31 +246,31 @@ def _known(ds: xr.Dataset) -> list[str]:
     return [*names_of(ds, "metric"), *find_tables(ds).values()]
 
 
-def evaluate_query(ds: xr.Dataset, question: Question, group: str = "") -> list[xr.Dataset]:
+def evaluate_query(ds: xr.Dataset, query: Query, group: str = "") -> list[xr.Dataset]:
     """Aggregate all metrics of a query: those that are one number a track together, others each alone.
 
     Without a metric those that are one number answer; where there is none, the others.
     """
-    numbers, variables = split_names(ds, question.metric, exact=question.exact)
-    if question.metric is None and not ds.sizes["metric"]:
-        listed = "track" in (as_names(question.by) or [])
+    numbers, variables = split_names(ds, query.metric, exact=query.exact)
+    if query.metric is None and not ds.sizes["metric"]:
+        listed = "track" in (as_names(query.by) or [])
         variables = [name for name, one in find_measures(ds).items() if listed or not one.metric.nominal]
-    if question.param and variables:
+    if query.param and variables:
         measures = find_measures(ds)
-        variables = [one for one in variables if has_parameters(measures[one], question.param)]
+        variables = [one for one in variables if has_parameters(measures[one], query.param)]
         if not numbers and not variables:
-            raise QueryError(f"no metric of the question has {show_parameters(question.param)}")
+            raise QueryError(f"no metric of the question has {show_parameters(query.param)}")
     found = []
     if numbers or not variables:
-        asked = replace(question, metric=numbers or question.metric)
-        found.append(aggregate_scores(select(ds, asked), question.by, group))
-    found += [aggregate_table(select_table(ds, one, question), question.by, group) for one in variables]
-    return [across(one, question.across) for one in found] if question.across else found
+        asked = replace(query, metric=numbers or query.metric)
+        found.append(aggregate_scores(select(ds, asked), query.by, group))
+    found += [aggregate_table(select_table(ds, one, query), query.by, group) for one in variables]
+    return [across(one, query.across) for one in found] if query.across else found
 
 
-def _query(ds: xr.Dataset, question: Question, group: str = "") -> xr.Dataset:
+def _query(ds: xr.Dataset, query: Query, group: str = "") -> xr.Dataset:
     """The one result of a query."""
-    found = evaluate_query(ds, question, group)
+    found = evaluate_query(ds, query, group)
     if len(found) > 1:
         names = ", ".join(one.attrs["metric"] for one in found if "metric" in one.attrs)
         raise QueryError(f"each of these metrics has dims of its own; ask for it alone: {names}")
@@ -292,7 +292,7 @@ def aggregate(
         A group of a result store: ``score`` and ``weight`` over (system, track, metric), ``status`` over (system,
         track), ``duration`` over (track) in seconds, and the metrics' coordinates.
     metric, aggregate, by, **options
-        What is asked: see :class:`mirflow.analysis.selection.Question`.
+        What is asked: see :class:`mirflow.analysis.selection.Query`.
 
     Returns
     -------
@@ -306,7 +306,7 @@ def aggregate(
     Raises
     ------
     QueryError
-        If the question makes no sense here: an aggregate that a metric does not define, cells missing under
+        If the query makes no sense here: an aggregate that a metric does not define, cells missing under
         ``raise``, a lower-is-better metric under ``zero``, durations that are not known.
     UnknownNameError
         For a name that is not there, with a suggestion.
@@ -327,7 +327,7 @@ def aggregate(
     >>> aggregate(ds)["value"].item(), aggregate(ds, "majmin", "mean")["value"].item()
     (0.875, 0.75)
     """
-    return _query(as_scores(ds), make_question("query", metric, aggregate, by, **options))
+    return _query(as_scores(ds), make_query("query", metric, aggregate, by, **options))
 
 
 def query(
@@ -348,7 +348,7 @@ def query(
     group : str or None
         Which evaluation; None: the only one that has the metrics.
     metric, aggregate, by, **options
-        What is asked: see :class:`mirflow.analysis.selection.Question`.
+        What is asked: see :class:`mirflow.analysis.selection.Query`.
 
     Returns
     -------
@@ -363,7 +363,7 @@ def query(
         For a name that is not there, with a suggestion.
     """
     name, ds = choose_one(boards_of(tree), metric, group)
-    return _query(ds, make_question("query", metric, aggregate, by, **options), name)
+    return _query(ds, make_query("query", metric, aggregate, by, **options), name)
 
 
 def count_statuses(ds: xr.Dataset) -> Int:
@@ -394,15 +394,15 @@ def coverage(ds: xr.Dataset) -> xr.Dataset:
 
 def primary_results(
     boards: Mapping[str, xr.Dataset],
-    question: Question,
-    ask: Callable[[xr.Dataset, Question, str], Sequence[xr.Dataset]] = evaluate_query,
+    query: Query,
+    ask: Callable[[xr.Dataset, Query, str], Sequence[xr.Dataset]] = evaluate_query,
 ) -> tuple[list[xr.Dataset], dict[str, str]]:
     """Query the headline metric of each evaluation.
 
     Parameters
     ----------
     boards : mapping of str to xr.Dataset
-    question : Question
+    query : Query
         Its metric is not looked at.
     ask : callable
         What queries: perhaps with intervals.
@@ -416,7 +416,7 @@ def primary_results(
     """
     known = {name: {"track", ANNOTATOR, *coords_of(ds, "track")} for name, ds in boards.items()}
     # What no evaluation has is a mistake, and an error.
-    wanted = [one for one in as_names(question.by) or [] if any(one in names for names in known.values())]
+    wanted = [one for one in as_names(query.by) or [] if any(one in names for names in known.values())]
     found: list[xr.Dataset] = []
     left_out: dict[str, str] = {}
     for name, ds in boards.items():
@@ -426,7 +426,7 @@ def primary_results(
         elif lacking:
             left_out[name] = lacking[0]
         else:
-            found += ask(ds, replace(question, metric=headline_metric(ds), exact=True), name)
+            found += ask(ds, replace(query, metric=headline_metric(ds), exact=True), name)
     return found, left_out
 
 
@@ -436,7 +436,7 @@ _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 
 def headline_metrics(ds: xr.Dataset, most: int = 12) -> list[str]:
     """The metrics that a short table shows: the headline, and the recalls of the field, else all, of many the first."""
-    standard = texts_of(ds, "standard_aggregate")
+    standard = names_of(ds, "standard_aggregate")
     recalls = [label for label, kind in zip(names_of(ds, "metric"), standard, strict=True) if kind == "wcsr"]
     found = recalls or names_of(ds, "metric")
     if len(found) > most or recalls:

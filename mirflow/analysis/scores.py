@@ -60,20 +60,15 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
     return ds
 
 
-def names_of(ds: xr.Dataset, dim: str, places: Iterable[int] | None = None) -> list[str]:
-    """Labels along a dim, of all places or of some."""
-    names = [str(name) for name in ds[dim].values.tolist()]
+def names_of(ds: xr.Dataset, name: str, places: Iterable[int] | None = None) -> list[str]:
+    """Labels along a dim, or a coordinate as text, of all places or of some."""
+    names = [str(one) for one in ds[name].values.tolist()]
     return names if places is None else [names[place] for place in places]
 
 
 def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
     """Further coordinates along a dim."""
     return {str(name): one.values for name, one in ds.coords.items() if one.dims == (dim,) and name != dim}
-
-
-def texts_of(ds: xr.Dataset, name: str) -> list[str]:
-    """A coordinate of the metrics as text."""
-    return [str(value) for value in ds[name].values.tolist()]
 
 
 def arrays_of(ds: xr.Dataset) -> Loaded:

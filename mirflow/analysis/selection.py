@@ -20,7 +20,7 @@ from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggre
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import Measure, parse
 from ..ragged import Bool
-from .scores import ANNOTATOR, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of, texts_of
+from .scores import ANNOTATOR, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -206,7 +206,7 @@ BEST, NAME, STORED = ORDERS = ("best", "name", "stored")
 
 
 @dataclass(frozen=True)
-class Question:
+class Query:
     """A query; all functions that take one have the same options.
 
     Parameters
@@ -226,7 +226,7 @@ class Question:
     missing : {"raise", "zero", "skip", "common"} or None
         What is done about cells without a score. ``zero`` counts them as 0 with the weight of an empty estimate
         (tracks without a usable reference are left out all the same); ``common`` takes only tracks that every system
-        of the question has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` where
+        of the query has. None: ``common`` where several systems are compared, else ``skip``; also ``skip`` where
         systems of several stores have no track in common.
     undefined : {"keep", "skip"}
         Whether scores with nothing to measure (weight 0) count with their stored value, usually 0.
@@ -248,7 +248,7 @@ class Question:
         ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
         deviation of a sample.
     sort : str or None
-        The order of the systems: a metric, the best first by its figure over all tracks of the question, ``best``, the
+        The order of the systems: a metric, the best first by its figure over all tracks of the query, ``best``, the
         best first by the first metric of the answer, or ``name``. None or ``stored``: as they are stored, or as they
         were named.
     exact : bool
@@ -276,7 +276,7 @@ class Question:
 
 
 class QueryOptions(TypedDict, total=False):
-    """The words of a :class:`Question` that are said by keyword."""
+    """The words of a :class:`Query` that are said by keyword."""
 
     system: Names
     tracks: Names
@@ -290,25 +290,25 @@ class QueryOptions(TypedDict, total=False):
     across: Mapping[str, str | Sequence[str]] | None
 
 
-def make_question(
+def make_query(
     function: str, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
-) -> Question:
-    """A question from the arguments of a function of that name.
+) -> Query:
+    """A query from the arguments of a function of that name.
 
     Raises
     ------
     TypeError
-        For a word that is none of a question's, with the nearest one.
+        For a word that is none of a query's, with the nearest one.
 
     Examples
     --------
-    >>> make_question("query", "majmin", wher="year < 1980")
+    >>> make_query("query", "majmin", wher="year < 1980")
     Traceback (most recent call last):
         ...
     TypeError: query() got an unexpected keyword argument 'wher'; did you mean 'where'?
     """
     refuse_unknown(function, options, [*QueryOptions.__annotations__, "metric", "aggregate", "by", "group"])
-    return Question(metric, aggregate, by, **options)
+    return Query(metric, aggregate, by, **options)
 
 
 _SHOWN, _LISTED = 5, 10
@@ -336,7 +336,7 @@ def headline_metric(ds: xr.Dataset) -> str | None:
         own = [name] if name in metrics else [one for one in metrics if bare_name(one) == name]
         if own:
             return own[0]
-    ranking = [one for one, way in zip(metrics, texts_of(ds, "orientation"), strict=True) if way != "none"]
+    ranking = [one for one, way in zip(metrics, names_of(ds, "orientation"), strict=True) if way != "none"]
     return next(iter([*ranking, *metrics]), None)
 
 
@@ -552,7 +552,7 @@ def _spellings(convention: Convention, variable: str) -> Iterable[str]:
 
 
 def split_names(ds: xr.Dataset, names: Names, *, exact: bool = False) -> tuple[list[str], list[str]]:
-    """Names in a question, apart: those of metrics that are one number, and the variables of those with extra dims.
+    """Names in a query, apart: those of metrics that are one number, and the variables of those with extra dims.
 
     A metric with extra dims is named by its bare name for all its stored parameters, by a name with parameters for
     these alone, or by its variable; `exact` as for :func:`find_metrics`. What is not there counts as the name of a
@@ -581,7 +581,7 @@ CHOSEN = ("where", "annotator", "param", "default", "over")
 _ABOUT = ("title", "unit", "orientation", "pooling", "standard_aggregate", "aggregates", "version", "weight_unit")
 
 
-def choose_tracks(ds: xr.Dataset, question: Question) -> xr.Dataset:
+def choose_tracks(ds: xr.Dataset, query: Query) -> xr.Dataset:
     """Select the tracks of a query, with a row for each annotation where annotators are asked for.
 
     Returns
@@ -596,29 +596,29 @@ def choose_tracks(ds: xr.Dataset, question: Question) -> xr.Dataset:
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    if question.tracks is not None:
-        ds = ds.isel(track=find_labels(ds, "track", question.tracks))
-    wanted = as_names(question.annotator)
-    grouped = ANNOTATOR in (as_names(question.by) or [])
+    if query.tracks is not None:
+        ds = ds.isel(track=find_labels(ds, "track", query.tracks))
+    wanted = as_names(query.annotator)
+    grouped = ANNOTATOR in (as_names(query.by) or [])
     if (grouped or wanted is not None) and ANNOTATOR not in coords_of(ds, "track"):
-        if question.missing == "zero":
+        if query.missing == "zero":
             raise QueryError(
                 "by 'annotator': a missing score cannot count as 0, as the weights of empty estimates are not kept "
                 "by annotator; choose missing skip or common (--missing)"
             )
         ds = by_annotator(ds)
     if wanted is not None:
-        own = texts_of(ds, ANNOTATOR)
+        own = names_of(ds, ANNOTATOR)
         for name in wanted:
             if name not in own:
                 raise UnknownNameError(ANNOTATOR, name, set(own))
         ds = ds.isel(track=[place for place, name in enumerate(own) if name in wanted])
-    if question.where is not None:
-        ds = ds.isel(track=np.flatnonzero(_holds(ds, question.where)))
+    if query.where is not None:
+        ds = ds.isel(track=np.flatnonzero(_holds(ds, query.where)))
     narrowed = {
-        "where": question.where,
+        "where": query.where,
         "annotator": wanted and ", ".join(wanted),
-        "param": show_parameters(question.param),
+        "param": show_parameters(query.param),
     }
     return ds.assign_attrs({name: text for name, text in narrowed.items() if text})
 
@@ -656,7 +656,7 @@ def _holds(ds: xr.Dataset, expression: str) -> Bool:
 
 
 def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list[int]:
-    """The metrics among some that have the parameters of a question.
+    """The metrics among some that have the parameters of a query.
 
     Raises
     ------
@@ -680,13 +680,13 @@ def choose_metrics(ds: xr.Dataset, places: list[int], param: Parameters) -> list
 
 
 def has_parameters(measure: Measure, param: Parameters) -> bool:
-    """True if a measure has the parameters of a question."""
+    """True if a measure has the parameters of a query."""
     own: Mapping[str, object] = measure.parameters
     return all(name in own and _is_one_of(own[name], wanted) for name, wanted in (param or {}).items())
 
 
 def show_parameters(param: Parameters) -> str:
-    """The parameters of a question as text: ``window=0.05``."""
+    """The parameters of a query as text: ``window=0.05``."""
     return ", ".join(f"{name}={_show(wanted)}" for name, wanted in (param or {}).items())
 
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..errors import QueryError
 from ..ragged import Bool, Float, Int
-from .aggregation import name_dims, origin_of, select
-from .scores import Array, coords_of, names_of, texts_of
-from .selection import Question
+from .aggregation import free_names, origin_of, select
+from .scores import Array, coords_of, names_of
+from .selection import Query
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -23,7 +23,7 @@ _TAKEN = ("system", "track", "rank", "value", "score", "weight", "n", "tied")
 
 def extremes(
     ds: xr.Dataset,
-    question: Question,
+    query: Query,
     count: int = 10,
     *,
     best: bool = False,
@@ -35,7 +35,7 @@ def extremes(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question
+    query : Query
         With one metric; its aggregate is not looked at. Without a policy what is missing is left out for each system,
         and overall only tracks take part that every system has.
     count : int
@@ -66,9 +66,9 @@ def extremes(
 
     if count < 1:
         raise QueryError(f"tracks to list: {count}; ask for one at least")
-    missing = question.missing or ("common" if overall else "skip")
-    part = select(ds, replace(question, by=None, aggregate="mean", missing=missing), single=True)
-    metrics, orientations = names_of(part, "metric"), texts_of(part, "orientation")
+    missing = query.missing or ("common" if overall else "skip")
+    part = select(ds, replace(query, by=None, aggregate="mean", missing=missing), single=True)
+    metrics, orientations = names_of(part, "metric"), names_of(part, "orientation")
     if len(metrics) != 1:
         raise QueryError(f"tracks are listed by one metric; name one of: {', '.join(metrics)}")
     if orientations[0] == "none":
@@ -90,13 +90,13 @@ def extremes(
 
     dims = ("rank",) if overall else ("system", "rank")
     coords: dict[str, Any] = {"rank": np.arange(1, longest + 1), "system": part["system"].values}
-    along = {"track": part["track"].values, **name_dims(coords_of(part, "track"), _TAKEN)}
+    along = {"track": part["track"].values, **free_names(coords_of(part, "track"), _TAKEN, "track_")}
     for name, values in along.items():
         number = values.dtype.kind in "if"
         values = values if number else np.array(values.tolist(), dtype=str)
         coords[name] = (dims, listed((values[own] for own in chosen), np.nan if number else ""))
     attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in ("missing", "undefined")}}
-    attrs |= {"order": "best" if best else "worst", "metric": metrics[0], "unit": texts_of(part, "unit")[0]}
+    attrs |= {"order": "best" if best else "worst", "metric": metrics[0], "unit": names_of(part, "unit")[0]}
     attrs |= {"left_out": str(int((~included).sum())), "orientation": orientations[0]}
     if overall:
         both = {name: (("system", "rank"), one[:, chosen[0]]) for name, one in (("score", score), ("weight", weight))}

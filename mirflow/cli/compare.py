@@ -15,7 +15,7 @@ from .output import choose_format, emit, for_people, output_options
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.selection import Question
+    from ..analysis.selection import Query
     from ..report.tables import Table
 
 
@@ -90,7 +90,7 @@ def compare_command(
     common; systems that share a letter are not told apart.
     """
     from ..analysis.query import choose
-    from ..analysis.selection import Question, headline_metric
+    from ..analysis.selection import Query, headline_metric
 
     style = choose_format(style, output)
     given: dict[str, Any] = {
@@ -106,33 +106,33 @@ def compare_command(
     _check_metrics(metric, primary, param, over)
     chosen = system or None, tracks or None
     narrowed: dict[str, Any] = {"where": where, "param": param or None, "over": over or None, "across": across or None}
-    question = Question(metric, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
+    query = Query(metric, aggregate, None, *chosen, missing=missing, undefined=undefined, **narrowed)
     found: list[Table] = []
     for name, ds in choose(open_evaluations(stores, labels), None if primary else metric, group).items():
         if primary and not ds.sizes["metric"]:
             click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
             continue
         if primary:
-            question = replace(question, metric=headline_metric(ds), exact=True)
+            query = replace(query, metric=headline_metric(ds), exact=True)
         asked: dict[str, Any] = {**how, "unit": unit, "level": level, "group": name}
-        found += _tables(ds, question, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
+        found += _tables(ds, query, asked, by_ranks=by_ranks, people=for_people(style), percent=percent)
     emit(found, style, output)
 
 
 def _tables(
-    ds: xr.Dataset, question: Question, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
+    ds: xr.Dataset, query: Query, how: dict[str, Any], *, by_ranks: bool, people: bool, percent: bool
 ) -> list[Table]:
     """The comparison of the systems of one evaluation."""
     from ..analysis.inference import compare, friedman
     from ..analysis.per_class import rated_kind
     from ..report import comparisons_tables as tables
 
-    if question.across and rated_kind(ds, question) is None:
+    if query.across and rated_kind(ds, query) is None:
         raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")
     if by_ranks:
-        ranks = friedman(ds, question, **how)
+        ranks = friedman(ds, query, **how)
         return tables.friedman_tables(ranks) if people else [tables.friedman_long_table(ranks)]
-    pairs = compare(ds, question, **how)
+    pairs = compare(ds, query, **how)
     return tables.comparison_tables(pairs, percent=percent) if people else [tables.comparison_long_table(pairs)]
 
 

@@ -15,7 +15,7 @@ from .output import Latex, choose_format, emit, for_people, output_options, tabl
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..analysis.selection import Question
+    from ..analysis.selection import Query
     from ..report.tables import Table
 
 
@@ -107,24 +107,24 @@ def query_command(
 
     style = choose_format(style, output)
     _check_options(options, style)
-    question = _question(options, style)
-    boards = choose(open_evaluations(stores, labels), question.metric, options["group"])
-    tables: list[Table] = _primary(boards, question, style, options) if options["primary"] else []
+    query = _query(options, style)
+    boards = choose(open_evaluations(stores, labels), query.metric, options["group"])
+    tables: list[Table] = _primary(boards, query, style, options) if options["primary"] else []
     for name, ds in {} if options["primary"] else boards.items():
         if options["agreement"]:
-            tables.append(_agreement(ds, question, name, style, options["agreement"]))
+            tables.append(_agreement(ds, query, name, style, options["agreement"]))
             continue
         if options["worst"] or options["best"]:
-            tables += _extremes(ds, question, name, style, options)
+            tables += _extremes(ds, query, name, style, options)
             continue
-        for result in _results(ds, question, name, options):
+        for result in _results(ds, query, name, options):
             tables += tables_of(result, style, options["percent"], across=options["pivot"])
     latex = Latex(options["stacked"], options["caption"], options["tex_label"], not options["no_notes"])
     emit(tables, style, output, latex)
 
 
-def _question(options: Mapping[str, Any], style: str) -> Question:
-    from ..analysis.selection import BEST, Question
+def _query(options: Mapping[str, Any], style: str) -> Query:
+    from ..analysis.selection import BEST, Query
 
     plain = ("metric", "by", "system", "tracks", "annotator", "param", "over", "across")
     listed = bool(options["worst"] or options["best"])
@@ -134,7 +134,7 @@ def _question(options: Mapping[str, Any], style: str) -> Question:
     # People look for the best one, unless they named systems in an order of their own; programs count on the store's.
     if words["sort"] is None and for_people(style) and not stored:
         words["sort"] = BEST
-    return Question(
+    return Query(
         **words,
         undefined=options["undefined"] or ("skip" if listed else "keep"),
     )
@@ -167,7 +167,7 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
             raise click.UsageError(f"--{name.replace('_', '-')} is about LaTeX; add --format latex")
 
 
-def _results(ds: xr.Dataset, question: Question, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
+def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
     """The results of one evaluation, with intervals and marks if they are asked for."""
     from ..analysis.aggregation import aggregate_scores, select
     from ..analysis.inference import intervals
@@ -178,33 +178,31 @@ def _results(ds: xr.Dataset, question: Question, name: str, options: Mapping[str
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
     if ci is None and significance is None:
-        return evaluate_query(ds, question, name)
-    rated = not options["primary"] and rated_kind(ds, question) is not None
-    if question.across and not rated:
+        return evaluate_query(ds, query, name)
+    rated = not options["primary"] and rated_kind(ds, query) is not None
+    if query.across and not rated:
         first = "significance" if ci is None else "ci"
         raise click.UsageError(f"--across gives statistics of statistics, and --{first} is about tracks: leave one out")
     if ci is not None:
-        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, question)] if rated else []
-        # Where there is none, or another metric beside it, the question says what is wrong with it.
-        asked = [replace(question, metric=one, exact=True) for one in named] or [question]
+        named = [str(find_measures(ds)[one]) for one in rated_variables(ds, query)] if rated else []
+        # Where there is none, or another metric beside it, the query says what is wrong with it.
+        asked = [replace(query, metric=one, exact=True) for one in named] or [query]
         found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
     elif rated:
-        found = evaluate_query(ds, question, name)
+        found = evaluate_query(ds, query, name)
     else:
-        found = [aggregate_scores(select(ds, question), question.by, name)]
+        found = [aggregate_scores(select(ds, query), query.by, name)]
     if significance is None:
         return found
-    return [mark_best(ds, question, one, level=significance, cluster=cluster) for one in found]
+    return [mark_best(ds, query, one, level=significance, cluster=cluster) for one in found]
 
 
-def _primary(
-    boards: Mapping[str, xr.Dataset], question: Question, style: str, options: Mapping[str, Any]
-) -> list[Table]:
+def _primary(boards: Mapping[str, xr.Dataset], query: Query, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
     from ..analysis.query import primary_results
     from ..report.summaries import primary_table
 
-    found, bare = primary_results(boards, question, lambda ds, asked, name: _results(ds, asked, name, options))
+    found, bare = primary_results(boards, query, lambda ds, asked, name: _results(ds, asked, name, options))
     if for_people(style):
         return [primary_table(found, percent=options["percent"], left_out=bare)]
     for name, lacking in bare.items():
@@ -212,27 +210,27 @@ def _primary(
     return [table for result in found for table in tables_of(result, style)]
 
 
-def _agreement(ds: xr.Dataset, question: Question, name: str, style: str, between: str) -> Table:
+def _agreement(ds: xr.Dataset, query: Query, name: str, style: str, between: str) -> Table:
     """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
     from ..analysis.inference import agreement
     from ..analysis.selection import headline_metric
     from ..report.comparisons_tables import agreement_long_table, agreement_table
 
-    if question.metric is None:
+    if query.metric is None:
         ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
-        question = replace(question, metric=ranking if between == "metric" else headline_metric(ds), exact=True)
-    found = agreement(ds, question, between=between, group=name)
+        query = replace(query, metric=ranking if between == "metric" else headline_metric(ds), exact=True)
+    found = agreement(ds, query, between=between, group=name)
     return agreement_table(found) if for_people(style) else agreement_long_table(found)
 
 
-def _extremes(ds: xr.Dataset, question: Question, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
+def _extremes(ds: xr.Dataset, query: Query, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The worst or the best tracks of one evaluation."""
     from ..analysis.worst import extremes
     from ..report.summaries import extremes_long_table, extremes_table
 
     best = options["best"] is not None
     count = options["best"] or options["worst"]
-    found = extremes(ds, question, count, best=best, overall=options["overall"], group=name)
+    found = extremes(ds, query, count, best=best, overall=options["overall"], group=name)
     if for_people(style):
         return [extremes_table(found, percent=options["percent"])]
     return [extremes_long_table(found)]

@@ -100,9 +100,9 @@ def run_command(
         context.exit(FAILED)
 
 
-def _ask(question: str) -> bool:
+def _ask(query: str) -> bool:
     """Ask whether cells may leave the store; end the command if not."""
-    if click.confirm(f"{question}. Go on", err=True):
+    if click.confirm(f"{query}. Go on", err=True):
         return True
     raise click.ClickException("nothing was run, and the store is as it was")
 
@@ -169,11 +169,11 @@ def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) 
         What was printed, by the name of its evaluation.
     """
     from ..analysis.query import evaluate_query, headline_metrics, primary_results
-    from ..analysis.selection import BEST, Question
+    from ..analysis.selection import BEST, Query
     from ..report.summaries import primary_table
 
     if primary:
-        found, bare = primary_results(boards, Question(sort=BEST))
+        found, bare = primary_results(boards, Query(sort=BEST))
         emit([primary_table(found, left_out=bare)], "table")
         return {answer.attrs["group"]: answer for answer in found}
     tables, shown = [], {}
@@ -181,7 +181,7 @@ def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) 
         headline = headline_metrics(ds)
         notes = _other_results(f"mirflow query {store} --group {name}", ds, headline)
         if ds.sizes["metric"]:
-            (shown[name],) = evaluate_query(ds, Question(headline, exact=True, sort=BEST), name)
+            (shown[name],) = evaluate_query(ds, Query(headline, exact=True, sort=BEST), name)
             tables += tables_of(shown[name], "table", notes=notes)
         else:
             click.echo("\n".join(f"{name}: {note}" for note in notes))
@@ -308,19 +308,19 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     from ..analysis.per_class import aggregate_table, select_table
     from ..analysis.query import evaluate_query
     from ..analysis.scores import as_scores
-    from ..analysis.selection import BEST, Question, find_measures
+    from ..analysis.selection import BEST, Query, find_measures
     from ..report.summaries import pair_table
 
-    ds, question = as_scores(ds), Question(sort=BEST if for_people(style) else None)
+    ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)
     if not pair:
-        found = evaluate_query(ds, question) if ds.sizes["metric"] else []
+        found = evaluate_query(ds, query) if ds.sizes["metric"] else []
         tables = [table for result in found for table in tables_of(result, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent and for_people(style))] if ds.sizes["metric"] else []
     # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
-        extra = (aggregate_table(select_table(ds, variable, question)) for variable in named)
+        extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
         tables += [table for result in extra for table in tables_of(result, style)]
     return tables
 

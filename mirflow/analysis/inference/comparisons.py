@@ -13,8 +13,8 @@ from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
 from ..per_class import rated_kind
 from ..query import is_deviation, names_across
-from ..scores import Array, names_of, texts_of
-from ..selection import Question
+from ..scores import Array, names_of
+from ..selection import Query
 from .intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
 from .paired import (
     Compared,
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 def compare(
     ds: xr.Dataset,
-    question: Question | None = None,
+    query: Query | None = None,
     *,
     test: str = "auto",
     correction: str = "auto",
@@ -60,7 +60,7 @@ def compare(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question or None
+    query : Query or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Each name stands for one metric:
         where several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
@@ -96,12 +96,12 @@ def compare(
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    question = question or Question()
+    query = query or Query()
     how = Resampling.of(level, method, replicates, rng)
     attrs = {**how.attrs(), "test": test, "unit_of_comparison": unit}
-    if rated_kind(ds, question) is not None:
-        return _compare_rates(ds, question, how, attrs, correction, cluster, group, sizes=sizes)
-    part = comparable(ds, question)
+    if rated_kind(ds, query) is not None:
+        return _compare_rates(ds, query, how, attrs, correction, cluster, group, sizes=sizes)
+    part = comparable(ds, query)
     sample = sample_of(part, unit, cluster)
     if cluster is None and sample.repeats:
         cluster = TRACK
@@ -109,12 +109,12 @@ def compare(
     tests = choose_tests(test, sample.kinds, metrics, cluster)
     correction = choose_correction(correction, tests)
     arrays, least = empty_arrays(part.sizes["system"], len(metrics)), np.ones(len(metrics))
-    for metric, orientation in enumerate(texts_of(part, "orientation")):
+    for metric, orientation in enumerate(names_of(part, "orientation")):
         words = (sample, metric, tests[metric], correction, how, arrays)
         least[metric] = _compare_scores(*words, sizes=sizes, lower=orientation == "lower")
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: part.attrs[name] for name in POLICIES if name in part.attrs}
-    along = {"aggregate": texts_of(part, "_aggregate"), "test": tests}
+    along = {"aggregate": names_of(part, "_aggregate"), "test": tests}
     return comparison_dataset(part, sample.values(), arrays, least, along, attrs)
 
 
@@ -149,22 +149,22 @@ def _compare_scores(
     return least_of(test, correction, parts, how)
 
 
-def comparable(ds: xr.Dataset, question: Question) -> xr.Dataset:
+def comparable(ds: xr.Dataset, query: Query) -> xr.Dataset:
     """Select scores on which systems can be compared.
 
     Raises
     ------
     QueryError
-        For fewer than two systems, for groups of tracks, and as a plain question.
+        For fewer than two systems, for groups of tracks, and as a plain query.
     """
-    _check_groups(question)
-    part = select_numbers(ds, question, single=True)
+    _check_groups(query)
+    part = select_numbers(ds, query, single=True)
     _check_systems(part)
     return part
 
 
-def _check_groups(question: Question) -> None:
-    if question.by:
+def _check_groups(query: Query) -> None:
+    if query.by:
         raise QueryError("systems are compared on all tracks of a question; name those of one group as tracks")
 
 
@@ -190,7 +190,7 @@ def _compare_pairs(sample: Sample, metric: int, pairs: Int, how: Resampling) -> 
 
 def _compare_rates(
     ds: xr.Dataset,
-    question: Question,
+    query: Query,
     how: Resampling,
     attrs: dict[str, str],
     correction: str,
@@ -203,8 +203,8 @@ def _compare_rates(
 
     Each value is a metric of the result: that of each class or tag, or what is across them.
     """
-    _check_groups(question)
-    selection, result = select_rates(ds, question, attrs["unit_of_comparison"], group)
+    _check_groups(query)
+    selection, result = select_rates(ds, query, attrs["unit_of_comparison"], group)
     part, kind = selection.ds, selection.kind
     if not selection.is_ratio:
         raise QueryError(
@@ -216,7 +216,7 @@ def _compare_rates(
     correction = choose_correction(correction, tests)
     value = result["value"].values.reshape(part.sizes["system"], -1)
     arrays, figures = empty_arrays(*value.shape), value.shape[1]
-    ratio, codes = ratio_of(selection, names_across(question.across)), clusters_of(selection, cluster)
+    ratio, codes = ratio_of(selection, names_across(query.across)), clusters_of(selection, cluster)
     entries = np.stack([selection.read_all(row) for row in range(len(value))])
     parts, swaps = [], []
     for pairs, tracks in pairs_by_units(part["_included"].values):
@@ -236,7 +236,7 @@ def _compare_rates(
     least = np.full(figures, least_of(tests[0], correction, parts, how))
     attrs |= {"correction": correction, "cluster": cluster or "", **origin_of(part, group)}
     attrs |= {name: result.attrs[name] for name in ("missing", "over", "across") if name in result.attrs}
-    attrs |= {"undefined": question.undefined, "left_out": ""}
+    attrs |= {"undefined": query.undefined, "left_out": ""}
     along = {"aggregate": [kind] * figures, "test": tests * figures}
     return comparison_dataset(_frame_of(part, result), value, arrays, least, along, attrs)
 
@@ -275,7 +275,7 @@ def _differences(rates: Rates, pairs: Int, how: Resampling) -> dict[str, Float]:
 
 def mark_best(
     ds: xr.Dataset,
-    question: Question,
+    query: Query,
     result: xr.Dataset,
     *,
     level: float = 0.95,
@@ -287,7 +287,7 @@ def mark_best(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question
+    query : Query
     result : xr.Dataset
         Of the query. Of values of classes or tags each one has a best system of its own.
     level, correction, cluster
@@ -306,18 +306,18 @@ def mark_best(
     if result["n_tracks"].dims:
         raise QueryError("significance is that of values over all tracks; ask without groups (by, --by)")
     names = result.attrs["metric"] if "metric" in result.attrs else names_of(result, "metric")
-    same = replace(question, metric=names, exact=True, system=names_of(result, "system"), sort=None)
+    same = replace(query, metric=names, exact=True, system=names_of(result, "system"), sort=None)
     found = compare(ds, same, level=level, correction=correction, cluster=cluster, sizes=False)
     tells = found["least_p_adjusted"].values < alpha_of(found.attrs)
     value, significant = found["value"].values, found["significant"].values
     marks: Bool = np.zeros(value.shape, dtype=np.bool_)
-    for metric, orientation in enumerate(texts_of(found, "orientation")):
+    for metric, orientation in enumerate(names_of(found, "orientation")):
         own = value[:, metric]
         if orientation != "none" and tells[metric] and not np.isnan(own).all():
             best = int(np.nanargmin(own) if orientation == "lower" else np.nanargmax(own))
             marks[:, metric] = ~significant[best, :, metric] & ~np.isnan(own)
     counts = found["n"].values[np.triu_indices(len(value), 1)]
-    attrs = {"test": ", ".join(dict.fromkeys(texts_of(found, "test"))), "correction": found.attrs["correction"]}
+    attrs = {"test": ", ".join(dict.fromkeys(names_of(found, "test"))), "correction": found.attrs["correction"]}
     attrs |= {"test_level": f"{level:g}", "tested_units": show_span(counts)}
     few = names_of(found, "metric", np.flatnonzero(~tells))
     if few:

@@ -11,8 +11,8 @@ import numpy as np
 from ...errors import QueryError
 from ...ragged import Bool, Float
 from ..aggregation import POLICIES, origin_of
-from ..scores import Array, names_of, texts_of
-from ..selection import Question
+from ..scores import Array, names_of
+from ..selection import Query
 from .comparisons import comparable
 from .groups import letter_table, significance_groups
 from .paired import alpha_of
@@ -75,7 +75,7 @@ class Ranks:
 
 def friedman(
     ds: xr.Dataset,
-    question: Question | None = None,
+    query: Query | None = None,
     *,
     unit: str = TRACK,
     level: float = 0.95,
@@ -86,7 +86,7 @@ def friedman(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question or None
+    query : Query or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Ranks need every system on a unit, so
         `missing` is ``common`` (the default), ``zero`` or ``raise``.
     unit : str
@@ -112,33 +112,33 @@ def friedman(
     ------
     QueryError
         For fewer than two systems, the policy ``skip``, a metric of which neither high nor low values are better, and
-        as a plain question.
+        as a plain query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    question = question or Question()
+    query = query or Query()
     check_level(level)
-    if question.missing == "skip":
+    if query.missing == "skip":
         raise QueryError("ranks need every system on a unit; choose missing common or zero (--missing)")
-    question = replace(question, missing=question.missing or "common")
-    variable = table_of_units(ds, question, unit)
+    query = replace(query, missing=query.missing or "common")
+    variable = table_of_units(ds, query, unit)
     if variable is not None:
-        frame, score = values_of_units(ds, variable, question, unit, group)
+        frame, score = values_of_units(ds, variable, query, unit, group)
         attrs = {name: value for name, value in frame.attrs.items() if name not in _OWN}
-        attrs |= {"undefined": question.undefined, "left_out": ""}
+        attrs |= {"undefined": query.undefined, "left_out": ""}
         kinds, orientation = [frame.attrs["aggregate"]], frame.attrs["orientation"]
         along = {"orientation": [orientation], "unit": [frame["value"].attrs["units"]]}
         frame = frame.assign_coords(metric=[frame.attrs["metric"]])
         frame = frame.assign_coords({name: ("metric", np.array(own)) for name, own in along.items()})
         scores, complete = score[..., np.newaxis], np.asarray(~np.isnan(score).any(axis=0))[:, np.newaxis]
     else:
-        frame = comparable(ds, question)
+        frame = comparable(ds, query)
         sample = sample_of(frame, unit)
         if sample.repeats:
             sample = by_unit(frame, sample)
-        kinds, scores, complete = texts_of(frame, "_aggregate"), sample.score, np.asarray(sample.included.all(axis=0))
+        kinds, scores, complete = names_of(frame, "_aggregate"), sample.score, np.asarray(sample.included.all(axis=0))
         attrs = {**origin_of(frame, group), **{name: frame.attrs[name] for name in POLICIES if name in frame.attrs}}
-    signs = signs_of(names_of(frame, "metric"), texts_of(frame, "orientation"))
+    signs = signs_of(names_of(frame, "metric"), names_of(frame, "orientation"))
     attrs |= {"level": f"{level:.15g}", "unit_of_comparison": unit}
     return _dataset(rank_systems(-signs * scores, complete, level), frame, kinds, attrs)
 

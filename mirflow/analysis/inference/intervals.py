@@ -15,7 +15,7 @@ from ..aggregation import add_variables, aggregate_scores
 from ..per_class import TableSelection, aggregate_table, rated_kind, rated_variable, select_table
 from ..query import across, names_across
 from ..scores import group_tracks, members_of
-from ..selection import Question, as_names, show_parameters
+from ..selection import Query, as_names, show_parameters
 from .resampling import (
     OrderedScores,
     Orders,
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 def intervals(
     ds: xr.Dataset,
-    question: Question | None = None,
+    query: Query | None = None,
     *,
     level: float = 0.95,
     method: str = "bca",
@@ -53,7 +53,7 @@ def intervals(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question or None
+    query : Query or None
         As for :func:`mirflow.analysis.query.aggregate`.
     level : float
         The share of such intervals that hold the true figure.
@@ -84,22 +84,22 @@ def intervals(
     ------
     QueryError
         For a level or a number of replicates that is none, another metric with extra dims than one of which an
-        aggregate is read off all tracks together, values across groups of tracks, and as a plain question.
+        aggregate is read off all tracks together, values across groups of tracks, and as a plain query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    question = question or Question()
+    query = query or Query()
     how = Resampling.of(level, method, replicates, rng)
-    if rated_kind(ds, question) is not None:
-        selection, result = select_rates(ds, question, unit, group)
-        low, high = _of_rates(selection, result, question, cluster, how)
+    if rated_kind(ds, query) is not None:
+        selection, result = select_rates(ds, query, unit, group)
+        low, high = _of_rates(selection, result, query, cluster, how)
     else:
-        part = select_numbers(ds, question)
-        result = aggregate_scores(part, question.by, group)
+        part = select_numbers(ds, query)
+        result = aggregate_scores(part, query.by, group)
         value = result["value"].values.copy()
         flat = value.reshape(*value.shape[:2], -1)
         low, high = np.full_like(flat, np.nan), np.full_like(flat, np.nan)
-        for place, members in members_of(group_tracks(part, as_names(question.by) or [])[1]).items():
+        for place, members in members_of(group_tracks(part, as_names(query.by) or [])[1]).items():
             whole = len(members) == part.sizes["track"]
             sample = sample_of(part, unit, cluster, None if whole else members)
             if cluster is None and sample.repeats:
@@ -113,7 +113,7 @@ def intervals(
     return found.assign_attrs({**how.attrs(), "unit": unit, "cluster": cluster or ""})
 
 
-def select_rates(ds: xr.Dataset, question: Question, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
+def select_rates(ds: xr.Dataset, query: Query, unit: str, group: str) -> tuple[TableSelection, xr.Dataset]:
     """Select what values of classes or tags are read off, and aggregate it.
 
     Raises
@@ -121,26 +121,26 @@ def select_rates(ds: xr.Dataset, question: Question, unit: str, group: str) -> t
     QueryError
         For another unit than the track, several metrics, and values across groups of tracks.
     """
-    kind = rated_kind(ds, question)
+    kind = rated_kind(ds, query)
     if unit != TRACK:
         raise QueryError(
             f"aggregate {kind!r} is read off all tracks, so that nothing but the track is drawn again; "
             f"unit {unit!r} is for metrics that are one number a track, and for ranks (test friedman, --friedman)"
         )
-    variable = rated_variable(ds, question)
+    variable = rated_variable(ds, query)
     if variable is None:
-        some = f" of those with {show_parameters(question.param)}" if question.param else ""
+        some = f" of those with {show_parameters(query.param)}" if query.param else ""
         raise QueryError(
             f"aggregate {kind!r} is read off one metric with classes or tags{some}; name it alone (metric)"
         )
-    selection = select_table(ds, variable, question)
+    selection = select_table(ds, variable, query)
     if selection.kind not in CLASS_AGGREGATES:
         raise QueryError(f"intervals and tests take {', '.join(CLASS_AGGREGATES)}, and not {selection.kind!r}")
-    for dim in question.across or {}:
-        if dim in (as_names(question.by) or []):
+    for dim in query.across or {}:
+        if dim in (as_names(query.by) or []):
             raise QueryError(f"across {dim!r}: statistics across groups of tracks have no intervals and no tests")
-    result = aggregate_table(selection, question.by, group)
-    return selection, across(result, question.across) if question.across else result
+    result = aggregate_table(selection, query.by, group)
+    return selection, across(result, query.across) if query.across else result
 
 
 def clusters_of(selection: TableSelection, name: str | None) -> Int:
@@ -150,11 +150,11 @@ def clusters_of(selection: TableSelection, name: str | None) -> Int:
 
 
 def _of_rates(
-    selection: TableSelection, result: xr.Dataset, question: Question, cluster: str | None, how: Resampling
+    selection: TableSelection, result: xr.Dataset, query: Query, cluster: str | None, how: Resampling
 ) -> tuple[Float, Float]:
     """Ends of the intervals of values of classes or tags: float64 (systems, groups, values)."""
-    codes, asked = clusters_of(selection, cluster), names_across(question.across)
-    groups, included = group_tracks(selection.ds, as_names(question.by) or [])[1], selection.ds["_included"].values
+    codes, asked = clusters_of(selection, cluster), names_across(query.across)
+    groups, included = group_tracks(selection.ds, as_names(query.by) or [])[1], selection.ds["_included"].values
     value = result["value"].values
     value = value.reshape(len(included), result["n_tracks"].size, math.prod(value.shape[1 + result["n_tracks"].ndim :]))
     low, high = np.full_like(value, np.nan), np.full_like(value, np.nan)

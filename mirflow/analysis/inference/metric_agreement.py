@@ -10,8 +10,8 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError
 from ...ragged import Float, Int
 from ..aggregation import aggregate_scores
-from ..scores import ANNOTATOR, names_of, texts_of
-from ..selection import Question
+from ..scores import ANNOTATOR, names_of
+from ..selection import Query
 from .sample import dataset_of, select_numbers, settle, signs_of
 
 if TYPE_CHECKING:
@@ -26,9 +26,7 @@ _LONG_NAMES = {
 }
 
 
-def agreement(
-    ds: xr.Dataset, question: Question | None = None, *, between: str = "metric", group: str = ""
-) -> xr.Dataset:
+def agreement(ds: xr.Dataset, query: Query | None = None, *, between: str = "metric", group: str = "") -> xr.Dataset:
     """Kendall's tau-b between the rankings of the systems by every two metrics, or by every two annotators.
 
     Between systems it is that of the tracks' scores: whether two systems find the same tracks hard.
@@ -36,7 +34,7 @@ def agreement(
     Parameters
     ----------
     ds : xr.Dataset
-    question : Question or None
+    query : Query or None
         As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. A metric of which lower values are
         better ranks the other way round. Between annotators and systems it is about one metric.
     between : {"metric", "annotator", "system"}
@@ -54,26 +52,26 @@ def agreement(
     ------
     QueryError
         For fewer than two systems, a metric of which neither high nor low values are better, several metrics where one
-        is needed, an evaluation without annotators, and as a plain question.
+        is needed, an evaluation without annotators, and as a plain query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
     import xarray as xr
 
-    question = question or Question()
-    if question.by:
+    query = query or Query()
+    if query.by:
         raise QueryError("metrics are compared over all tracks of a question; name those of one group as tracks")
     if between not in BETWEEN:
         raise UnknownNameError("between", between, BETWEEN)
     by = ANNOTATOR if between == ANNOTATOR else None
-    part = select_numbers(ds, replace(question, by=by), single=between != "metric")
+    part = select_numbers(ds, replace(query, by=by), single=between != "metric")
     if between != "metric" and part.sizes["metric"] != 1:
         known = ", ".join(names_of(part, "metric"))
         raise QueryError(f"agreement between {between}s is that of one metric; name one of: {known}")
     result = aggregate_scores(part, by, group)
     if result.sizes["system"] < 2:
         raise QueryError(f"{result.sizes['system']} system to rank; at least two are needed")
-    signs, names = signs_of(names_of(result, "metric"), texts_of(result, "orientation")), names_of(result, between)
+    signs, names = signs_of(names_of(result, "metric"), names_of(result, "orientation")), names_of(result, between)
     value = result["value"].values
     if between == "system":
         value = np.where(part["_included"].values, part["score"].values, np.nan)[..., 0].T
@@ -82,7 +80,7 @@ def agreement(
     arrays = dict(zip(_LONG_NAMES, rank_correlations(settle(value * signs)), strict=True))
     long_names = {name: text.format(BETWEEN[between]) for name, text in _LONG_NAMES.items()}
     variables = {name: ((between, "other"), array) for name, array in arrays.items()}
-    kinds = texts_of(result, "aggregate")
+    kinds = names_of(result, "aggregate")
     if between == "metric":
         return dataset_of(variables, part, {"aggregate": kinds}, long_names, result.attrs)
     described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}

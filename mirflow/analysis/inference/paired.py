@@ -14,7 +14,7 @@ from ...metrics.aggregates import AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import ranked
 from ..policies import MAX_T
-from ..scores import Array, texts_of
+from ..scores import Array, names_of
 from .groups import letter_table, significance_groups
 from .resampling import Rates, Ratios, Resampling, without_rounding
 from .sample import Sample, columns_by_pattern, dataset_of, differences, settle
@@ -530,7 +530,7 @@ def comparison_dataset(
     alpha = alpha_of(attrs)
     significant = np.asarray(arrays["p_adjusted"] < alpha)
     groups = []
-    for metric, orientation in enumerate(texts_of(frame, "orientation")):
+    for metric, orientation in enumerate(names_of(frame, "orientation")):
         order = ranked(value[:, metric], orientation) if least[metric] < alpha else []
         known = [place for place in order if not np.isnan(value[place, metric])]
         groups.append(significance_groups(significant[..., metric], known) if known else [])

@@ -39,7 +39,7 @@ class Resampling:
     method : {"bca", "percentile"}
     replicates : int
     seed : int
-        Every bootstrap starts from it, so that the same question gives the same answer.
+        Every bootstrap starts from it, so that the same query gives the same answer.
     """
 
     level: float

@@ -11,11 +11,11 @@ import numpy as np
 from ...errors import QueryError, UnknownNameError, counted
 from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
-from ..aggregation import beside, reduce_kinds, select
+from ..aggregation import free_names, reduce_kinds, select
 from ..per_class import CLASS, CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
 from ..query import across, names_across
-from ..scores import Array, coords_of, group_tracks, members_of, names_of, texts_of, without_value
-from ..selection import Question
+from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
+from ..selection import Query
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -37,7 +37,7 @@ def dataset_of(
     for dim in ("metric", "system"):
         if dim in used:
             own = {name: values for name, values in coords_of(frame, dim).items() if not name.startswith("_")}
-            coords |= {dim: frame[dim].values, **{name: (dim, v) for name, v in beside(own, taken).items()}}
+            coords |= {dim: frame[dim].values, **{name: (dim, v) for name, v in free_names(own, taken).items()}}
     coords |= {name: ("metric", np.array(values, dtype=str)) for name, values in along_metric.items()}
     if "other" in used:
         coords["other"] = coords["system" if "system" in used else "metric"]
@@ -95,7 +95,7 @@ class Sample:
         return score * np.where(included, above, 0.0), np.where(included, below, 0.0)
 
 
-def select_numbers(ds: xr.Dataset, question: Question, *, single: bool = False) -> xr.Dataset:
+def select_numbers(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     """Selection of a query of metrics that are one number; `single` as for ``select``.
 
     Raises
@@ -103,13 +103,13 @@ def select_numbers(ds: xr.Dataset, question: Question, *, single: bool = False) 
     QueryError
         For a metric of which dims are left, and as :func:`mirflow.analysis.aggregation.select`.
     """
-    if not ds.sizes["metric"] and question.metric is None:
+    if not ds.sizes["metric"] and query.metric is None:
         raise QueryError("inference needs metrics that are one number for each track, and here are none")
-    return select(ds, question, single=single)
+    return select(ds, query, single=single)
 
 
 def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, tracks: Int | None = None) -> Sample:
-    """The units that a question is about.
+    """The units that a query is about.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
     if cluster not in (None, TRACK):
         codes = clusters(part, str(cluster), codes)
     score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
-    whole = Sample(texts_of(part, "_aggregate"), score, weight, included, part["duration"].values, codes)
+    whole = Sample(names_of(part, "_aggregate"), score, weight, included, part["duration"].values, codes)
     sample = whole if tracks is None else whole.take(tracks)
     return sample if unit == TRACK else by_unit(part if tracks is None else part.isel(track=tracks), sample, unit)
 
@@ -228,17 +228,17 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     return [(included[places[0]], places) for places in found.values()]
 
 
-def table_of_units(ds: xr.Dataset, question: Question, unit: str) -> str | None:
+def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:
     """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
-    variable = rated_variable(ds, question)
+    variable = rated_variable(ds, query)
     if unit == TRACK or variable is None:
         return None
     own = unit not in coords_of(ds, "track")
-    return variable if own or rated_kind(ds, question) is not None else None
+    return variable if own or rated_kind(ds, query) is not None else None
 
 
 def values_of_units(
-    ds: xr.Dataset, variable: str, question: Question, unit: str, group: str = ""
+    ds: xr.Dataset, variable: str, query: Query, unit: str, group: str = ""
 ) -> tuple[xr.Dataset, Float]:
     """Aggregate a metric with extra dims to one value for each system and unit.
 
@@ -247,7 +247,7 @@ def values_of_units(
     ds : xr.Dataset
     variable : str
         A metric with extra dims.
-    question : Question
+    query : Query
     unit : str
         A dim of the values, or a coordinate along the tracks.
     group : str
@@ -260,19 +260,19 @@ def values_of_units(
     Raises
     ------
     QueryError
-        For fewer than two systems, further dims, groups, tracks without a value of the coordinate, and as a question.
+        For fewer than two systems, further dims, groups, tracks without a value of the coordinate, and as a query.
     UnknownNameError
         For a name that is not there, with a suggestion.
     """
-    if question.by:
+    if query.by:
         raise QueryError(f"systems are ranked on each {unit} over all tracks of a question; name those of one group")
-    question, asked = replace(question, across=None), question.across or {}
-    selection = select_table(ds, variable, question)
+    query, asked = replace(query, across=None), query.across or {}
+    selection = select_table(ds, variable, query)
     result, by = aggregate_table(selection, None, group), None
     if unit not in result["value"].dims and unit in coords_of(ds, "track"):
         result, by = aggregate_table(selection, unit, group), unit
     labels, metric = [str(dim) for dim in result["value"].dims[1 if by is None else 2 :]], result.attrs["metric"]
-    counts = question.aggregate is None and rated_kind(ds, question) is None and has_classes(ds, variable)
+    counts = query.aggregate is None and rated_kind(ds, query) is None and has_classes(ds, variable)
     if counts and unit in (CLASS, *labels):
         own = CLASS if unit in CONFUSED else unit
         raise QueryError(

@@ -10,7 +10,7 @@ import numpy as np
 from ...analysis.aggregation import aggregate_scores, select
 from ...analysis.inference import intervals
 from ...analysis.scores import ANNOTATOR, names_of
-from ...analysis.selection import Names, Question
+from ...analysis.selection import Names, Query
 from ...errors import FigureError
 from ..layout import group_labels, together
 from ..results import Result
@@ -26,7 +26,7 @@ from .track_scores import (
     keep_best,
     named,
     one_metric,
-    question_of,
+    query_of,
     rank_systems,
 )
 
@@ -78,11 +78,11 @@ def groups(
     FigureError
         If there is nothing to show, or far too many groups.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     group, ds = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(ds, metric), aggregate, by)
-    first = Result.of(aggregate_scores(select(ds, question), question.by, group))
+    query = query_of(options, one_metric(ds, metric), aggregate, by)
+    first = Result.of(aggregate_scores(select(ds, query), query.by, group))
     if not first.systems or not first.groups:
         raise FigureError("there are no systems or no tracks to show")
     if min(len(first.systems), len(CYCLE)) * len(first.groups) > _MOST:
@@ -90,7 +90,7 @@ def groups(
     result, note = keep_best(first, len(CYCLE))
     if level is not None:
         how = {"level": level, "cluster": cluster, "replicates": replicates, "rng": rng}
-        result = _with_intervals(result, ds, question, how)
+        result = _with_intervals(result, ds, query, how)
     bars = len(result.systems) * _BAR
     frame = frame_of(options)
     legend = -(-len(result.systems) // _columns(result, frame.inches)) if len(result.systems) > 1 else 0
@@ -106,16 +106,16 @@ def groups(
     return page.ax
 
 
-def _with_intervals(result: Result, ds: xr.Dataset, question: Question, how: dict[str, Any]) -> Result:
+def _with_intervals(result: Result, ds: xr.Dataset, query: Query, how: dict[str, Any]) -> Result:
     """The same values with the ends of their intervals; what is not shown is not resampled."""
     if ANNOTATOR in result.groupings:  # which are no tracks that could be named
-        return keep_best(Result.of(intervals(ds, question, **how)), len(CYCLE))[0]
-    tracks = question.tracks
+        return keep_best(Result.of(intervals(ds, query, **how)), len(CYCLE))[0]
+    tracks = query.tracks
     if result.attrs["missing"] == "common":
         # Common to all systems that were asked for, whoever is shown.
-        part = select(ds, question)
+        part = select(ds, query)
         tracks = names_of(part, "track", np.flatnonzero(part["_included"].values.any(axis=(0, 2))))
-    asked = replace(question, system=result.systems, tracks=tracks, missing=result.attrs["missing"])
+    asked = replace(query, system=result.systems, tracks=tracks, missing=result.attrs["missing"])
     found = Result.of(intervals(ds, asked, **how))
     place = {group: at for at, group in enumerate(found.groups)}
     ends = tuple(np.full_like(result.value, np.nan) for _ in found.ends)

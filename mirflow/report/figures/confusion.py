@@ -14,7 +14,7 @@ from ...ragged import Float
 from ..layout import REST, choose_labels, title_of, with_others
 from ..results import Result
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, question_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -51,7 +51,7 @@ def confusion(
     FigureError
         If several systems or matrices are meant, or there is none.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     if most < 2:
         raise FigureError(f"a matrix needs two classes or more, not {most}")
@@ -59,7 +59,7 @@ def confusion(
     variable = _variable(ds, metric)
     system = _only_system(ds, options)
     options["system"] = system
-    result = Result.of(aggregate_table(select_table(ds, variable, question_of(options, None)), None, group))
+    result = Result.of(aggregate_table(select_table(ds, variable, query_of(options, None)), None, group))
     if tuple(result.dims) != CONFUSED:
         raise FigureError(f"{result.metrics[0]} is no confusion of classes: it lies along {', '.join(result.dims)}")
     values, labels = _fold(*_square(result), most)

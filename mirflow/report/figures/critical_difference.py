@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.inference import compare, friedman
-from ...analysis.selection import Question
+from ...analysis.selection import Query
 from ...errors import FigureError, UnknownNameError, counted
 from ...ragged import Float
 from ..captions import letters_note
 from ..layout import title_of
 from .canvas import Sheet, figure, label, sheet
-from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, question_of
+from .track_scores import FigureOptions, Stored, board_of, frame_of, infinite, one_metric, query_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -80,8 +80,8 @@ def critical_difference(
     if test not in TESTS:
         raise UnknownNameError("test", test, TESTS)
     group, ds = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(ds, metric), aggregate)
-    shown = (_ranked if test == "friedman" else _compared)(ds, question, unit, level, group)
+    query = query_of(options, one_metric(ds, metric), aggregate)
+    shown = (_ranked if test == "friedman" else _compared)(ds, query, unit, level, group)
     levels = _levels(shown)
     rows = (len(shown.systems) + 1) // 2
     bars = _BAR * (1 + max((place for _, place in levels), default=-1))
@@ -123,9 +123,9 @@ class _Shown:
     about: str
 
 
-def _ranked(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
+def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
     """Mean ranks."""
-    ds = friedman(ds, question, unit=unit, level=level, group=group)
+    ds = friedman(ds, query, unit=unit, level=level, group=group)
     mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
         raise FigureError(f"nothing to rank: there is no {unit} of which every system has a score")
@@ -136,9 +136,9 @@ def _ranked(ds: xr.Dataset, question: Question, unit: str, level: float, group: 
     return _Shown(systems, mean, order, _groups(ds, order), critical, False, 2, title, _describe_ranks(ds, unit))
 
 
-def _compared(ds: xr.Dataset, question: Question, unit: str, level: float, group: str) -> _Shown:
+def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
     """The values themselves."""
-    ds = compare(ds, question, unit=unit, level=level, group=group, sizes=False)
+    ds = compare(ds, query, unit=unit, level=level, group=group, sizes=False)
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
     order = [place for place in ranked if np.isfinite(value[place])]

@@ -61,7 +61,7 @@ def distributions(
     FigureError
         If there is nothing to show.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     if style not in _SHAPES:
         raise FigureError(f"not a style of distributions: {style!r}; say violin or box")

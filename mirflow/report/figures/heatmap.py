@@ -54,7 +54,7 @@ def heatmap(
     FigureError
         If there is nothing to show.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     if order not in ORDERS:
         raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")

@@ -23,7 +23,7 @@ from .track_scores import (
     infinite,
     named,
     one_metric,
-    question_of,
+    query_of,
     rank_systems,
     scores_of,
 )
@@ -70,7 +70,7 @@ def scatter(
     FigureError
         If there are not two systems, or two metrics, or no track that both have.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     if metric is not None and not isinstance(metric, str):
         asked = as_names(metric) or []
@@ -108,9 +108,9 @@ def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie:
     chosen = [one_metric(ds, name) for name in metrics]
     if chosen[0] == chosen[1]:
         raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
-    question = question_of(options, chosen, aggregate)
-    part = select(ds, question)
-    result = Result.of(aggregate_scores(part, question.by, group))
+    query = query_of(options, chosen, aggregate)
+    part = select(ds, query)
+    result = Result.of(aggregate_scores(part, query.by, group))
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     finite = np.asarray(np.isfinite(shown).all(axis=2))
     most = len(CYCLE) if options.get("system") is None else MOST_LOOKS

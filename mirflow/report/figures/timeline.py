@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from ...analysis.aggregation import origin_of
-from ...analysis.scores import arrays_of, names_of, texts_of
+from ...analysis.scores import arrays_of, names_of
 from ...analysis.selection import find_labels, find_metrics
 from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
@@ -85,7 +85,7 @@ def timeline(
     FigureError
         If the annotations are gone, have nothing to draw, or are audio or lists of items.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     group, ds = board_of(scores, metric, options.get("group"))
     plan = _plan_of(ds, group, root)
@@ -96,7 +96,7 @@ def timeline(
     if track not in plan.tracks:
         raise UnknownNameError("track", track, plan.tracks)
     rule = _Rule.of(ds, plan, place, named=metric is not None)
-    order = best_first(values[:, names_of(ds, "track").index(track)], texts_of(ds, "orientation")[place])
+    order = best_first(values[:, names_of(ds, "track").index(track)], names_of(ds, "orientation")[place])
     own = values[:, names_of(ds, "track").index(track)]
     cut = [f"the best {_MOST} of {len(order)} systems"] if len(order) > _MOST else []
     lanes = _read(plan, track, [(names_of(ds, "system")[systems[row]], float(own[row])) for row in order[:_MOST]], rule)

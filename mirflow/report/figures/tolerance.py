@@ -20,7 +20,7 @@ from .track_scores import (
     board_of,
     describe,
     frame_of,
-    question_of,
+    query_of,
     rank_systems,
 )
 
@@ -66,7 +66,7 @@ def tolerance(
     FigureError
         If there are not two values of the parameter, or they are no numbers.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     group, ds = board_of(scores, None if metric is None else metric.partition("@")[0], options.get("group"))
     families = _families(ds, parameter)
@@ -80,7 +80,7 @@ def tolerance(
         )
     values = {identity: float(measure[swept]) for identity, measure in measures.items()}
     ordered = sorted(values, key=lambda identity: values[identity])
-    result = Result.of(aggregate_scores(select(ds, question_of(options, ordered, aggregate)), None, group))
+    result = Result.of(aggregate_scores(select(ds, query_of(options, ordered, aggregate)), None, group))
     unit = next(one.unit for one in name.parameters if one.name == swept)
     with sheet(frame_of(options), 2.4) as page:
         _draw(page, result, np.array([values[identity] for identity in ordered]))

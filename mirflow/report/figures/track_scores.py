@@ -14,7 +14,7 @@ from ...analysis.query import boards_of, choose_one
 from ...analysis.scores import as_scores, names_of, read_store
 from ...analysis.selection import (
     Names,
-    Question,
+    Query,
     Reductions,
     bare_name,
     find_single,
@@ -60,11 +60,11 @@ def frame_of(options: FigureOptions, width: Width = "column") -> Frame:
     return Frame(**{name: given[name] for name in ("ax", "width", "height", "caption", "venue") if name in given})
 
 
-def question_of(options: FigureOptions, metric: Names, aggregate: str | None = None, by: Names = None) -> Question:
+def query_of(options: FigureOptions, metric: Names, aggregate: str | None = None, by: Names = None) -> Query:
     """The query of a figure about metrics as they are stored, of what was given by keyword."""
     given: dict[str, Any] = {**options}
     names = ("system", "tracks", "missing", "undefined", "where", "over")
-    return Question(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
+    return Query(metric, aggregate, by, exact=True, **{name: given[name] for name in names if name in given})
 
 
 def board_of(scores: Stored, metric: Names = None, group: str | None = None) -> tuple[str, xr.Dataset]:
@@ -139,15 +139,15 @@ def scores_of(
     FigureError
         If nothing is left to show.
     QueryError, UnknownNameError
-        As for any question.
+        As for any query.
     """
     group, ds = board_of(scores, metric, options.get("group"))
-    question = question_of(options, one_metric(ds, metric), aggregate)
-    part = select(ds, question)
+    query = query_of(options, one_metric(ds, metric), aggregate)
+    part = select(ds, query)
     shown = np.where(part["_included"].values, part["score"].values, np.nan)
     if not shown.size:
         raise FigureError("there are no systems or no tracks to show")
-    return Result.of(aggregate_scores(part, question.by, group)), names_of(part, "track"), shown[..., 0]
+    return Result.of(aggregate_scores(part, query.by, group)), names_of(part, "track"), shown[..., 0]
 
 
 def named(result: Result) -> str:

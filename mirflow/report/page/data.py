@@ -15,8 +15,8 @@ from ...analysis.missing import are_apart, find_gaps, find_problems, included_sc
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
 from ...analysis.query import headline_metrics
-from ...analysis.scores import Array, arrays_of, coords_of, names_of, texts_of
-from ...analysis.selection import Question, find_measures
+from ...analysis.scores import Array, arrays_of, coords_of, names_of
+from ...analysis.selection import Query, find_measures
 from ...cells import EMPTY, Status
 from ...errors import QueryError
 from ...metrics.aggregates import AGGREGATES, allowed_aggregates
@@ -66,7 +66,7 @@ def describe_extras(scores: xr.Dataset, blocks: CompressedParts) -> list[dict[st
         else:
             try:
                 about |= _values(
-                    aggregate_table(select_table(scores, variable, Question())), names_of(scores, "system"), blocks
+                    aggregate_table(select_table(scores, variable, Query())), names_of(scores, "system"), blocks
                 )
             except QueryError as error:
                 about["value"] = str(error)
@@ -129,7 +129,7 @@ def describe_inference(scores: xr.Dataset, main: Sequence[int]) -> list[tuple[in
     if not names or not names_of(scores, "system"):
         return []
     try:
-        found = Result.of(intervals(scores, Question(names, exact=True)))
+        found = Result.of(intervals(scores, Query(names, exact=True)))
     except QueryError:
         return []
     groups = _significance_groups(scores, names_of(scores, "metric", main))
@@ -157,7 +157,7 @@ def _end(value: float) -> float | str:
 def _significance_groups(scores: xr.Dataset, names: Sequence[str]) -> dict[str, tuple[list[str], str]]:
     """For each metric the letters of the systems, none where no two can be told apart, and what they mean."""
     try:
-        ds = compare(scores, Question(list(names), exact=True), replicates=REPLICATES, sizes=False)
+        ds = compare(scores, Query(list(names), exact=True), replicates=REPLICATES, sizes=False)
     except QueryError:  # of one system
         return {}
     found = {}
@@ -179,7 +179,7 @@ def order_tracks(scores: xr.Dataset, metric: int) -> list[int]:
     if not names_of(scores, "metric"):
         return list(range(scores.sizes["track"]))
     score = arrays_of(scores)[0][..., metric]
-    known, sign = ~np.isnan(score), -1 if texts_of(scores, "orientation")[metric] == "lower" else 1
+    known, sign = ~np.isnan(score), -1 if names_of(scores, "orientation")[metric] == "lower" else 1
     count = known.sum(axis=0)
     total = np.where(known, sign * score, 0.0).sum(axis=0)
     mean = np.where(count > 0, total / np.maximum(count, 1), np.inf)
