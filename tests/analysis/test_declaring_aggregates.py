@@ -17,7 +17,7 @@ from mirflow.report.page import write_page
 
 from ..commands import printed
 from ..groups import make_group, write_store
-from ..report.page.reading import choose, figures
+from ..report.page.reading import choose, values_in
 
 GENRES = ["rock", "", "jazz", "pop"] * 10
 
@@ -112,19 +112,19 @@ class TestADeclaredAggregateIsAvailable:
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "s.html")
         page = visit(tmp_path / "s.html")
         choose(page, "aggregate", "trimmed_mean")
-        shown = figures(page)
+        shown = values_in(page)
         assert [shown[name][0] for name in group["system"].values] == pytest.approx(expected(group), abs=1e-12)
         assert "mean over the tracks without the lowest" in page.locator("#leaderboard").inner_text()
         choose(page, "by", "genre")
         rock = [place for place, genre in enumerate(GENRES) if genre == "rock"]
         names = [page.locator("#groups thead th").nth(place).text_content() for place in range(1, 5)]
         column = next(place for place, name in enumerate(names) if name.startswith("rock"))
-        found = [figures(page, "#groups")[name][column] for name in group["system"].values]
+        found = [values_in(page, "#groups")[name][column] for name in group["system"].values]
         assert found == pytest.approx(expected(group, rock), abs=1e-12)
         choose(page, "by", "")
         choose(page, "aggregate", "late")
         own = group.mirflow.query(aggregate="late")["value"].values.ravel()
-        assert [figures(page)[name][0] for name in group["system"].values] == pytest.approx(own.tolist(), abs=1e-12)
+        assert [values_in(page)[name][0] for name in group["system"].values] == pytest.approx(own.tolist(), abs=1e-12)
 
 
 def test_an_aggregate_is_declared_once_and_says_how_it_is_computed():

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 
-def figures(page: Any, table: str = "#leaderboard table:first-of-type") -> dict[str, list[float]]:
+def values_in(page: Any, table: str = "#leaderboard table:first-of-type") -> dict[str, list[float]]:
     """The exact numbers behind the cells of a table, by the name of the row."""
     rows = page.locator(f"{table} tbody tr").evaluate_all(
         """rows => rows.map(row => [row.querySelector("th").firstChild.textContent,

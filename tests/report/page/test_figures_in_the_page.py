@@ -12,7 +12,7 @@ import pytest
 from mirflow.report.page import write_page
 from tests.groups import make_group, write_store
 
-from .reading import choose, figures
+from .reading import choose, values_in
 
 AGGREGATES = ("mean", "median", "pooled", "wcsr", "wcsr_tn", "wcsr_total")
 DASH = "\N{EN DASH}"
@@ -61,7 +61,7 @@ def test_every_aggregate_is_that_of_a_query(nasty, visit, policy):
             choose(page, "aggregate", aggregate)
             name = group["metric"].values[metric]
             expected = group.mirflow.query(name, aggregate, missing=policy)["value"].values[:, 0]
-            shown = [figures(page)[system][0] for system in group["system"].values]
+            shown = [values_in(page)[system][0] for system in group["system"].values]
             assert shown == pytest.approx(expected, abs=1e-12, nan_ok=True)
 
 
@@ -72,7 +72,7 @@ def test_groups_are_those_of_a_query(nasty, visit):
     choose(page, "missing", "skip")
     expected = group.mirflow.query("majmin", by="genre", missing="skip")
     order = [page.locator("#groups thead th").nth(place).text_content() for place in range(1, 5)]
-    shown = figures(page, "#groups")
+    shown = values_in(page, "#groups")
     names = [str(value) or "(none)" for value in expected["genre"].values.tolist()]
     for at, heading in enumerate(order):
         column = next(place for place, name in enumerate(names) if heading.startswith(name))
@@ -108,20 +108,20 @@ def test_intervals_are_those_of_inference(nasty, visit):
 def test_percent_only_changes_how_numbers_are_written(nasty, visit):
     _, path = nasty
     page = visit(path)
-    before = figures(page)
+    before = values_in(page)
     text = page.locator("#leaderboard td.strong").first.inner_text()
     page.locator("#controls input[name=percent]").check()
     page.wait_for_function("text => document.querySelector('#leaderboard td.strong').innerText !== text", arg=text)
     assert float(page.locator("#leaderboard td.strong").first.inner_text()) == pytest.approx(
         100 * float(text), abs=0.01
     )
-    assert figures(page) == before
+    assert values_in(page) == before
 
 
 def test_nan_is_shown_as_nothing(tmp_path, visit):
     group = make_group(np.full((2, 3, 1), np.nan), 0.0, status="missing_reference", duration=np.nan)
     write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "s.html")
     page = visit(tmp_path / "s.html")
-    assert all(math.isnan(value) for values in figures(page).values() for value in values)
+    assert all(math.isnan(value) for values in values_in(page).values() for value in values)
     assert page.locator("#leaderboard td.strong").first.inner_text() == DASH
     assert "6 of 6 cells" in page.locator("#coverage").inner_text()

@@ -22,7 +22,7 @@ from tests.datasets import score_files, write_dataset
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import printed
-from .reading import block_of, choose, contents_of, figures
+from .reading import block_of, choose, contents_of, values_in
 
 INFINITY, DASH = "\N{INFINITY}", "\N{EN DASH}"
 
@@ -50,7 +50,7 @@ class TestScores:
         for aggregate in ("mean", "median", "pooled"):
             choose(page, "aggregate", aggregate)
             expected = group.mirflow.query("sdr", aggregate)["value"].values[:, 0]
-            shown = [figures(page)[system][0] for system in group["system"].values]
+            shown = [values_in(page)[system][0] for system in group["system"].values]
             assert shown == pytest.approx(expected, abs=1e-12)
             assert page.locator("#leaderboard td.strong").first.inner_text() == INFINITY
         assert page.locator("#leaderboard tbody tr").last.locator("td").first.inner_text() == "3"
@@ -92,7 +92,7 @@ class TestScores:
         group = make_group(np.full((3, 4, 2), np.nan), 0.0, status="failed")
         write_page(write_store(tmp_path / "s.zarr", {"chord": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
-        assert all(math.isnan(row[0]) for row in figures(page).values())
+        assert all(math.isnan(row[0]) for row in values_in(page).values())
         assert "12 of 12 cells" in page.locator("#coverage").inner_text()
 
     def test_lower_is_better(self, tmp_path, visit):
@@ -100,7 +100,7 @@ class TestScores:
         group = make_group(score, metrics=["error"], orientation=["lower"], standard=["mean"], aggregates=["mean"])
         write_page(write_store(tmp_path / "s.zarr", {"beat": group}), tmp_path / "p.html")
         page = visit(tmp_path / "p.html")
-        assert list(figures(page)) == ["S1", "S0", "S2"]
+        assert list(values_in(page)) == ["S1", "S0", "S2"]
         assert page.locator("#leaderboard tbody td.quiet").first.inner_text() == "1"
 
     def test_hundreds_of_metrics(self, tmp_path, visit):

@@ -10,7 +10,7 @@ import pytest
 from mirflow.report.page import write_page
 from tests.groups import random_group, write_store
 
-from .reading import choose, figures
+from .reading import choose, values_in
 
 PIPELINES = Path(__file__).parents[3] / "pipelines"
 REAL = (
@@ -96,7 +96,7 @@ def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
                 return
         raise AssertionError(f"no Tab leads to {selector}")
 
-    first = figures(page)
+    first = values_in(page)
     tab_to("#controls select[name=metric]")
     page.keyboard.press("ArrowDown")
     page.wait_for_function("() => document.querySelector('#controls select[name=metric]').value !== '0'")
@@ -104,7 +104,7 @@ def test_a_campaign_by_keys_alone(shipped_store, tmp_path, visit):
         "old => Number(document.querySelector('#leaderboard td.strong').dataset.value) !== old",
         arg=max(first.values())[0],
     )
-    assert figures(page).keys() == first.keys()
+    assert values_in(page).keys() == first.keys()
     tab_to("#tracks button.link")
     look_and_listen(page)
     assert page.evaluate("() => window.heard") > 0
@@ -116,7 +116,7 @@ def test_the_official_values_are_on_the_page(shipped_store, tmp_path, visit):
     page = visit(tmp_path / "page.html")
     page.select_option("#controls select[name=evaluation]", label="chord_mirex2013")
     page.wait_for_function("() => document.querySelector('#provenance dd').textContent === 'chord_mirex2013'")
-    assert figures(page)["KO2"][0] == pytest.approx(0.7926, abs=5e-5)
+    assert values_in(page)["KO2"][0] == pytest.approx(0.7926, abs=5e-5)
 
 
 @pytest.mark.slow

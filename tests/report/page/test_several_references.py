@@ -10,7 +10,7 @@ import pytest
 from mirflow.report.page import write_page
 from tests.datasets import score_files, write_lab
 
-from .reading import choose, figures
+from .reading import choose, values_in
 
 TRACKS, PEOPLE = ("one", "two", "three"), ("ann", "ben", "cy")
 
@@ -55,14 +55,14 @@ def test_each_reference_has_a_lane_and_each_can_judge(judged, visit):
 
 def test_the_scores_by_annotator_are_an_evaluation_of_their_own(judged, visit):
     page = visit(judged)
-    together = figures(page)["machine"][0]
+    together = values_in(page)["machine"][0]
     page.select_option("#controls select[name=evaluation]", label="chord by annotator")
     page.wait_for_function("() => document.querySelector('#provenance dd').textContent === 'chord by annotator'")
     assert "9 tracks" in page.locator("header").inner_text()
     choose(page, "by", "annotator")
     headings = page.locator("#groups thead th").all_inner_texts()[1:]
     assert [heading.split("\n")[0] for heading in headings] == list(PEOPLE)
-    assert len(set(figures(page, "#groups")["machine"])) == len(PEOPLE)
+    assert len(set(values_in(page, "#groups")["machine"])) == len(PEOPLE)
     assert 0 < together < 1
     chosen = set()
     for row in page.locator("#tracks tbody tr").all()[:3]:

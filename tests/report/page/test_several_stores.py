@@ -19,7 +19,7 @@ from mirflow.report.page import write_page
 from tests.datasets import write_dataset
 from tests.groups import random_group, write_store
 
-from .reading import block_of, contents_of, figures
+from .reading import block_of, contents_of, values_in
 
 YEARS = {"2012": ("ada", "bob"), "2013": ("cyn",)}
 
@@ -79,7 +79,7 @@ class TestFigures:
     def test_are_those_of_a_query_of_the_stores_as_one(self, campaigns, both, visit):
         with pytest.warns(MirflowWarning):
             answer = mirflow.open_store(stores_of(campaigns)).mirflow.query("majmin")
-        shown = figures(visit(both))
+        shown = values_in(visit(both))
         for system in ("ada", "bob", "cyn"):
             np.testing.assert_allclose(shown[system][0], answer["value"].sel(system=system).item(), atol=1e-12)
 
@@ -104,7 +104,7 @@ class TestFigures:
         page = visit(tmp_path / "p.html")
         answer = mirflow.open_store(paths).mirflow.query("majmin")
         assert answer.attrs["missing"] == "skip"
-        shown = figures(page)
+        shown = values_in(page)
         for system in answer["system"].values.tolist():
             np.testing.assert_allclose(shown[system][0], answer["value"].sel(system=system).item(), atol=1e-12)
         assert page.locator("#controls select[name=missing]").input_value() == "skip"

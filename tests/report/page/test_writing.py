@@ -18,7 +18,7 @@ from tests.datasets import score_files, write_dataset, write_lab
 from tests.groups import make_group, random_group, write_store
 
 from ...commands import invoke, printed
-from .reading import block_of, contents_of, figures
+from .reading import block_of, contents_of, values_in
 
 
 @pytest.fixture
@@ -250,7 +250,7 @@ class TestSomeTracks:
         write_page(campaign, tmp_path / "p.html", where="genre == 'Rock'")
         with xr.open_datatree(campaign, engine="zarr", chunks=None) as tree:
             asked = tree.mirflow.query("majmin", group="chord", where="genre == 'Rock'")
-        shown = figures(visit(tmp_path / "p.html"))
+        shown = values_in(visit(tmp_path / "p.html"))
         names = asked["system"].values.tolist()
         assert {name: shown[name][0] for name in names} == {
             name: pytest.approx(asked["value"].sel(system=name).item(), rel=1e-12) for name in names
