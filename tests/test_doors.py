@@ -34,7 +34,7 @@ def imported(path: Path, doors: set[str]) -> Iterator[str]:
 
 
 UPPER = {"analysis", "cli", "engine", "published", "report"}
-"""Folders of what users call; the files beside this one belong to them, but for those of modules that others build on."""
+"""Folders of what users call. The files beside this one belong to them, but for those of modules built on by others."""
 LOWER = {"test_cells.py", "test_interruption.py", "test_lazy_array.py", "test_progress.py", "test_ragged.py"}
 
 
