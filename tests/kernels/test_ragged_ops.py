@@ -42,13 +42,13 @@ def test_every_row_is_searched_as_numpy_does(
 
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-12, 1.0, 1e6, 1e308])
-def test_times_of_any_size_are_told_apart(scale: float) -> None:
+def test_times_of_any_size_are_distinct(scale: float) -> None:
     times = np.array([-1.0, -0.5, 0.0, 0.0, 0.5, 1.0]) * scale
     found = search_rows(times, np.array([6]), times, np.array([6]))
     assert found.tolist() == [0, 1, 2, 2, 4, 5]
 
 
-def test_times_closer_than_the_integers_can_tell_are_told_apart() -> None:
+def test_times_closer_than_the_integers_are_distinct() -> None:
     times = np.array([0.0, 1.0, np.nextafter(1.0, 2.0), 30000.0])
     assert search_rows(times, np.array([4]), times, np.array([4])).tolist() == [0, 1, 2, 3]
 

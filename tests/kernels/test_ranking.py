@@ -21,7 +21,7 @@ def flat(lists: list[list[int]]) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize(("table", "items"), [(2**20, 2**18), (1, 1), (30, 4)])
 @given(data=st.data(), left=rows, right=rows)
-def test_judged_items_are_found_where_they_stand(table, items, data, left, right):
+def test_judged_items_are_found_at_their_places(table, items, data, left, right):
     pairs = data.draw(
         st.lists(st.tuples(st.integers(0, len(left) - 1), st.integers(0, len(right) - 1)), max_size=6), "pairs"
     )
@@ -40,7 +40,7 @@ def test_judged_items_are_found_where_they_stand(table, items, data, left, right
 
 
 @given(st.lists(st.lists(st.integers(0, 5), max_size=8), max_size=5))
-def test_repeated_items_and_where_they_stand_first(lists):
+def test_repeated_items_and_their_first_places(lists):
     items, counts = flat(lists)
     start, expected = 0, []
     for one in lists:

@@ -94,7 +94,7 @@ def test_projections_are_those_of_least_squares_whatever_depends_on_what(rows: n
     span = DelaySpan(correlate(reader(rows), reader(rows), 60, 6))
     assert span.rank == rank
     taps = span.filters(correlate(reader(rows), reader(others), 60, 6))
-    columns, heard = delays(rows, 6), np.pad(others, ((0, 0), (0, 5)))
+    columns, others_padded = delays(rows, 6), np.pad(others, ((0, 0), (0, 5)))
     scaled = columns / np.maximum(np.linalg.norm(columns, axis=0), 1e-300)
-    expected = scaled @ np.linalg.lstsq(scaled, heard.T, rcond=1e-10)[0]
+    expected = scaled @ np.linalg.lstsq(scaled, others_padded.T, rcond=1e-10)[0]
     np.testing.assert_allclose(columns @ taps.reshape(2, -1).T, expected, rtol=0, atol=1e-9)

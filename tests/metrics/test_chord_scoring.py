@@ -249,7 +249,7 @@ def test_flaws_name_the_item_as_read(row, message) -> None:
     assert cleaned.repairs.tolist() == [0, 0, 0]
 
 
-def test_the_first_flaw_of_a_row_is_told() -> None:
+def test_the_first_flaw_of_a_row_is_named() -> None:
     cleaned = clean(to_rows([chords((0.0, 1.0, "C"), (1.0, 2.0, "H"), (3.0, 2.5, "C"), (4.0, 5.0, "J"))]))
     assert cleaned.flaws[0].item == 1
 

@@ -423,8 +423,8 @@ def test_on_the_reference_s_times_it_is_what_mir_eval_compares() -> None:
     with pytest.warns(mirflow.errors.MirflowWarning, match="Non-uniform"):
         _, _, voicing, cents = melody.to_cent_voicing(own, reference.columns["frequency"], other, pitch)
     assert found.voicing.values[1].tolist() == voicing.tolist()
-    heard = np.where(cents == 0, 0.0, 10.0 * 2 ** (cents / 1200))
-    np.testing.assert_allclose(found.frequency.values[1], heard, rtol=1e-12)
+    expected_hertz = np.where(cents == 0, 0.0, 10.0 * 2 ** (cents / 1200))
+    np.testing.assert_allclose(found.frequency.values[1], expected_hertz, rtol=1e-12)
     assert found.frequency.values[0].tolist() == reference.columns["frequency"].tolist()
 
 

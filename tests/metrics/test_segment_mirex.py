@@ -73,13 +73,13 @@ def test_silence_has_no_boundaries() -> None:
     assert mirex([(one, one)], CONVENTION.select(names)).weight.tolist() == [[3.0, 4.0]]
 
 
-def test_a_single_label_scores_1_unless_told_otherwise() -> None:
+def test_a_single_label_scores_1_by_default() -> None:
     one, two = rows((0.0, 4.0, "a")), rows((0.0, 2.0, "x"), (2.0, 4.0, "y"))
     names = ["nce_under", "nce_under@1000(single_label=0)", "nce_over@1001"]
     assert mirex([(one, two)], CONVENTION.select(names)).score.tolist() == [[1.0, 0.0, 0.0]]
 
 
-def test_the_median_is_the_middle_unless_told_otherwise() -> None:
+def test_the_median_is_the_middle_by_default() -> None:
     reference, estimate = rows((0.0, 10.0, "a")), rows((1.0, 13.0, "x"))
     names = ["deviation_ref_to_est", "deviation_ref_to_est@upper"]
     assert mirex([(reference, estimate)], CONVENTION.select(names)).score.tolist() == [[2.0, 3.0]]
