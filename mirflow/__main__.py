@@ -21,7 +21,7 @@ def main() -> None:
         from .cli import main as run
 
         run()
-    except Interrupted as stop:  # while the commands were imported; later on they say more
+    except Interrupted as stop:  # while the commands were imported; later on they answer themselves
         stop_answering()
         print(stop, file=sys.stderr)
         sys.exit(stop.code)

@@ -37,7 +37,7 @@ _PART = re.compile(r"(.*?\.\w+) (\[.*\])", re.DOTALL)
 
 
 def place_of(path: str, line: int | None) -> str:
-    """A file and a line in the form that editors jump to; what is meant of a file of many tracks stands behind it.
+    """A file and a line in the form that editors jump to, followed by the track in a file of many.
 
     Examples
     --------
@@ -196,7 +196,7 @@ def counted(count: int, noun: str) -> str:
 
 
 class MetricError(MirflowError, ValueError):
-    """A metric was asked for something that it does not define: a parameter, an aggregate, a grid."""
+    """A metric does not define a parameter, an aggregate or a grid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +272,7 @@ class RunError(MirflowError):
 
 
 class PruneError(RunError):
-    """A run would remove many of a store's cells, and nobody said that they may go; nothing was computed."""
+    """A run would remove many of a store's cells, and this was not confirmed; nothing was computed."""
 
 
 class SchedulerError(RunError):
@@ -295,7 +295,7 @@ def problems_of(things: Iterable[T], read: Callable[[T], object]) -> list[Annota
 
 def together(problems: Sequence[AnnotationError]) -> AnnotationError:
     """Several problems as one error with a line for each; a single one as it is."""
-    told = list(dict.fromkeys(map(str, problems)))
+    lines = list(dict.fromkeys(map(str, problems)))
     if len(problems) == 1:
         return problems[0]
-    return AnnotationError("\n".join([counted(len(told), "problem"), *(f"  {one}" for one in told)]))
+    return AnnotationError("\n".join([counted(len(lines), "problem"), *(f"  {one}" for one in lines)]))

@@ -111,9 +111,9 @@ def diff_command(
         return
     most = None if fail_above == TOLERANCE else float(fail_above)
     too_far = [f"{one.attrs['a']}: {', '.join(far)}" for one in found if (far := exceeding(one, most, worse=worse))]
-    said = "are worse in b by more than {}, or have a score in a only" if worse else _APART
+    message = "are worse in b by more than {}, or have a score in a only" if worse else _APART
     for line in too_far:
-        click.echo(f"{said.format(fail_above)}: {line}", err=True)
+        click.echo(f"{message.format(fail_above)}: {line}", err=True)
     for one in found if worse else ():
         names = one["metric"].values[one["orientation"].values == "none"].tolist()
         if names:

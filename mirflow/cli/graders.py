@@ -1,4 +1,4 @@
-"""The commands about graders: how far they agree, and how much is asked of them."""
+"""Commands about graders: ``graders``, their agreement, and ``workload``."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | N
 
 
 def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
-    """Several files by their names, or by as much of their paths as tells them apart; a single one needs no name."""
+    """Name files by their stems, or by as much of their paths as distinguishes them; a single one needs no name."""
     if len(paths) == 1:
         return {"": paths[0]}
     whole = [path.absolute() for path in paths]
@@ -99,7 +99,7 @@ def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
 
 
 def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
-    """A row for each category or scheme; what holds for one of several files says for which."""
+    """A row for each category or scheme; of several files with the name of the file."""
     from ..report.tables import Table
 
     (dim,) = found.dims
@@ -110,8 +110,8 @@ def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] =
         entries = (found[column].values[place].item() for column in columns[1:])
         rows.append((*named, name, *(_entry(entry, people) for entry in entries)))
     if people:
-        told = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
-        notes = (*notes, *told)
+        meanings = (f"{name}: {found[name].attrs['long_name']}" for name in columns[1:] if name not in _PLAIN)
+        notes = (*notes, *meanings)
     title = f"{whose}: {title}" if whose else title
     return Table((*(["judgements"] if named else []), *columns), tuple(rows), title, notes)
 
@@ -159,7 +159,7 @@ def _factor_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.FloatRange(min=0, min_open=True),
     default=240.0,
     show_default=True,
-    help="Minutes that a grader can be asked for.",
+    help="Largest number of minutes of a grader.",
 )
 @output_options
 def workload_command(style: str | None, output: Path | None, **factors: float) -> None:

@@ -74,17 +74,17 @@ def output_options(command: Command) -> Command:
         command
     )
     return click.option(
-        "--format", "style", type=click.Choice(FORMATS), help="Default: what the output file's suffix says, or table."
+        "--format", "style", type=click.Choice(FORMATS), help="Default: by the suffix of the output file, else table."
     )(command)
 
 
 def choose_format(style: str | None, output: Path | None) -> str:
-    """The format that was asked for, else the one that the file's suffix says, else a table for people.
+    """The chosen format, else that of the file's suffix, else a table for people.
 
     Raises
     ------
     click.BadParameter
-        For a suffix that says nothing.
+        For an unknown suffix.
     """
     if style == "parquet" and output is None:
         raise click.UsageError("parquet is no text: say which file to write, with --output")
@@ -99,7 +99,7 @@ def choose_format(style: str | None, output: Path | None) -> str:
 
 
 def check_figure(path: Path) -> None:
-    """Refuse a file that no figure can be written to, before anything is computed."""
+    """Refuse an unsupported file for a figure, before anything is computed."""
     from ..report.figures.canvas import format_of, need_matplotlib
 
     format_of(path)

@@ -1,4 +1,4 @@
-"""Commands that ask a result store: ``query`` and ``show``."""
+"""Commands that read a result store: ``query`` and ``show``."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _check_options(options: Mapping[str, Any], style: str) -> None:
 
 
 def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]) -> Sequence[xr.Dataset]:
-    """The results of one evaluation, with intervals and marks if they are asked for."""
+    """The results of one evaluation, with intervals and marks if chosen."""
     from ..analysis.aggregation import aggregate_scores, select
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
@@ -185,7 +185,7 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
         raise click.UsageError(f"--across gives statistics of statistics, and --{first} is about tracks: leave one out")
     if ci is not None:
         named = [str(find_measures(ds)[one]) for one in rated_variables(ds, query)] if rated else []
-        # Where there is none, or another metric beside it, the query says what is wrong with it.
+        # Where there is none, or another metric beside it, the query raises the error.
         asked = [replace(query, metric=one, exact=True) for one in named] or [query]
         found = [intervals(ds, one, level=ci, cluster=cluster, group=name) for one in asked]
     elif rated:

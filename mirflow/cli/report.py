@@ -91,7 +91,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
     \b
     KINDS
 
-    Every figure says which aggregate it shows, over how many tracks, and what was done about missing scores.
+    Every figure names its aggregate, the number of tracks, and the treatment of missing scores.
     """
     from ..report import figures
 
@@ -120,7 +120,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
 
 
 def _refuse_others(kind: str, given: Iterable[str], draw: Callable[..., Any]) -> None:
-    """Refuse options that the figure would not look at."""
+    """Refuse options that the figure does not have."""
     known = {*inspect.signature(draw).parameters, *_COMMON}
     context = click.get_current_context()
     flags = {one.name: one.opts[0] for one in context.command.params}

@@ -317,7 +317,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
         tables = [table for result in found for table in tables_of(result, style, percent)]
     else:
         tables = [pair_table(ds, percent=percent and for_people(style))] if ds.sizes["metric"] else []
-    # Programs get one table of one kind: the entries of a matrix only where nothing else was asked for.
+    # Programs get one table of one kind: the entries of a matrix only where there is nothing else.
     if for_people(style) or not tables:
         named = [name for name, one in find_measures(ds).items() if pair or not one.metric.nominal]
         extra = (aggregate_table(select_table(ds, variable, query)) for variable in named)
@@ -336,7 +336,7 @@ def pack_command(
 ) -> None:
     """Pack the annotations that PATTERN (such as 'refs/{track}.jams') matches into one Zarr file OUT.
 
-    A pipeline reads a pack wherever a pattern may stand, many times faster than the files.
+    A pack can replace any pattern of a pipeline, and is read many times faster than the files.
     """
     from ..loading import pack
 
