@@ -73,7 +73,7 @@ def plain_variable(dims: Sequence[str], values: Any, attrs: Mapping[Any, Any] | 
 
     Examples
     --------
-    >>> plain_variable(("x",), np.arange(3)).sizes
-    Frozen({'x': 3})
+    >>> plain_variable(("x",), np.arange(3)).values.tolist()
+    [0, 1, 2]
     """
     return xr.Variable(dims, values, dict(attrs or {}), fastpath=True)
