@@ -19,7 +19,7 @@ from ...ragged import Float, Int
 from ..content import decode, digest_of, open_file, read_bytes, unreadable
 from ..layouts import is_number
 from ..options import Reading
-from .table import RowKey, SameLine, SpanTable, Table, demand_line_ends, index_rows, name_files
+from .table import RowKey, SameLine, SpanTable, TrackTable, demand_line_ends, index_rows, name_files
 
 _CORNER = "q/r"
 _SUFFIX = re.compile(r"\.(wav|mp3|flac|ogg|opus|m4a|aif|aiff|au|mid|midi|txt|csv|lab)$", re.IGNORECASE)
@@ -251,7 +251,7 @@ class TextMatrix(SpanTable):
         return numbers
 
 
-def open_matrix(path: str, reading: Reading, name: str) -> Table:
+def open_matrix(path: str, reading: Reading, name: str) -> TrackTable:
     """The table in a matrix of the format ``matrix``, of which a row is read at a time.
 
     Parameters
@@ -296,7 +296,7 @@ def open_matrix(path: str, reading: Reading, name: str) -> Table:
 
 
 @dataclass(frozen=True)
-class ArrayMatrix(Table):
+class ArrayMatrix(TrackTable):
     """A matrix in an ``.npy`` file, in which every item is a query."""
 
     name: str

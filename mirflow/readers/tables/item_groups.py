@@ -14,7 +14,7 @@ from ...ragged import Int
 from ..content import decode, digest_of, read_bytes
 from ..delimited import find_place, find_separator, number_lines, split_line
 from ..options import Reading
-from .table import RowKey, Table
+from .table import RowKey, TrackTable
 
 _HEADINGS = {
     "track": ("track", "track_id", "item", "query", "piece", "song", "song_id", "file", "filename", "path", "id"),
@@ -24,7 +24,7 @@ _NO_GROUP = -1
 
 
 @dataclass(frozen=True)
-class GroupTable(Table):
+class GroupTable(TrackTable):
     """The relevant items for each item of a list.
 
     Parameters

@@ -24,13 +24,13 @@ from ..headings import is_header
 from ..layouts import SAMPLE, demand_columns, demand_width
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
-from .table import RowKey, Table
+from .table import RowKey, TrackTable
 
 _QUOTED = re.compile(r'"[^"]*"')
 
 
 @dataclass(frozen=True)
-class RowTable(Table):
+class RowTable(TrackTable):
     """A delimited file, its rows grouped by what they are about.
 
     Parameters

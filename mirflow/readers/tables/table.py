@@ -46,7 +46,7 @@ class RowKey(NamedTuple):
     annotator: str = ""
 
 
-class Table:
+class TrackTable:
     """An opened file of many tracks.
 
     What is wrong with the rows of one track is an error when it is read, and spoils no other track.
@@ -169,7 +169,7 @@ def format_of(path: str, reading: Reading) -> str:
     return reading.format_of(path.rpartition(".")[2])
 
 
-def open_table(path: str, reading: Reading, name: str) -> Table:
+def open_table(path: str, reading: Reading, name: str) -> TrackTable:
     """The table in a file; this process keeps it as long as the file stays as it is."""
     place = (path, reading, *file_stat(path, name), *_beside(path))
     if place not in _opened:
@@ -204,17 +204,17 @@ def name_files(path: str) -> tuple[Path, Path]:
     return Path(path).with_suffix(".txt"), Path(path).with_name("items.txt")
 
 
-_opened: OrderedDict[tuple[object, ...], Table | AnnotationError] = OrderedDict()
+_opened: OrderedDict[tuple[object, ...], TrackTable | AnnotationError] = OrderedDict()
 
 
-def _held(table: Table | AnnotationError) -> int:
+def _held(table: TrackTable | AnnotationError) -> int:
     return 0 if isinstance(table, AnnotationError) else table.held
 
 
-def _open(path: str, reading: Reading, name: str) -> Table:
+def _open(path: str, reading: Reading, name: str) -> TrackTable:
     format = format_of(path, reading)
     module, _, function = _OPENERS.get(format, _OPENERS[ROWS]).partition(":")
-    opener: Callable[[str, Reading, str], Table] = getattr(importlib.import_module(module, __package__), function)
+    opener: Callable[[str, Reading, str], TrackTable] = getattr(importlib.import_module(module, __package__), function)
     return opener(path, reading, name)
 
 
@@ -275,7 +275,7 @@ class Span:
 
 
 @dataclass(frozen=True)
-class SpanTable(Table):
+class SpanTable(TrackTable):
     """A file of which the rows of one key are read at a time.
 
     Parameters
