@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 import numpy as np
 
-from .analysis.combine import REFERENCES_DIFFER, told_cautions
+from .analysis.combine import REFERENCES_DIFFER, list_cautions
 from .analysis.inference import agreement, compare, friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
@@ -58,7 +58,7 @@ class Inference:
         group: str | None = None,
         **options: Unpack[_AllOptions],
     ) -> xr.Dataset:
-        """Figures over the tracks with confidence intervals: as ``query``, with ``low`` and ``high``.
+        """Aggregates over the tracks with confidence intervals: as ``query``, with ``low`` and ``high``.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ def _notes(result: xr.Dataset, ds: xr.Dataset) -> str:
     lost = int(find_gaps(score, weight, status, duration).missing.all(axis=2).sum())
     notes = [f"missing ({result.attrs['missing']}): {lost} of {status.size} cells without any score"]
     notes += [f"references: {result.attrs[REFERENCES_DIFFER]}"] if REFERENCES_DIFFER in result.attrs else []
-    notes += [f"warning: {said}" for said in told_cautions(ds.attrs)]
+    notes += [f"warning: {said}" for said in list_cautions(ds.attrs)]
     if result.sizes["metric"] < ds.sizes["metric"]:
         notes.append(f"{result.sizes['metric']} of {ds.sizes['metric']} metrics shown")
     if result.sizes["system"] > _SYSTEMS:
@@ -277,7 +277,7 @@ class DatasetAccessor(Inference):
     def query(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
     ) -> xr.Dataset:
-        """Figures over the tracks; see :func:`mirflow.analysis.query.aggregate`."""
+        """Aggregates over the tracks; see :func:`mirflow.analysis.query.aggregate`."""
         return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
@@ -314,7 +314,7 @@ class DataTreeAccessor(Inference):
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Figures over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
+        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
         return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:

@@ -14,7 +14,7 @@ from ..errors import QueryError, UnknownNameError, counted
 from ..metrics.aggregates import AGGREGATES, CLASS_AGGREGATES, DECLARED, allowed_aggregates, table_aggregates
 from ..ragged import Bool, Float, Int
 from ..store.format import WARNINGS
-from .combine import REFERENCES_DIFFER, told_cautions
+from .combine import REFERENCES_DIFFER, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
 from .scores import Array, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
@@ -231,7 +231,7 @@ def _best_first(part: xr.Dataset, headline: str | None) -> xr.Dataset:
 
 
 def ranked(value: Float, orientation: str) -> list[int]:
-    """The best first. The sort is stable: what is equal stays in order, and what has no figure comes last."""
+    """The best first. The sort is stable: what is equal stays in order, and what has no value comes last."""
     places: list[int] = np.argsort(value if orientation == "lower" else -value, kind="stable").tolist()
     return places
 
@@ -408,7 +408,7 @@ def origin_of(ds: xr.Dataset, group: str = "", systems: Sequence[str] | None = N
     """Attributes that name where results about some systems come from, and warnings of when these were scored."""
     kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
     origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
-    cautions = "\n".join(told_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
+    cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
     return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
 
-def told_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
+def list_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = None) -> list[str]:
     """Warnings, each once.
 
     Parameters
@@ -32,7 +32,7 @@ def told_cautions(attrs: Mapping[str, Any], systems: Collection[str] | None = No
     Examples
     --------
     >>> attrs = {"warnings": [{"text": "no item of 'a' is true", "system": "a"}]}
-    >>> told_cautions(attrs, ["a", "b"]), told_cautions(attrs, ["b"])
+    >>> list_cautions(attrs, ["a", "b"]), list_cautions(attrs, ["b"])
     (["no item of 'a' is true"], [])
     """
     kept = attrs.get(WARNINGS, ())

@@ -136,7 +136,7 @@ def _square(counts: Float, reference: Sequence[str], estimate: Sequence[str]) ->
 
 
 def order(kind: str, values: Float, side: int) -> tuple[Float, Int]:
-    """A figure of each tag over some clips, by relevance and affinity.
+    """A value of each tag over some clips, by relevance and affinity.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ _MICRO = "micro"
 
 
 def rated_kind(ds: xr.Dataset, query: Query) -> str | None:
-    """The aggregate of a query about figures that are read off all tracks together; None for any other query.
+    """The aggregate of a query about values that are read off all tracks together; None for any other query.
 
     Parameters
     ----------
@@ -318,7 +318,7 @@ def rated_variable(ds: xr.Dataset, query: Query) -> str | None:
 
 
 def has_classes(ds: xr.Dataset, variable: str) -> bool:
-    """True if figures of classes or tags are read off a metric."""
+    """True if values of classes or tags are read off a metric."""
     return not CLASS_AGGREGATES.keys().isdisjoint(_aggregates(ds, variable))
 
 

@@ -53,7 +53,7 @@ def _deviation(values: Float) -> Float:
 
 
 ACROSS: Mapping[str, Callable[[Float], Float]] = MappingProxyType({**REDUCTIONS, "std": _deviation})
-"""What can be done across the figures of groups or classes; figures that are NaN are left out."""
+"""What can be done across the values of groups or classes; values that are NaN are left out."""
 
 
 def across(result: xr.Dataset, asked: Across) -> xr.Dataset:
@@ -154,14 +154,14 @@ def across_of(attrs: Mapping[str, str]) -> dict[str, list[str]]:
 
 
 def is_deviation(attrs: Mapping[str, str], place: Mapping[str, object]) -> bool:
-    """True if a figure is a deviation across others, of which neither a high nor a low one is better.
+    """True if a value is a deviation across others, of which neither a high nor a low one is better.
 
     Parameters
     ----------
     attrs : mapping of str to str
         Of the answer.
     place : mapping of str to label
-        Where the figure stands along the groupings and dims of the answer.
+        Where the value stands along the groupings and dims of the answer.
     """
     return any("std" in names and place.get(dim) == "std" for dim, names in across_of(attrs).items())
 
@@ -284,7 +284,7 @@ def aggregate(
     by: Names = None,
     **options: Unpack[QueryOptions],
 ) -> xr.Dataset:
-    """Figures over the tracks of one evaluation, one for each system, metric and group of tracks.
+    """Aggregates over the tracks of one evaluation, one for each system, metric and group of tracks.
 
     Parameters
     ----------
@@ -339,7 +339,7 @@ def query(
     group: str | None = None,
     **options: Unpack[QueryOptions],
 ) -> xr.Dataset:
-    """Figures over the tracks of one evaluation of a store.
+    """Aggregates over the tracks of one evaluation of a store.
 
     Parameters
     ----------

@@ -244,11 +244,11 @@ class Query:
         names a reduction is one, even if a label is called so too. Where no dim is left, the metric is one number a
         track, and everything that is asked of scores can be asked of it.
     across : mapping of str to str or sequence of str, or None
-        What to do across the figures of groups (of `by`), classes or tags, after everything else, in this order:
+        What to do across the values of groups (of `by`), classes or tags, after everything else, in this order:
         ``{"class": "mean"}``, ``{"fold": "mean,std"}``. Besides the words of `over` there is ``std``, the standard
         deviation of a sample.
     sort : str or None
-        The order of the systems: a metric, the best first by its figure over all tracks of the query, ``best``, the
+        The order of the systems: a metric, the best first by its value over all tracks of the query, ``best``, the
         best first by the first metric of the answer, or ``name``. None or ``stored``: as they are stored, or as they
         were named.
     exact : bool

@@ -268,7 +268,7 @@ def show_command(
 
 def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | None) -> None:
     """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
-    from ..analysis.combine import told_cautions
+    from ..analysis.combine import list_cautions
     from ..analysis.missing import count_scored, find_problems
     from ..report.summaries import problems_table
     from ..report.tables import merge
@@ -277,7 +277,7 @@ def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | 
     tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]
     every = [one for problems in found.values() for one in problems]
     scored = count_scored(every)
-    notes = [f"warning: {name}: {text}" for name, ds in boards.items() for text in told_cautions(ds.attrs)]
+    notes = [f"warning: {name}: {text}" for name, ds in boards.items() for text in list_cautions(ds.attrs)]
     if for_people(style) and all(one.scored == "yes" for one in every):
         click.echo("; ".join(filter(None, ("every cell has a score", scored))), err=True)
     if not every or not for_people(style):

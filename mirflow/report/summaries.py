@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..analysis.aggregation import show_span
-from ..analysis.combine import told_cautions
+from ..analysis.combine import list_cautions
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
 from ..analysis.query import count_statuses
@@ -72,7 +72,7 @@ def contents_table(name: str, ds: xr.Dataset) -> Table:
     versions = attrs.get("versions")
     if isinstance(versions, Mapping):
         rows.append(("versions", ", ".join(f"{key} {value}" for key, value in versions.items())))
-    rows += [("warning", text) for text in told_cautions(attrs)]
+    rows += [("warning", text) for text in list_cautions(attrs)]
     return Table(("group", name), tuple(rows), folds=(name,))
 
 

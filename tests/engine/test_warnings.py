@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import mirflow
-from mirflow.analysis.combine import joined_cautions, labelled_cautions, told_cautions
+from mirflow.analysis.combine import joined_cautions, labelled_cautions, list_cautions
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
 from mirflow.report.page import write_page
@@ -59,7 +59,7 @@ def store(pipeline: Path) -> Path:
 
 def kept(store: Path) -> list[str]:
     with mirflow.open_store(store) as tree:
-        return told_cautions(nested_attrs(tree["classification"].attrs))
+        return list_cautions(nested_attrs(tree["classification"].attrs))
 
 
 class TestTheStore:
@@ -163,7 +163,7 @@ class TestSeveralStores:
 
     def test_what_is_about_nobody_in_particular_concerns_everybody(self) -> None:
         attrs = {"warnings": [{"text": "the truth is odd", "system": ""}]}
-        assert told_cautions(labelled_cautions(attrs, "2012"), ["2012/a"]) == ["the truth is odd"]
+        assert list_cautions(labelled_cautions(attrs, "2012"), ["2012/a"]) == ["the truth is odd"]
 
 
 def test_the_report_holds_them(asked: Path, tmp_path: Path) -> None:

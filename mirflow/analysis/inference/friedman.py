@@ -92,8 +92,8 @@ def friedman(
     unit : str
         ``track``, or a coordinate along the tracks (fold, class, query, ...) within whose values the scores are
         aggregated before they are ranked; so are the scores of several annotators of a track. Of a metric with extra
-        dims it may be one of these, or ``class``, ``tag``: figures over all tracks are ranked on each of its labels;
-        figures of classes and tags are also ranked on the values of a coordinate, each over its tracks.
+        dims it may be one of these, or ``class``, ``tag``: values over all tracks are ranked on each of its labels;
+        values of classes and tags are also ranked on the values of a coordinate, each over its tracks.
     level : float
         1 minus the chance of any false difference.
     group : str

@@ -56,17 +56,17 @@ def intervals(
     query : Query or None
         As for :func:`mirflow.analysis.query.aggregate`.
     level : float
-        The share of such intervals that hold the true figure.
+        The share of such intervals that hold the true value.
     method : {"bca", "percentile"}
         Bias-corrected and accelerated (Efron 1987), or plain quantiles of the replicates.
     replicates : int
         How often the collection is drawn again.
     unit : str
-        What is drawn: ``track``, or a coordinate along the tracks; then the figure is the mean (or the median, where
-        that is the aggregate) of the figures of its values, each counted once.
+        What is drawn: ``track``, or a coordinate along the tracks; then the value is the mean (or the median, where
+        that is the aggregate) of the values of its values, each counted once.
     cluster : str or None
-        A coordinate along the tracks (artist, album) whose tracks are drawn together; the figure is the same. Where
-        several annotators of a track are in one figure they are drawn together, as if it were ``track``.
+        A coordinate along the tracks (artist, album) whose tracks are drawn together; the value is the same. Where
+        several annotators of a track are in one value they are drawn together, as if it were ``track``.
     rng : int or numpy.random.Generator
         The seed; the same one gives the same intervals.
     group : str
@@ -176,7 +176,7 @@ def _of_rates(
 
 
 def interval_of(sample: Sample, value: Float, how: Resampling) -> tuple[Float, Float]:
-    """The intervals of all figures of a sample.
+    """The intervals of all values of a sample.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def figures_of(sample: Sample, columns: list[tuple[int, int]]) -> Statistics:
 
 
 def draw(figures: Statistics, number: int, how: Resampling) -> Float:
-    """The replicates of some figures: float64 (figures, replicates)."""
+    """The replicates of some values: float64 (values, replicates)."""
     found = np.empty((number, how.replicates))
     start = 0
     for counts in how.counts(figures.clusters):
@@ -228,7 +228,7 @@ def draw(figures: Statistics, number: int, how: Resampling) -> Float:
 def difference_bounds(
     value: Float, replicates: Float | None, left_out: Float | None, pairs: Int, how: Resampling
 ) -> dict[str, Float]:
-    """Differences of a figure of every two systems, with their intervals.
+    """Differences of a value of every two systems, with their intervals.
 
     Parameters
     ----------

@@ -206,7 +206,7 @@ def choose_tests(test: str, kinds: list[str], metrics: list[str], cluster: str |
     Raises
     ------
     QueryError
-        For a test that is about something else than the figure, or that cannot know of clusters.
+        For a test that is about something else than the value, or that cannot know of clusters.
     UnknownNameError
         For another test.
     """
@@ -232,9 +232,9 @@ class Swaps:
     Parameters
     ----------
     difference : callable
-        Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, figures).
+        Signs float64 (replicates, clusters), -1 for swapped, to float64 (replicates, pairs, values).
     clusters : int
-    near : float64 (pairs, figures)
+    near : float64 (pairs, values)
         Differences up to this one are rounding.
     """
 
@@ -374,7 +374,7 @@ def _swap_ordered(sample: Sample, metric: int, pairs: Int) -> Swaps:
 
 
 def swap_rates(rates: Rates, pairs: Int) -> Swaps:
-    """Swap what two systems add up, cluster by cluster, and compare the figures that are read off the sums."""
+    """Swap what two systems add up, cluster by cluster, and compare the values that are read off the sums."""
     total, scale = rates.counts.sum(axis=1), np.abs(rates.counts).sum(axis=1)
     observed = rates.values()
     near = _NEAR * (np.abs(observed[pairs[:, 0]]) + np.abs(observed[pairs[:, 1]]))
@@ -398,8 +398,8 @@ def count_extremes(swaps: Swaps, how: Resampling) -> tuple[Float, Float]:
 
     Returns
     -------
-    p : float64 (pairs, figures)
-    spread : float64 (pairs, figures)
+    p : float64 (pairs, values)
+    spread : float64 (pairs, values)
         The standard deviation of the differences under swaps; 1 where none is known or all are 0.
     """
     observed = swaps.observed()
@@ -430,7 +430,7 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
     ----------
     parts : sequence of (Swaps, int64 (own clusters,))
         Pairs of systems that have the same units, and the clusters of these units among all of them.
-    spreads : sequence of float64 (pairs, figures)
+    spreads : sequence of float64 (pairs, values)
         As :func:`count_extremes` gives them.
     clusters : int
         Of all parts together.
@@ -438,8 +438,8 @@ def step_down(parts: Sequence[tuple[Swaps, Int]], spreads: Sequence[Float], clus
 
     Returns
     -------
-    float64 (pairs, figures)
-        Of all parts, one after the other; the figures are families of their own. NaN where nothing is compared.
+    float64 (pairs, values)
+        Of all parts, one after the other; the values are families of their own. NaN where nothing is compared.
 
     References
     ----------
@@ -601,7 +601,7 @@ def swap_pairs(
     arrays : mapping of str to array
         As :func:`empty_arrays` makes them.
     metrics : sequence of int
-        What the figures of the swaps are.
+        What the values of the swaps are.
     parts : sequence of Compared
     swaps : sequence of Swaps
         Of each part.

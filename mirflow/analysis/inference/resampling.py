@@ -35,7 +35,7 @@ class Resampling:
     Parameters
     ----------
     level : float
-        The share of intervals that are to hold the true figure.
+        The share of intervals that are to hold the true value.
     method : {"bca", "percentile"}
     replicates : int
     seed : int
@@ -196,7 +196,7 @@ def bounds(replicates: Float, value: Float, acceleration: Float, how: Resampling
     with np.errstate(invalid="ignore"):  # the difference of infinite medians
         fixed = np.maximum(np.abs(first - value), np.abs(last - value)) <= _NEAR * np.abs(value)
     low, high = (np.where(fixed, value, end) for end in ends)
-    # Where there is no figure there is no interval, though some replicates may have one.
+    # Where there is no value there is no interval, though some replicates may have one.
     return np.where(np.isnan(value), np.nan, low), np.where(np.isnan(value), np.nan, high)
 
 
@@ -208,7 +208,7 @@ def _bca(replicates: Float, value: Float, acceleration: Float, tail: float) -> t
     number = np.maximum((~np.isnan(replicates)).sum(axis=1), 1)
     less = _below(replicates, value - near, "left")
     half = (less + _below(replicates, value + near, "right")) / (2 * number)
-    # A figure outside of all replicates would move the ends infinitely far.
+    # A value outside of all replicates would move the ends infinitely far.
     bias = ndtri(np.clip(half, 0.5 / number, 1 - 0.5 / number))
     ends = []
     for normal in (ndtri(tail), ndtri(1 - tail)):
@@ -241,13 +241,13 @@ def accelerations(left_out: Float) -> Float:
 
     Parameters
     ----------
-    left_out : float64 (units, figures)
-        The figures without each of the units; NaN where nothing is left.
+    left_out : float64 (units, values)
+        The values without each of the units; NaN where nothing is left.
 
     Returns
     -------
-    float64 (figures,)
-        0 where no unit moves the figure.
+    float64 (values,)
+        0 where no unit moves the value.
     """
     known: Bool = np.isfinite(left_out)
     number = np.maximum(known.sum(axis=0), 1)
@@ -260,7 +260,7 @@ def accelerations(left_out: Float) -> Float:
 
 
 class Statistics(Protocol):
-    """Some figures over the same clusters of units."""
+    """Some values over the same clusters of units."""
 
     @property
     def clusters(self) -> int:
@@ -268,25 +268,25 @@ class Statistics(Protocol):
         ...
 
     def again(self, counts: Float) -> Float:
-        """The figures of replicates, float64 (figures, replicates), by counts float64 (replicates, clusters)."""
+        """The values of replicates, float64 (values, replicates), by counts float64 (replicates, clusters)."""
         ...
 
     def left_out(self) -> Float:
-        """The figures without each of the clusters: float64 (clusters, figures)."""
+        """The values without each of the clusters: float64 (clusters, values)."""
         ...
 
 
 @dataclass(frozen=True)
 class Ratios:
-    """Figures that are ratios of sums over units.
+    """Values that are ratios of sums over units.
 
     Parameters
     ----------
-    above : float64 (clusters, figures)
+    above : float64 (clusters, values)
     below : float64 (clusters, different denominators)
         Systems often share their denominators, as that of a chord symbol recall depends on the reference alone.
-    denominator : int64 (figures,)
-        The column of `below` of each figure.
+    denominator : int64 (values,)
+        The column of `below` of each value.
     """
 
     above: Float
@@ -295,7 +295,7 @@ class Ratios:
 
     @classmethod
     def of(cls, sample: Sample, columns: list[tuple[int, int]]) -> Ratios:
-        """The figures of some (system, metric) of a sample."""
+        """The values of some (system, metric) of a sample."""
         count = int(sample.cluster.max(initial=-1)) + 1
         above = np.empty((count, len(columns)))
         different: dict[bytes, int] = {}
@@ -316,11 +316,11 @@ class Ratios:
         return len(self.above)
 
     def again(self, counts: Float) -> Float:
-        """The figures of replicates."""
+        """The values of replicates."""
         return _divide((counts @ self.above).T, (counts @ self.below).T[self.denominator])
 
     def left_out(self) -> Float:
-        """The figures without each of the clusters."""
+        """The values without each of the clusters."""
         above = self.above.sum(axis=0) - self.above
         below = self.below.sum(axis=0) - self.below
         # What is left of a sum after taking away all of it is rounding.
@@ -336,9 +336,9 @@ class OrderedScores:
     ----------
     aggregate : Aggregate
         With a ``statistic``.
-    ordered : float64 (figures, units)
+    ordered : float64 (values, units)
         Scores from the smallest to the largest.
-    order : int64 (figures, units)
+    order : int64 (values, units)
         The cluster that each of them belongs to.
     clusters : int
     """
@@ -358,7 +358,7 @@ class OrderedScores:
         return cls(aggregate, np.take_along_axis(score, order, axis=1), sample.cluster[order], count)
 
     def again(self, counts: Float) -> Float:
-        """The figures of replicates."""
+        """The values of replicates."""
         drawn = counts.astype(np.int64)
         found = np.empty((len(self.ordered), counts.shape[0]))
         for place, (values, order) in enumerate(zip(self.ordered, self.order, strict=True)):
@@ -374,7 +374,7 @@ class OrderedScores:
         return found
 
     def left_out(self) -> Float:
-        """The figures without each of the clusters."""
+        """The values without each of the clusters."""
         units = self.ordered.shape[1]
         without_each = self.aggregate.without_each
         if self.clusters < units or without_each is None:
@@ -408,7 +408,7 @@ class Rates:
     ----------
     counts : float64 (systems, clusters, entries)
     ratio : callable
-        The figures, float64 (n, figures), of sums of entries, float64 (n, entries); NaN where there are none.
+        The values, float64 (n, values), of sums of entries, float64 (n, entries); NaN where there are none.
     """
 
     counts: Float
@@ -420,11 +420,11 @@ class Rates:
         return len(self.counts[0])
 
     def values(self) -> Float:
-        """The figures: float64 (systems, figures)."""
+        """The values: float64 (systems, values)."""
         return self.ratio(self.counts.sum(axis=1))
 
     def again(self, counts: Float) -> Float:
-        """The figures of replicates, one system after the other."""
+        """The values of replicates, one system after the other."""
         found = []
         for own in self.counts:
             parts = [self.ratio(counts[part] @ own).T for part in self.parts(len(counts))]
@@ -432,7 +432,7 @@ class Rates:
         return np.concatenate(found)
 
     def left_out(self) -> Float:
-        """The figures without each of the clusters, one system after the other."""
+        """The values without each of the clusters, one system after the other."""
         found = [self.ratio(without_rounding(own.sum(axis=0) - own, np.abs(own).sum(axis=0))) for own in self.counts]
         return np.concatenate(found, axis=1)
 
@@ -448,13 +448,13 @@ def without_rounding(sums: Float, scale: Float) -> Float:
 
 
 def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> Callable[[Float], Float]:
-    """From sums of outcomes to figures, with what is done across classes or tags at the end.
+    """From sums of outcomes to values, with what is done across classes or tags at the end.
 
     Parameters
     ----------
     selection : TableSelection
     asked : mapping of str to sequence of str
-        Dims of the figures, and names of :data:`mirflow.analysis.query.ACROSS`.
+        Dims of the values, and names of :data:`mirflow.analysis.query.ACROSS`.
     """
     nothing, labels = selection.outcomes(np.zeros((0, *map(len, selection.labels.values()))))
 
@@ -517,7 +517,7 @@ class Tag:
 
 @dataclass(frozen=True)
 class Orders:
-    """The figures of the tags of one system.
+    """The values of the tags of one system.
 
     Parameters
     ----------
@@ -526,7 +526,7 @@ class Orders:
         As that of an aggregate.
     clusters : int
     finish : callable
-        What is done across the figures, float64 (n, tags).
+        What is done across the values, float64 (n, tags).
     """
 
     tags: tuple[Tag, ...]
@@ -544,11 +544,11 @@ class Orders:
         return cls(tuple(tags), reached, int(cluster.max(initial=-1)) + 1, finish)
 
     def again(self, counts: Float) -> Float:
-        """The figures of replicates: float64 (figures, replicates)."""
+        """The values of replicates: float64 (values, replicates)."""
         return np.concatenate([self.finish(self._figures(counts[part])) for part in self._parts(len(counts))]).T
 
     def left_out(self) -> Float:
-        """The figures without each of the clusters: float64 (clusters, figures)."""
+        """The values without each of the clusters: float64 (clusters, values)."""
         parts = list(self._parts(self.clusters))
         kept = (1.0 - (np.arange(self.clusters) == np.arange(part.start, part.stop)[:, np.newaxis]) for part in parts)
         return np.concatenate([self.finish(self._figures(one)) for one in kept])

@@ -72,7 +72,7 @@ class Sample:
     cluster: Int
 
     def values(self) -> Float:
-        """The figures: float64 (systems, metrics)."""
+        """The values: float64 (systems, metrics)."""
         return reduce_kinds(self.score, self.weight, self.included, self.duration, self.kinds)
 
     @property
@@ -117,7 +117,7 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
         As :func:`mirflow.analysis.aggregation.select` gives it.
     unit : str
         ``track``, or a coordinate along the tracks: the scores of its tracks are aggregated to one for each value, and
-        the figure is the plain mean over them, or the median (another statistic) where that is the aggregate.
+        the value is the plain mean over them, or the median (another statistic) where that is the aggregate.
     cluster : str or None
         A coordinate along the tracks, whose values are drawn as a whole. A track without a value is drawn alone. What
         several annotators have of a track is always drawn together.
@@ -145,7 +145,7 @@ def sample_of(part: xr.Dataset, unit: str = TRACK, cluster: str | None = None, t
 
 
 def by_unit(part: xr.Dataset, sample: Sample, unit: str = TRACK) -> Sample:
-    """The figures of each value of a coordinate as the scores of units, by track for what several annotators have."""
+    """The values of each value of a coordinate as the scores of units, by track for what several annotators have."""
     values, codes = group_tracks(part, [unit])
     lacking = without_value(values[unit])[codes]
     if lacking.any():
@@ -220,7 +220,7 @@ def differences(first: Float, second: Float) -> Float:
 def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
     """The columns of a bool (columns, units) that hold the same units, with these units.
 
-    A figure is resampled over its own units alone, so that what else is asked does not change its interval.
+    A value is resampled over its own units alone, so that what else is asked does not change its interval.
     """
     found: dict[bytes, list[int]] = {}
     for place, row in enumerate(np.packbits(included, axis=1)):
@@ -229,7 +229,7 @@ def columns_by_pattern(included: Bool) -> Iterable[tuple[Bool, list[int]]]:
 
 
 def table_of_units(ds: xr.Dataset, query: Query, unit: str) -> str | None:
-    """The variable whose figures are ranked; None where the scores of tracks are, or what is made of them."""
+    """The variable whose values are ranked; None where the scores of tracks are, or what is made of them."""
     variable = rated_variable(ds, query)
     if unit == TRACK or variable is None:
         return None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...analysis.aggregation import STORES, reduce
-from ...analysis.combine import REFERENCES_DIFFER, told_cautions
+from ...analysis.combine import REFERENCES_DIFFER, list_cautions
 from ...analysis.inference import compare, intervals
 from ...analysis.missing import are_apart, find_gaps, find_problems, included_scores
 from ...analysis.per_class import aggregate_table, select_table
@@ -258,7 +258,7 @@ def describe_evaluation(
         "extras": describe_extras(scores, blocks),
         "policies": policies,
         "references": str(scores.attrs.get(REFERENCES_DIFFER, "")),
-        "warnings": told_cautions(scores.attrs),
+        "warnings": list_cautions(scores.attrs),
     }
 
 
