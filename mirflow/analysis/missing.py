@@ -39,14 +39,6 @@ class Gaps:
     undefined: Bool
     without_reference: Bool
 
-    def count_cells(self) -> dict[str, int]:
-        """Numbers of cells (pairs of a system and a track) that lack some metric, and that are undefined for some.
-
-        A cell counts once, however many metrics it is about.
-        """
-        flags = {"missing_cells": self.missing, "undefined_cells": self.undefined}
-        return {name: int(flag.any(axis=2).sum()) for name, flag in flags.items()}
-
 
 def find_gaps(score: Float, weight: Float, status: npt.NDArray[np.int8], duration: Float) -> Gaps:
     """Find missing and undefined scores.
