@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from . import report as report
     from . import store as store
     from .accessor import open_store as open_store
-    from .analysis.diff import diff as diff
+    from .analysis.differences import diff as diff
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
     from .evaluation import evaluate as evaluate
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
     "align": "loading",
-    "diff": "analysis.diff",
+    "diff": "analysis.differences",
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
     "explain": "evaluation",

@@ -14,8 +14,8 @@ from .analysis.combine import REFERENCES_DIFFER, list_cautions
 from .analysis.inference import agreement, compare, friedman, intervals
 from .analysis.inference.resampling import Seed
 from .analysis.missing import find_gaps
-from .analysis.query import aggregate as aggregate_group
-from .analysis.query import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
+from .analysis.queries import aggregate as aggregate_group
+from .analysis.queries import boards_of, choose_one, coverage, evaluate_query, headline_metrics, query
 from .analysis.scores import arrays_of, as_scores, names_of
 from .analysis.selection import Names, Query, QueryOptions, make_query
 from .analysis.worst import extremes
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class IntervalOptions(TypedDict, total=False):
-    """Options of intervals; see :func:`mirflow.analysis.inference.intervals.intervals`."""
+    """Options of intervals; see :func:`mirflow.analysis.inference.confidence_intervals.intervals`."""
 
     level: float
     method: str
@@ -66,7 +66,7 @@ class Inference:
             As for ``query``.
         **options
             ``level``, ``method``, ``replicates``, ``unit``, ``cluster``, ``rng``: see
-            :func:`mirflow.analysis.inference.intervals.intervals`; and the other words of a query.
+            :func:`mirflow.analysis.inference.confidence_intervals.intervals`; and the other words of a query.
         """
         name, ds = self._choose(metric, group)
         asked, how = _apart(options)
@@ -277,11 +277,11 @@ class DatasetAccessor(Inference):
     def query(
         self, metric: Names = None, aggregate: str | None = None, by: Names = None, **options: Unpack[QueryOptions]
     ) -> xr.Dataset:
-        """Aggregates over the tracks; see :func:`mirflow.analysis.query.aggregate`."""
+        """Aggregates over the tracks; see :func:`mirflow.analysis.queries.aggregate`."""
         return aggregate_group(self._ds, metric, aggregate, by, **options)
 
     def coverage(self) -> xr.Dataset:
-        """Numbers of cells of each system by status; see :func:`mirflow.analysis.query.coverage`."""
+        """Numbers of cells of each system by status; see :func:`mirflow.analysis.queries.coverage`."""
         return coverage(self._ds)
 
 
@@ -314,7 +314,7 @@ class DataTreeAccessor(Inference):
         group: str | None = None,
         **options: Unpack[QueryOptions],
     ) -> xr.Dataset:
-        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.query.query`."""
+        """Aggregates over the tracks of one evaluation; see :func:`mirflow.analysis.queries.query`."""
         return query(self._tree, metric, aggregate, by, group=group, **options)
 
     def coverage(self) -> xr.DataTree:

@@ -167,7 +167,7 @@ def open_evaluations(stores: Sequence[Path], labels: Sequence[str] = ()) -> dict
     if len(stores) == 1 and not labels:
         return read_store(stores[0])
     from ..accessor import open_store
-    from ..analysis.query import boards_of
+    from ..analysis.queries import boards_of
 
     return boards_of(open_store(label_stores(stores, labels)))
 

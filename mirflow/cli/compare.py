@@ -89,7 +89,7 @@ def compare_command(
     Differences come with bootstrap intervals and corrected p-values over the tracks that the systems have in
     common; systems that share a letter are not told apart.
     """
-    from ..analysis.query import choose
+    from ..analysis.queries import choose
     from ..analysis.selection import Query, headline_metric
 
     style = choose_format(style, output)

@@ -90,7 +90,7 @@ def diff_command(
     Each is a store, one evaluation of a store (stores/x.zarr:chord), or a mapping file (.yaml) that describes
     published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
-    from ..analysis.diff import differences, exceeding
+    from ..analysis.differences import differences, exceeding
     from ..report.comparisons_tables import difference_long_table, difference_table, worst_table
 
     if worse and fail_above is None:

@@ -47,7 +47,7 @@ def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | N
     The file has the columns query, candidate, grader, broad (NS, SS or VS) and fine. Several files, such as those of
     several campaigns, have tables of their own and one figure.
     """
-    from ..analysis.graders import read_judgements
+    from ..analysis.judgements import read_judgements
 
     style = choose_format(style, output)
     if figure is not None:
@@ -77,7 +77,7 @@ def _named(paths: tuple[Path, ...]) -> dict[str, Path]:
 
 def _tables(judgements: Collection, name: str, people: bool) -> list[Table]:
     """The agreement of the graders of one file, and, as far as there are fine judgements, their distribution."""
-    from ..analysis.graders import fine_within_broad, grader_agreement
+    from ..analysis.judgements import fine_within_broad, grader_agreement
 
     agreement = grader_agreement(judgements)
     tables = [_table(agreement, "agreement of graders", people, _graders(agreement), name)]
@@ -167,7 +167,7 @@ def workload_command(style: str | None, output: Path | None, **factors: float) -
 
     Candidates that several systems return are judged once, so it takes at most so long.
     """
-    from ..analysis.graders import Workload
+    from ..analysis.judgements import Workload
     from ..report.tables import Table
 
     work = Workload(**factors)

@@ -103,7 +103,7 @@ def query_command(
     Every result names its aggregate, the number of tracks (n), the numbers of cells without a score (missing) or
     with nothing to measure (undefined), and their treatment.
     """
-    from ..analysis.query import choose
+    from ..analysis.queries import choose
 
     style = choose_format(style, output)
     _check_options(options, style)
@@ -173,7 +173,7 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
     from ..analysis.inference import intervals
     from ..analysis.inference.comparisons import mark_best
     from ..analysis.per_class import rated_kind, rated_variables
-    from ..analysis.query import evaluate_query
+    from ..analysis.queries import evaluate_query
     from ..analysis.selection import find_measures
 
     ci, significance, cluster = options["ci"], options["significance"], options["cluster"]
@@ -199,7 +199,7 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
 
 def _primary(boards: Mapping[str, xr.Dataset], query: Query, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
-    from ..analysis.query import primary_results
+    from ..analysis.queries import primary_results
     from ..report.summaries import primary_table
 
     found, bare = primary_results(boards, query, lambda ds, asked, name: _results(ds, asked, name, options))
@@ -246,7 +246,7 @@ def show_command(
     store: Path, group: str | None, pipeline: bool, problems: bool, style: str | None, output: Path | None
 ) -> None:
     """List the contents of STORE: evaluations, systems, tracks, metrics, coverage and provenance."""
-    from ..analysis.query import choose
+    from ..analysis.queries import choose
     from ..analysis.scores import read_store
     from ..report.summaries import contents_table, coverage_table, store_overview_table
 

@@ -168,7 +168,7 @@ def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) 
     dict of str to xr.Dataset
         What was printed, by the name of its evaluation.
     """
-    from ..analysis.query import evaluate_query, headline_metrics, primary_results
+    from ..analysis.queries import evaluate_query, headline_metrics, primary_results
     from ..analysis.selection import BEST, Query
     from ..report.summaries import primary_table
 
@@ -306,7 +306,7 @@ def evaluate_command(
 def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Table]:
     """Tables of the scores of a pair, or of their aggregates over two folders; and of metrics with extra dims."""
     from ..analysis.per_class import aggregate_table, select_table
-    from ..analysis.query import evaluate_query
+    from ..analysis.queries import evaluate_query
     from ..analysis.scores import as_scores
     from ..analysis.selection import BEST, Query, find_measures
     from ..report.summaries import pair_table

@@ -11,7 +11,7 @@ from ..analysis.aggregation import show_span
 from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.inference.paired import alpha_of
 from ..analysis.policies import say_test
-from ..analysis.query import across_of, repeats
+from ..analysis.queries import across_of, repeats
 from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from ..metrics.base import get_task, tasks

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
 from ..analysis.combine import REFERENCES_DIFFER
 from ..analysis.policies import MISSING, say_test, say_undefined
-from ..analysis.query import UNGROUPED, across_of, repeats
+from ..analysis.queries import UNGROUPED, across_of, repeats
 from ..errors import QueryError, counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
 from ..ragged import Bool, Float, Int

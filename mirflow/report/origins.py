@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..accessor import Stores, name_stores, open_store
-from ..analysis.query import boards_of
+from ..analysis.queries import boards_of
 from ..analysis.scores import cell_texts, names_of, read_store
 from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.schema import TASK_KINDS

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..analysis.aggregation import COUNTS
-from ..analysis.query import across_of, repeats
+from ..analysis.queries import across_of, repeats
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Bool, Float, Int
 

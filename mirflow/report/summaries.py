@@ -13,7 +13,7 @@ from ..analysis.aggregation import show_span
 from ..analysis.combine import list_cautions
 from ..analysis.missing import CellProblem, group_problems
 from ..analysis.policies import MISSING, UNDEFINED
-from ..analysis.query import count_statuses
+from ..analysis.queries import count_statuses
 from ..analysis.scores import coords_of, names_of, tables_of
 from ..cells import EMPTY, FAILED, Status
 from ..errors import counted

@@ -13,7 +13,7 @@ import xarray as xr
 from scipy import stats
 
 import mirflow
-from mirflow.analysis.query import headline_metrics
+from mirflow.analysis.queries import headline_metrics
 from mirflow.analysis.scores import names_of, read_store
 from mirflow.analysis.selection import headline_metric
 from mirflow.report.figures.track_scores import one_metric

@@ -1,9 +1,9 @@
 """Inference about systems: intervals, comparisons, rank tests, agreement of metrics, groups that do not differ."""
 
 from .comparisons import compare
+from .confidence_intervals import intervals
 from .friedman import friedman
 from .groups import letters, significance_groups
-from .intervals import intervals
 from .metric_agreement import agreement
 from .paired import CORRECTIONS, TESTS, correct
 from .resampling import METHODS

@@ -12,10 +12,10 @@ from ...errors import QueryError, counted
 from ...ragged import Bool, Float, Int
 from ..aggregation import EVERY, POLICIES, UNTESTED, add_variables, origin_of, reduce, show_span
 from ..per_class import rated_kind
-from ..query import is_deviation, names_across
+from ..queries import is_deviation, names_across
 from ..scores import Array, names_of
 from ..selection import Query
-from .intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
+from .confidence_intervals import clusters_of, difference_bounds, draw, figures_of, select_rates
 from .paired import (
     Compared,
     alpha_of,
@@ -75,7 +75,7 @@ def compare(
     level : float
         Of the intervals, and of significance.
     method, replicates, unit, cluster, rng, group
-        As for :func:`mirflow.analysis.inference.intervals.intervals`. The interval of a difference is that
+        As for :func:`mirflow.analysis.inference.confidence_intervals.intervals`. The interval of a difference is that
         of paired units.
     sizes : bool
         Whether intervals and effect sizes are wanted; who differs from whom is known without them, in half the time.

@@ -14,7 +14,7 @@ from ...errors import QueryError, UnknownNameError
 from ...metrics.aggregates import AGGREGATES, DECLARED, Aggregate
 from ...ragged import Bool, Float, Int
 from ..per_class import TableSelection, rate
-from ..query import figures_across
+from ..queries import figures_across
 from .sample import Sample
 
 METHODS = {
@@ -454,7 +454,7 @@ def ratio_of(selection: TableSelection, asked: Mapping[str, Sequence[str]]) -> C
     ----------
     selection : TableSelection
     asked : mapping of str to sequence of str
-        Dims of the values, and names of :data:`mirflow.analysis.query.ACROSS`.
+        Dims of the values, and names of :data:`mirflow.analysis.queries.ACROSS`.
     """
     nothing, labels = selection.outcomes(np.zeros((0, *map(len, selection.labels.values()))))
 

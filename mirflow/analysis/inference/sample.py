@@ -13,7 +13,7 @@ from ...metrics.aggregates import AGGREGATES, RATIO_AGGREGATES
 from ...ragged import Bool, Float, Int
 from ..aggregation import free_names, reduce_kinds, select
 from ..per_class import CLASS, CONFUSED, aggregate_table, has_classes, rated_kind, rated_variable, select_table
-from ..query import across, names_across
+from ..queries import across, names_across
 from ..scores import Array, coords_of, group_tracks, members_of, names_of, without_value
 from ..selection import Query
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 
-from ...analysis.graders import Judgements, all_judged, fine_within_broad
+from ...analysis.judgements import Judgements, all_judged, fine_within_broad
 from ...errors import FigureError, counted
 from ...metrics.similarity import BROAD
 from ...ragged import Float
@@ -48,7 +48,7 @@ def graders(judgements: Judgements | Several, **placing: Unpack[Placing]) -> Axe
     Parameters
     ----------
     judgements : Collection, path, or mapping of str to these
-        As for :func:`mirflow.analysis.graders.fine_within_broad`; of several campaigns, each under its name.
+        As for :func:`mirflow.analysis.judgements.fine_within_broad`; of several campaigns, each under its name.
     **placing
         ``ax``, ``width``, ``height``, ``caption``: see :func:`mirflow.report.figures.distributions`.
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...analysis.aggregation import VALUELESS, aggregate_scores, select, show_span
 from ...analysis.policies import MISSING, say_undefined
-from ...analysis.query import boards_of, choose_one
+from ...analysis.queries import boards_of, choose_one
 from ...analysis.scores import as_scores, names_of, read_store
 from ...analysis.selection import (
     Names,

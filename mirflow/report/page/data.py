@@ -14,7 +14,7 @@ from ...analysis.inference import compare, intervals
 from ...analysis.missing import are_apart, find_gaps, find_problems, included_scores
 from ...analysis.per_class import aggregate_table, select_table
 from ...analysis.policies import MISSING
-from ...analysis.query import headline_metrics
+from ...analysis.queries import headline_metrics
 from ...analysis.scores import Array, arrays_of, coords_of, names_of
 from ...analysis.selection import Query, find_measures
 from ...cells import EMPTY, Status

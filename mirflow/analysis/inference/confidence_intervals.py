@@ -13,7 +13,7 @@ from ...metrics.aggregates import AGGREGATES, CLASS_AGGREGATES
 from ...ragged import Float, Int
 from ..aggregation import add_variables, aggregate_scores
 from ..per_class import TableSelection, aggregate_table, rated_kind, rated_variable, select_table
-from ..query import across, names_across
+from ..queries import across, names_across
 from ..scores import group_tracks, members_of
 from ..selection import Query, as_names, show_parameters
 from .resampling import (
@@ -54,7 +54,7 @@ def intervals(
     ----------
     ds : xr.Dataset
     query : Query or None
-        As for :func:`mirflow.analysis.query.aggregate`.
+        As for :func:`mirflow.analysis.queries.aggregate`.
     level : float
         The share of such intervals that hold the true value.
     method : {"bca", "percentile"}

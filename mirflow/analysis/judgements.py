@@ -140,7 +140,7 @@ def grader_agreement(judgements: Judgements) -> xr.Dataset:
     Parameters
     ----------
     judgements : Collection or path
-        See :func:`mirflow.analysis.graders.fine_within_broad`.
+        See :func:`mirflow.analysis.judgements.fine_within_broad`.
 
     Returns
     -------

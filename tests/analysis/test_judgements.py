@@ -9,7 +9,7 @@ import pytest
 from matplotlib.cbook import boxplot_stats
 from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
 
-from mirflow.analysis.graders import Workload, fine_within_broad, grader_agreement
+from mirflow.analysis.judgements import Workload, fine_within_broad, grader_agreement
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.collection import Collection, collect
 from mirflow.errors import AnnotationError, MetricError
