@@ -10,9 +10,9 @@ import pytest
 from mirflow.analysis.scores import as_scores, names_of
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.schema import KINDS
+from mirflow.report.page import assemble, order_modules, read_asset, script
 from mirflow.report.page.data import describe_inference, main_metrics, order_tracks
 from mirflow.report.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence, to_json
-from mirflow.report.page.html import assemble, order_modules, read_asset, script
 from tests.groups import make_group, random_group
 
 

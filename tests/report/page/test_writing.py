@@ -195,7 +195,7 @@ class TestSize:
         for side in ("ref", "est/ada", "est/bob"):
             write_lab(tmp_path / side / "t01.lab", rng, segments=2_000)
         whole = write_page(stored, tmp_path / "whole.html", timelines="all")
-        monkeypatch.setattr("mirflow.report.page.html.BYTES", 10_000)
+        monkeypatch.setattr("mirflow.report.page.BYTES", 10_000)
         report = write_page(stored, tmp_path / "p.html")
         assert (whole.tracks, report.tracks) == (6, 5)
         assert report.notes[-1] == "The timeline of 1 more track would make the page larger than it should be."
