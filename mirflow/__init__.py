@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from .loading import load as load
     from .loading import load_collection as load_collection
     from .loading import pack as pack
+    from .metrics import display as display
+    from .metrics import sonify as sonify
     from .published.score_tables import import_scores as import_scores
     from .readers.jams_objects import to_jams as to_jams
 
@@ -55,8 +57,9 @@ _HOMES = {
 }
 __all__ = [*_HOMES]
 
-# Packages that are attributes after a bare `import mirflow`, each imported when it is first used.
-_PACKAGES = frozenset({"analysis", "annotations", "errors", "metrics", "readers", "report", "store"})
+# Modules that are attributes after a bare `import mirflow`, each imported when it is first used.
+_MODULES = {name: name for name in ("analysis", "annotations", "errors", "metrics", "readers", "report", "store")}
+_MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 
 del annotations  # of __future__, in place of the package
 
@@ -70,8 +73,8 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version
 
         return version("mirflow")
-    if name in _PACKAGES:
-        return import_module(f".{name}", __name__)
+    if name in _MODULES:
+        return import_module(f".{_MODULES[name]}", __name__)
     if name not in _HOMES:
         raise AttributeError(f"module 'mirflow' has no attribute {name!r}")
     value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
@@ -80,4 +83,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *_PACKAGES})
+    return sorted({*globals(), *__all__, *_MODULES})

@@ -1,0 +1,366 @@
+"""Sounds of annotations, for evaluation by ear, under mir_eval's names.
+
+Beats become clicks, chords and chromagrams Shepard tones, pitch contours a gliding tone, piano rolls a tone a row. Each
+function returns a signal, float64 (samples,), between -1 and 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+if TYPE_CHECKING:
+    from ..ragged import Float, Int
+
+__all__ = ["chords", "chroma", "clicks", "pitch_contour", "time_frequency"]
+
+Waveform = Callable[[Any], Any]
+"""A function of the phase in radians with a period of ``2 * pi``."""
+
+_OCTAVES = 7
+_LOWEST = 24  # MIDI: the C of the lowest octave of a Shepard tone
+_CENTRE, _WIDTH = 72, 6  # of the bell that weighs the octaves, MIDI
+
+
+def _blip(fs: int) -> Float:
+    """The default click: 100 ms of 1 kHz that dies away."""
+    samples = np.arange(fs * 0.1)
+    tone: Float = np.sin(2 * np.pi * samples * 1000 / fs)
+    return tone * np.exp(-samples / (fs * 0.01))
+
+
+def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, length: int | None = None) -> Float:
+    """Return a signal with a click at each time.
+
+    A click that begins before the one before has ended replaces the rest of it. The first click that reaches the end
+    of the signal is the last one.
+
+    Parameters
+    ----------
+    times : float (n,), seconds
+    fs : int, Hz
+        Sampling rate.
+    click : float (m,) or None
+        None: 100 ms of 1 kHz, dying away.
+    length : int or None, samples
+        None: until the last click has ended.
+
+    Returns
+    -------
+    float64 (samples,)
+
+    Raises
+    ------
+    ValueError
+        Without times if no length is given.
+
+    Examples
+    --------
+    >>> clicks([0.0, 0.3], 10, click=[1.0, 0.5]).tolist()
+    [1.0, 0.5, 0.0, 1.0, 0.5, 0.0]
+    """
+    times = np.asarray(times, dtype=np.float64)
+    sound = _blip(fs) if click is None else np.asarray(click, dtype=np.float64)
+    if length is None:
+        if not times.size:
+            raise ValueError("there are no times: give the length of the signal in samples")
+        length = int(times.max() * fs + len(sound) + 1)
+    signal = np.zeros(length)
+    for start in (times * fs).astype(np.int64).tolist():
+        if start >= length:
+            break
+        end = start + len(sound)
+        signal[start:end] = sound[: length - start]
+        if end >= length:
+            break
+    return signal
+
+
+def time_frequency(
+    gram: npt.ArrayLike,
+    frequencies: npt.ArrayLike,
+    times: npt.ArrayLike,
+    fs: int,
+    function: Waveform = np.sin,
+    length: int | None = None,
+    n_dec: int = 1,
+    threshold: float = 0.01,
+) -> Float:
+    """Return the sum of tones whose magnitudes a matrix gives over time, as of a piano roll.
+
+    A column lasts until the next one begins. Magnitudes glide over two periods of their tone.
+
+    Parameters
+    ----------
+    gram : float (n, m)
+        Magnitude of each frequency in each column; what is below 0 is silent.
+    frequencies : float (n,), Hz
+    times : float (m,) or (m, 2), seconds
+        Start of each column, or its interval. Of m + 1 starts the last is the end of the last column.
+    fs : int, Hz
+        Sampling rate.
+    function : callable
+        The waveform, a function of the phase that takes arrays.
+    length : int or None, samples
+        None: until the last time.
+    n_dec : int
+        Decimals to which frequencies are rounded.
+    threshold : float
+        Frequencies whose magnitude never reaches it are left out.
+
+    Returns
+    -------
+    float64 (samples,)
+        Scaled to a maximum of 1; all 0 if nothing sounds.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not agree, or a frequency is at or above the sampling rate.
+
+    Examples
+    --------
+    >>> time_frequency([[1.0, 0.0]], [100.0], [[0.0, 0.1], [0.1, 0.2]], 8000).shape
+    (1600,)
+    """
+    levels, tones = np.asarray(gram, dtype=np.float64), np.asarray(frequencies, dtype=np.float64)
+    spans = np.asarray(times, dtype=np.float64)
+    columns = spans.ndim == 1
+    if columns:
+        spans = np.stack([spans[:-1], spans[1:]], axis=1)
+    if length is None:
+        length = int(spans.max() * fs)
+    seconds = length / fs
+    if columns and len(spans) != levels.shape[1]:
+        spans = np.vstack([spans, [spans.max(), seconds]])
+    if len(spans) != levels.shape[1]:
+        raise ValueError(f"{len(spans)} times are incompatible with the {levels.shape[1]} columns of gram")
+    if len(tones) != len(levels):
+        raise ValueError(f"{len(tones)} frequencies are incompatible with the {len(levels)} rows of gram")
+    starts, levels = _steps(np.maximum(levels, 0.0), spans, seconds)
+    signal = np.zeros(length)
+    if not len(starts):
+        return signal
+    for row in np.flatnonzero(levels.max(axis=1) >= threshold).tolist():
+        period = 2 * int(fs / tones[row])
+        if not period:
+            raise ValueError(f"{tones[row]:g} Hz is above the sampling rate of {fs} Hz")
+        _add_tone(signal, _glide(levels[row], starts * fs, period, length), tones[row], n_dec, fs, function)
+    loudest = np.abs(signal).max(initial=0.0)
+    return signal / loudest if loudest >= np.finfo(np.float64).tiny else signal
+
+
+def _steps(levels: Float, spans: Float, seconds: float) -> tuple[Float, Float]:
+    """Starts of the columns that sound, in order, and their levels; silent before the first and after the last."""
+    first, last = spans.min(), spans.max()
+    silences = (first > 0, [0.0, first]), (last < seconds, [last, seconds])
+    before, after = ([span] if lacking else [] for lacking, span in silences)
+    spans = np.array([*before, *spans.tolist(), *after])
+    levels = np.pad(levels, ((0, 0), (len(before), len(after))))
+    inside = (spans[:, 1] >= 0) & (spans[:, 0] <= seconds)
+    starts, levels = np.clip(spans[inside, 0], 0, seconds), levels[:, inside]
+    if not len(starts):
+        return starts, levels
+    # Before the first start sounds the column that is given first, after the last start that which is given last.
+    order = np.argsort(starts, kind="stable")
+    around = np.concatenate([[0.0], starts[order], [np.nextafter(starts[order[-1]], np.inf)]])
+    return around, levels[:, [0, *order, -1]]
+
+
+def _glide(levels: Float, starts: Float, period: int, length: int) -> tuple[Int, Float, Float]:
+    """A step function averaged over a period around each sample, as if it were 0 outside of the signal.
+
+    The mean of steps is made of straight pieces: few numbers, however long the signal is.
+
+    Parameters
+    ----------
+    levels, starts : float64 (columns,)
+        Starts in samples, ascending, the first at most 0.
+    period, length : int, samples
+
+    Returns
+    -------
+    edges : int64 (pieces + 1,), samples
+        From 0 to `length`.
+    values, slopes : float64 (pieces,)
+        At the first sample of each piece, and for each sample more.
+    """
+    first = np.append(np.clip(np.ceil(starts), 0, length).astype(np.int64), length)
+    first[0] = 0
+    heard = np.diff(first) > 0
+    first, levels = np.append(first[:-1][heard], length), levels[heard]
+    jumps = np.diff(np.append(levels, 0.0), prepend=0.0)
+    # A step begins to count half a period before, and counts wholly half a period later.
+    rise = first - (period - 1) // 2 - 1
+    order = np.argsort(np.concatenate([rise, rise + period]), kind="stable")
+    knots = np.concatenate([rise, rise + period])[order]
+    done = np.cumsum(order >= len(rise))
+    flat = 2 * done == np.arange(1, len(order) + 1)
+    slopes = np.where(flat, 0.0, np.cumsum((np.concatenate([jumps, -jumps]) / period)[order]))
+    values = np.cumsum(np.append(0.0, slopes[:-1] * np.diff(knots)))
+    values[flat] = np.concatenate([[0.0], levels, [0.0]])[done[flat]]
+    edges = np.clip(np.append(knots, length), 0, length)
+    values += slopes * (edges[:-1] - knots)
+    kept = np.diff(edges) > 0
+    return np.append(edges[:-1][kept], length), values[kept], slopes[kept]
+
+
+def _add_tone(
+    signal: Float, pieces: tuple[Int, Float, Float], frequency: float, n_dec: int, fs: int, function: Waveform
+) -> None:
+    """Add a tone to a signal where it sounds; its rounded frequency repeats after a stretch of samples."""
+    edges, values, slopes = pieces
+    stretch = int(10.0**n_dec * fs)
+    wave = function(2.0 * np.pi * np.arange(min(stretch, len(signal))) * np.round(frequency, n_dec) / fs)
+    changes = np.flatnonzero(np.diff((values != 0) | (slopes != 0), prepend=False, append=False))
+    for low, high in changes.reshape(-1, 2).tolist():
+        begin, lengths = int(edges[low]), np.diff(edges[low : high + 1])
+        magnitude = np.repeat(values[low:high], lengths)
+        for place in (low + np.flatnonzero(slopes[low:high])).tolist():
+            there = slice(edges[place] - begin, edges[place + 1] - begin)
+            magnitude[there] += slopes[place] * np.arange(there.stop - there.start)
+        while len(magnitude):
+            part = wave[begin % stretch :][: len(magnitude)]
+            signal[begin : begin + len(part)] += part * magnitude[: len(part)]
+            begin, magnitude = begin + len(part), magnitude[len(part) :]
+
+
+def pitch_contour(
+    times: npt.ArrayLike,
+    frequencies: npt.ArrayLike,
+    fs: int,
+    amplitudes: npt.ArrayLike | None = None,
+    function: Waveform = np.sin,
+    length: int | None = None,
+    kind: str = "linear",
+) -> Float:
+    """Return a tone that follows a pitch contour.
+
+    Unvoiced frames have a frequency of 0: the pitch glides there and back, and the signal stands still.
+
+    Parameters
+    ----------
+    times : float (n,), seconds
+    frequencies : float (n,), Hz
+        0, negative or NaN: unvoiced.
+    fs : int, Hz
+        Sampling rate.
+    amplitudes : float (n,) or None
+        None: 1 throughout.
+    function : callable
+        The waveform, a function of the phase that takes arrays.
+    length : int or None, samples
+        None: until the last time.
+    kind : str
+        How frequencies and amplitudes are interpolated, as in :class:`scipy.interpolate.interp1d`.
+
+    Returns
+    -------
+    float64 (samples,)
+
+    Examples
+    --------
+    >>> pitch_contour([0.0, 0.5], [440.0, 220.0], 8000).shape
+    (4000,)
+    """
+    at = np.asarray(times, dtype=np.float64)
+    if length is None:
+        length = int(at.max() * fs)
+    voiced = np.nan_to_num(np.maximum(np.asarray(frequencies, dtype=np.float64), 0.0))
+    samples = np.arange(length)
+    tone: Float = function(np.cumsum(_interpolate(samples, at * float(fs), 2 * np.pi * voiced / float(fs), kind)))
+    if amplitudes is None:
+        return tone
+    return _interpolate(samples, at * float(fs), np.asarray(amplitudes, dtype=np.float64), kind) * tone
+
+
+def _interpolate(samples: npt.NDArray[np.int64], at: Float, values: Float, kind: str) -> Float:
+    """Values between some samples; 0 outside of them."""
+    if not len(samples):
+        return np.zeros(0)
+    if kind == "linear":
+        order = np.argsort(at, kind="stable")
+        return np.interp(samples, at[order], values[order], left=0.0, right=0.0)
+    from scipy.interpolate import interp1d
+
+    found: Float = interp1d(at, values, kind=kind, fill_value=0.0, bounds_error=False)(samples)
+    return found
+
+
+def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
+    """Return a chromagram as Shepard tones: each pitch class in seven octaves, those in the middle the loudest.
+
+    Parameters
+    ----------
+    chromagram : float (12, m)
+        Magnitude of each pitch class, from C on, in each column.
+    times : float (m,) or (m, 2), seconds
+        As of :func:`time_frequency`.
+    fs : int, Hz
+        Sampling rate.
+    **kwargs
+        Further ones of :func:`time_frequency`.
+
+    Returns
+    -------
+    float64 (samples,)
+
+    Raises
+    ------
+    ValueError
+        If the chromagram has not 12 rows, and as :func:`time_frequency`.
+
+    Examples
+    --------
+    >>> chroma(np.eye(12)[:, :2], [0.0, 0.1, 0.2], 8000).shape
+    (1600,)
+    """
+    magnitudes = np.asarray(chromagram, dtype=np.float64)
+    if len(magnitudes) != 12:
+        raise ValueError(f"a chromagram has 12 rows, one a pitch class from C on; this has {len(magnitudes)}")
+    notes = np.arange(12 * _OCTAVES) + _LOWEST
+    bell = np.exp(-((notes - _CENTRE) ** 2.0) / (2.0 * _WIDTH**2.0))
+    gram = np.tile(magnitudes, (_OCTAVES, 1)) * bell[:, np.newaxis]
+    return time_frequency(gram, 440.0 * (2.0 ** ((notes - 69) / 12.0)), times, fs, **kwargs)
+
+
+def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
+    """Return chords as Shepard tones; a chord lasts until the next one begins, and N and X are silent.
+
+    Parameters
+    ----------
+    chord_labels : sequence of str (n,)
+        Chords in Harte's notation.
+    intervals : float (n, 2), seconds
+    fs : int, Hz
+        Sampling rate.
+    **kwargs
+        Further ones of :func:`time_frequency`.
+
+    Returns
+    -------
+    float64 (samples,)
+
+    Raises
+    ------
+    InvalidChordException
+        If a label is no chord.
+    ValueError
+        If the intervals are none, and as :func:`time_frequency`.
+
+    Examples
+    --------
+    >>> chords(["C:maj", "N"], [[0.0, 0.1], [0.1, 0.2]], 8000).shape
+    (1600,)
+    """
+    from .chord import encode_many
+    from .util import validate_intervals
+
+    spans = np.asarray(intervals, dtype=np.float64)
+    validate_intervals(spans)
+    roots, bitmaps, _ = encode_many(chord_labels)
+    sounding = [np.roll(bitmap, root) for bitmap, root in zip(bitmaps, roots, strict=True)]
+    return chroma(np.transpose(sounding), spans, fs, **kwargs)
