@@ -61,7 +61,7 @@ def compare(
     ----------
     ds : xr.Dataset
     query : Query or None
-        As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Each name stands for one metric:
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Each name stands for one metric:
         where several parameters are stored, for the default ones.
     test : {"auto", "permutation", "wilcoxon", "t"}
         ``permutation`` swaps what two systems have on a unit (score times weight, and weight), and looks at the

@@ -87,8 +87,8 @@ def friedman(
     ----------
     ds : xr.Dataset
     query : Query or None
-        As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. Ranks need every system on a unit, so
-        `missing` is ``common`` (the default), ``zero`` or ``raise``.
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. Ranks need every system on a unit,
+        so `missing` is ``common`` (the default), ``zero`` or ``raise``.
     unit : str
         ``track``, or a coordinate along the tracks (fold, class, query, ...) within whose values the scores are
         aggregated before they are ranked; so are the scores of several annotators of a track. Of a metric with extra

@@ -35,7 +35,7 @@ def agreement(ds: xr.Dataset, query: Query | None = None, *, between: str = "met
     ----------
     ds : xr.Dataset
     query : Query or None
-        As for :func:`mirflow.analysis.aggregation.ask`, without groups of tracks. A metric of which lower values are
+        As for :func:`mirflow.analysis.queries.aggregate`, without groups of tracks. A metric of which lower values are
         better ranks the other way round. Between annotators and systems it is about one metric.
     between : {"metric", "annotator", "system"}
         ``annotator`` is for evaluations that keep the scores of each.
