@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,6 +21,17 @@ from tests.datasets import write_dataset
 HERE = Path(__file__).parents[1]
 KEPT = "what was computed is kept: run the same command to go on"
 PATIENCE = 30.0
+
+
+@pytest.fixture(autouse=True)
+def signals_of_a_terminal() -> Iterator[None]:
+    """Signals as a shell's foreground job has them: children of a job in the background inherit ignored ones."""
+    usual = {signal.SIGINT: signal.default_int_handler, signal.SIGHUP: signal.SIG_DFL, signal.SIGTERM: signal.SIG_DFL}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
 
 # A command whose first block is scored, and whose other blocks are never done.
 RUN = """
