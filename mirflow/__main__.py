@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType
-from typing import Any
 
 from .interruption import Interrupted, answer_signals, stop_answering
+from .registration import defer_dask_arrays
 
 
 def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
-        # No command computes with dask arrays, which xarray would import, for as long as itself, to look for some; so
-        # does scipy where the module is there.
-        nothing: Any = ModuleType("dask.array")
-        nothing.Array = type("Array", (), {})
-        sys.modules.setdefault("dask.array", nothing)
+        defer_dask_arrays()
         from .cli import main as run
 
         run()

@@ -1,4 +1,4 @@
-"""Registration of the accessor ``.mirflow`` on xarray objects, light to import: nothing is loaded before it is used."""
+"""Hooks on imports: the accessor ``.mirflow`` of xarray objects, and dask arrays that are loaded when they are used."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
-    from types import ModuleType
 
 _CLASSES: dict[str, tuple[str, str]] = {}
 
@@ -93,3 +93,43 @@ def _register() -> None:
 
         make.__doc__ = f"Queries of scores; see :class:`mirflow.accessor.{cls}`."
         register("mirflow")(make)
+
+
+def defer_dask_arrays() -> None:
+    """Import ``dask.array`` in this process when something of it is used, not when arrays are compared with its class.
+
+    xarray imports it, which takes as long as importing xarray, to look whether an array is of it. Commands hardly ever
+    have such arrays.
+    """
+    sys.modules.setdefault("dask.array", _DaskArrays("dask.array"))
+
+
+class _DaskArrays(ModuleType):
+    """A stand-in for ``dask.array`` that has its class of arrays, and makes way for it when anything else is used.
+
+    Of its modules none may be imported before something of the package is: it would be loaded twice.
+    """
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "Array":
+            return _DaskArray
+        if name.startswith("__") and name != "__path__":  # questions of import hooks and of inspection
+            raise AttributeError(name)
+        if sys.modules.get("dask.array") is self:
+            del sys.modules["dask.array"]
+        return getattr(import_module("dask.array"), name)
+
+
+class _OfDask(type):
+    """The type of a class to which the arrays of dask belong, once there can be any."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return cls.__subclasscheck__(type(instance))
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        loaded = sys.modules.get("dask.array")
+        return loaded is not None and not isinstance(loaded, _DaskArrays) and issubclass(subclass, loaded.Array)
+
+
+class _DaskArray(metaclass=_OfDask):
+    """The class of dask's arrays, as it looks before it is loaded."""

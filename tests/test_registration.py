@@ -1,0 +1,43 @@
+"""Hooks on imports: dask arrays are loaded when they are used, and are what they are then."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+DEFERRED = "import sys\nfrom mirflow.registration import defer_dask_arrays\ndefer_dask_arrays()\n"
+LOADED = "'dask.array.core' in sys.modules"
+
+
+def run(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", DEFERRED + code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_arithmetic_of_xarray_does_not_load_dask_arrays() -> None:
+    code = "import numpy as np, xarray as xr\n(xr.Dataset({'a': ('x', np.arange(4.0))}) + 1).mean()\n"
+    assert run(f"{code}print({LOADED})") == "False\n"
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "import dask.array as da\nlazy = da.ones(4, chunks=2)",
+        "from dask.array import ones\nlazy = ones(4, chunks=2)",
+    ],
+)
+def test_dask_arrays_are_those_of_dask_once_they_are_used(use: str) -> None:
+    code = (
+        f"import xarray as xr\nxr.Variable(('x',), [1.0])\n{use}\nvariable = xr.Variable(('x',), lazy)\n"
+        f"print({LOADED}, variable.chunks, float((variable + 1).sum().values))"
+    )
+    assert run(code) == "True ((2, 2),) 8.0\n"
+
+
+def test_scipy_takes_plain_arrays() -> None:
+    assert (
+        run("from scipy import stats\nprint(stats.wilcoxon([1, 2, 3.0, 4, 5], [2, 1, 5, 7, 8]).pvalue > 0)") == "True\n"
+    )
