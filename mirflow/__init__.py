@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from . import errors as errors
     from . import metrics as metrics
     from . import readers as readers
-    from . import report as report
+    from . import reports as reports
     from . import store as store
     from .accessor import open_store as open_store
     from .analysis.differences import diff as diff
@@ -58,14 +58,14 @@ _HOMES = {
 __all__ = [*_HOMES]
 
 # Modules that are attributes after a bare `import mirflow`, each imported when it is first used.
-_MODULES = {name: name for name in ("analysis", "annotations", "errors", "metrics", "readers", "report", "store")}
+_MODULES = {name: name for name in ("analysis", "annotations", "errors", "metrics", "readers", "reports", "store")}
 _MODULES |= {"display": "metrics.display", "sonify": "metrics.sonify"}
 
 del annotations  # of __future__, in place of the package
 
 _register_accessors()
 # Figures lie above the accessors that lead to them.
-_extend("plot", "mirflow.report.figures", "Plots")
+_extend("plot", "mirflow.reports.figures", "Plots")
 
 
 def __getattr__(name: str) -> Any:

@@ -271,7 +271,7 @@ class DatasetAccessor(Inference):
 
     @property
     def plot(self) -> Any:
-        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.report.figures`."""
+        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
         return extension("plot", self._ds)
 
     def query(
@@ -302,7 +302,7 @@ class DataTreeAccessor(Inference):
 
     @property
     def plot(self) -> Any:
-        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.report.figures`."""
+        """Figures: ``plot.distributions(...)`` and all others of :mod:`mirflow.reports.figures`."""
         return extension("plot", self._tree)
 
     def query(

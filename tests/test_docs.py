@@ -238,7 +238,7 @@ def test_pictures_are_made_by_the_commands_above_them(generated: Any, tmp_path: 
 
 
 def test_every_kind_of_figure_is_shown() -> None:
-    from mirflow.report import figures
+    from mirflow.reports import figures
 
     # Those of judgements are shown where judgements are spoken of.
     kinds = {kind.name.replace("_", "-") for kind in figures.kinds()}

@@ -33,7 +33,7 @@ def imported(path: Path, doors: set[str]) -> Iterator[str]:
             yield from (name if name in doors else str(node.module) for name in names)
 
 
-UPPER = {"analysis", "cli", "engine", "published", "report"}
+UPPER = {"analysis", "cli", "engine", "published", "reports"}
 """Folders of what users call. The files beside this one belong to them, but for those of modules built on by others."""
 LOWER = {"test_cells.py", "test_interruption.py", "test_lazy_array.py", "test_progress.py", "test_ragged.py"}
 

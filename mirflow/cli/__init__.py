@@ -17,7 +17,7 @@ import click
 
 from ..errors import MirflowError, MirflowWarning, PruneError, RunError, SchedulerError, StoreError
 from ..interruption import Interrupted, stop_answering
-from ..report.tables import shorten
+from ..reports.tables import shorten
 from . import output
 
 _STOPPED = (output.HUNG_UP, output.INTERRUPTED, output.TERMINATED)

@@ -15,7 +15,7 @@ from .output import FAILED, choose_format, emit, for_people, output_options
 
 if TYPE_CHECKING:
     from ..linter import FileCheck
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
 
 @click.command("check", cls=ReadingCommand, place=10, short_help="List the problems of annotation files.")
@@ -87,7 +87,7 @@ def _lines(check: FileCheck) -> list[str]:
 
 
 def _table(checks: list[FileCheck]) -> Table:
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
     columns = ("file", "line", "severity", "rule", "message", "annotator")
     rows = tuple(

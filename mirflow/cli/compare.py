@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.selection import Query
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
 
 @click.command("compare", cls=Command, place=3, short_help="Test the differences of systems.")
@@ -125,7 +125,7 @@ def _tables(
     """The comparison of the systems of one evaluation."""
     from ..analysis.inference import compare, friedman
     from ..analysis.per_class import rated_kind
-    from ..report import comparisons_tables as tables
+    from ..reports import comparisons_tables as tables
 
     if query.across and rated_kind(ds, query) is None:
         raise click.UsageError(f"--across is about classes and tags; add --aggregate {'|'.join(CLASS_AGGREGATES)}")

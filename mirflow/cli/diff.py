@@ -91,7 +91,7 @@ def diff_command(
     published tables. Evaluations, systems and tracks are matched by name, metrics by name and parameters.
     """
     from ..analysis.differences import differences, exceeding
-    from ..report.comparisons_tables import difference_long_table, difference_table, worst_table
+    from ..reports.comparisons_tables import difference_long_table, difference_table, worst_table
 
     if worse and fail_above is None:
         raise click.UsageError("--worse is about what fails; add --fail-above")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..annotations.collection import Collection
-    from ..report.tables import Entry, Table
+    from ..reports.tables import Entry, Table
 
 _PLAIN = frozenset({"n", "mean", "median", "lowest", "highest", "q1", "q3"})
 """Columns that need no explanation."""
@@ -56,7 +56,7 @@ def graders_command(paths: tuple[Path, ...], figure: Path | None, style: str | N
     tables = [table for name, own in judgements.items() for table in _tables(own, name, for_people(style))]
     emit(tables, style, output)
     if figure is not None:
-        from ..report import figures
+        from ..reports import figures
 
         click.echo(f"{figures.save(figures.graders(judgements), figure)} written", err=True)
 
@@ -100,7 +100,7 @@ def _graders(agreement: xr.Dataset) -> tuple[str, ...]:
 
 def _table(found: xr.Dataset, title: str, people: bool, notes: tuple[str, ...] = (), whose: str = "") -> Table:
     """A row for each category or scheme; of several files with the name of the file."""
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
     (dim,) = found.dims
     columns = (str(dim), *map(str, found.data_vars))
@@ -168,7 +168,7 @@ def workload_command(style: str | None, output: Path | None, **factors: float) -
     Candidates that several systems return are judged once, so it takes at most so long.
     """
     from ..analysis.judgements import Workload
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
     work = Workload(**factors)
     style = choose_format(style, output)

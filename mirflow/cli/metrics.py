@@ -18,7 +18,7 @@ from .output import choose_format, emit, for_people, output_options
 def metrics_command(task: str | None, convention: str | None, style: str | None, output: Path | None) -> None:
     """List the metrics of TASK, or of all tasks: range, weight, parameters, aggregates, sources."""
     from ..metrics.base import get_task, tasks
-    from ..report.summaries import full_table, short_table, tasks_overview_table
+    from ..reports.summaries import full_table, short_table, tasks_overview_table
 
     style = choose_format(style, output)
     make = short_table if for_people(style) else full_table

@@ -15,7 +15,7 @@ import click
 if TYPE_CHECKING:
     import xarray as xr
 
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
 OK = 0
 INTERNAL = 1
@@ -100,7 +100,7 @@ def choose_format(style: str | None, output: Path | None) -> str:
 
 def check_figure(path: Path) -> None:
     """Refuse an unsupported file for a figure, before anything is computed."""
-    from ..report.figures.canvas import format_of, need_matplotlib
+    from ..reports.figures.canvas import format_of, need_matplotlib
 
     format_of(path)
     need_matplotlib().use("agg")  # files are written, and there may be no display
@@ -129,7 +129,7 @@ def tables_of(
     across: str | None = None,
 ) -> list[Table]:
     """The result of a query as the tables that a format wants; notes, and what runs across, are for people only."""
-    from ..report.layout import long_table, readable_tables
+    from ..reports.layout import long_table, readable_tables
 
     if for_people(style):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
@@ -138,10 +138,10 @@ def tables_of(
 
 def emit(tables: Sequence[Table], style: str, output: Path | None = None, latex: Latex | None = None) -> None:
     """Print tables, or write them to a file; programs get the rows of all of them as one table."""
-    from ..report.tables import merge, to_csv, to_json, to_latex, to_markdown, to_text
+    from ..reports.tables import merge, to_csv, to_json, to_latex, to_markdown, to_text
 
     if style == "parquet":
-        from ..report.tables import write_parquet
+        from ..reports.tables import write_parquet
 
         if output is not None:
             write_parquet(merge(tables), output)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..analysis.selection import Query
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
 
 class _OptionalLevels(Command):
@@ -200,7 +200,7 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
 def _primary(boards: Mapping[str, xr.Dataset], query: Query, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
     from ..analysis.queries import primary_results
-    from ..report.summaries import primary_table
+    from ..reports.summaries import primary_table
 
     found, bare = primary_results(boards, query, lambda ds, asked, name: _results(ds, asked, name, options))
     if for_people(style):
@@ -214,7 +214,7 @@ def _agreement(ds: xr.Dataset, query: Query, name: str, style: str, between: str
     """Agreement of metrics (by default all that rank), annotators or systems (by default on the headline)."""
     from ..analysis.inference import agreement
     from ..analysis.selection import headline_metric
-    from ..report.comparisons_tables import agreement_long_table, agreement_table
+    from ..reports.comparisons_tables import agreement_long_table, agreement_table
 
     if query.metric is None:
         ranking = ds["metric"].values[ds["orientation"].values != "none"].tolist()
@@ -226,7 +226,7 @@ def _agreement(ds: xr.Dataset, query: Query, name: str, style: str, between: str
 def _extremes(ds: xr.Dataset, query: Query, name: str, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The worst or the best tracks of one evaluation."""
     from ..analysis.worst import extremes
-    from ..report.summaries import extremes_long_table, extremes_table
+    from ..reports.summaries import extremes_long_table, extremes_table
 
     best = options["best"] is not None
     count = options["best"] or options["worst"]
@@ -248,7 +248,7 @@ def show_command(
     """List the contents of STORE: evaluations, systems, tracks, metrics, coverage and provenance."""
     from ..analysis.queries import choose
     from ..analysis.scores import read_store
-    from ..report.summaries import contents_table, coverage_table, store_overview_table
+    from ..reports.summaries import contents_table, coverage_table, store_overview_table
 
     boards = choose(read_store(store), None, group)
     if pipeline:
@@ -270,8 +270,8 @@ def _emit_problems(boards: Mapping[str, xr.Dataset], style: str, output: Path | 
     """The cells that are not as one takes for granted, of all evaluations as one table; and what was warned of."""
     from ..analysis.combine import list_cautions
     from ..analysis.missing import count_scored, find_problems
-    from ..report.summaries import problems_table
-    from ..report.tables import merge
+    from ..reports.summaries import problems_table
+    from ..reports.tables import merge
 
     found = {name: find_problems(ds) for name, ds in boards.items()}
     tables = [problems_table(name, problems, cut=for_people(style)) for name, problems in found.items()]

@@ -27,7 +27,7 @@ def _width(context: click.Context, parameter: click.Parameter, value: str | None
 
 def _kinds() -> dict[str, Any]:
     """The declared kinds of figures; looked up late, as they import what ``mirflow --help`` need not wait for."""
-    from ..report.figures import kinds
+    from ..reports.figures import kinds
 
     return {kind.name: kind for kind in kinds()}
 
@@ -93,7 +93,7 @@ def plot_command(store: Path, kind: str, output: Path, metric: tuple[str, ...], 
 
     Every figure names its aggregate, the number of tracks, and the treatment of missing scores.
     """
-    from ..report import figures
+    from ..reports import figures
 
     check_figure(output)
     draw = _kinds()[kind].draw
@@ -179,7 +179,7 @@ def report_command(
     that can be listened to.
     """
     from ..progress import progress_for
-    from ..report.page import write_page
+    from ..reports.page import write_page
 
     begun = time.perf_counter()
     named = label_stores(stores, labels)

@@ -12,7 +12,7 @@ import click
 
 from ..errors import counted
 from ..interruption import Interrupted
-from ..report.tables import shorten
+from ..reports.tables import shorten
 from .common_options import Command, ReadingCommand, check_existing, number_or_name, option, typed
 from .output import FAILED, choose_format, emit, for_people, output_options, tables_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..engine.runs import EvaluationReport, RunReport
-    from ..report.tables import Table
+    from ..reports.tables import Table
 
 _NAMED = 5
 """Metrics named in a line, and cells listed one by one, before the rest is counted."""
@@ -135,7 +135,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
             _print_summary(evaluation, shown.get(name))
         if name in incomplete:
             from ..analysis.missing import find_problems
-            from ..report.summaries import problem_lines
+            from ..reports.summaries import problem_lines
 
             for line in problem_lines(name, find_problems(boards[name])):
                 click.echo(f"  {line}", err=True)
@@ -170,7 +170,7 @@ def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) 
     """
     from ..analysis.queries import evaluate_query, headline_metrics, primary_results
     from ..analysis.selection import BEST, Query
-    from ..report.summaries import primary_table
+    from ..reports.summaries import primary_table
 
     if primary:
         found, bare = primary_results(boards, Query(sort=BEST))
@@ -277,7 +277,7 @@ def evaluate_command(
     from ..analysis.scores import as_scores
     from ..evaluation import evaluate_paths
     from ..readers.class_tables import read_classes
-    from ..report.summaries import failed_cells, partial_cells, problem_lines
+    from ..reports.summaries import failed_cells, partial_cells, problem_lines
 
     style = choose_format(style, output)
     ds = evaluate_paths(
@@ -309,7 +309,7 @@ def _evaluated(ds: xr.Dataset, pair: bool, style: str, percent: bool) -> list[Ta
     from ..analysis.queries import evaluate_query
     from ..analysis.scores import as_scores
     from ..analysis.selection import BEST, Query, find_measures
-    from ..report.summaries import pair_table
+    from ..reports.summaries import pair_table
 
     ds, query = as_scores(ds), Query(sort=BEST if for_people(style) else None)
     if not pair:

@@ -13,11 +13,11 @@ from mirflow.errors import MetricError, QueryError
 from mirflow.metrics.aggregates import DECLARED, Aggregate, declare
 from mirflow.metrics.base import get_task
 from mirflow.ragged import Float, Int
-from mirflow.report.page import write_page
+from mirflow.reports.page import write_page
 
 from ..commands import printed
 from ..groups import make_group, write_store
-from ..report.page.reading import choose, values_in
+from ..reports.page.reading import choose, values_in
 
 GENRES = ["rock", "", "jazz", "pop"] * 10
 

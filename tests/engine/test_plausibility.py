@@ -15,10 +15,10 @@ import mirflow
 from mirflow.annotations.annotation import Annotation
 from mirflow.engine.plausibility import extents, implausible
 from mirflow.linter import check_paths
-from mirflow.report.page import write_page
+from mirflow.reports.page import write_page
 
 from ..commands import invoke
-from ..report.page.reading import block_of, contents_of
+from ..reports.page.reading import block_of, contents_of
 
 BEATS = np.arange(1, 240) * 0.5
 LATE = "E/ms/long.txt: the estimate ends at 11950 s, the reference at 119.5 s: are both in seconds, and of the same"

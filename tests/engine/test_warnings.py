@@ -12,11 +12,11 @@ import mirflow
 from mirflow.analysis.combine import joined_cautions, labelled_cautions, list_cautions
 from mirflow.engine.runs import plan
 from mirflow.errors import MirflowWarning
-from mirflow.report.page import write_page
+from mirflow.reports.page import write_page
 from mirflow.store.format import nested_attrs
 
 from ..commands import invoke
-from ..report.page.reading import contents_of
+from ..reports.page.reading import contents_of
 
 TRUTH = "a\tjazz\nb\trock\nc\trock\n"
 NEVER = "no label of system 'bad' occurs in the reference: 'Jazz' is given, 'jazz' is true"

@@ -16,8 +16,8 @@ import mirflow
 from mirflow.analysis.queries import headline_metrics
 from mirflow.analysis.scores import names_of, read_store
 from mirflow.analysis.selection import headline_metric
-from mirflow.report.figures.track_scores import one_metric
-from mirflow.report.page.data import main_metrics
+from mirflow.reports.figures.track_scores import one_metric
+from mirflow.reports.page.data import main_metrics
 
 from ..commands import printed, rows
 from ..groups import CODES

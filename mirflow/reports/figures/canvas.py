@@ -1,0 +1,400 @@
+"""The canvas of all figures: sizes for papers, colours, captions and files."""
+
+from __future__ import annotations
+
+import functools
+import textwrap
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import WeakKeyDictionary
+
+from ...errors import FigureError, MirflowWarning
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+# The palette of Okabe and Ito (2008).
+BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK = (
+    *("#0072B2", "#E69F00", "#009E73", "#D55E00"),
+    *("#56B4E9", "#CC79A7", "#000000"),
+)
+YELLOW = "#F0E442"  # too light for lines on white paper
+CYCLE = (BLUE, ORANGE, GREEN, RED, SKY, PURPLE, BLACK)
+GREY, PALE = "#767676", "#D9D9D9"
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+_LINES: tuple[str | tuple[int, tuple[float, ...]], ...] = ("-", (0, (4, 1.5)), (0, (1, 1)))
+MOST_LOOKS = len(CYCLE) * len(_LINES)
+
+
+Draw = Callable[..., "Axes"]
+KINDS: dict[str, FigureKind] = {}
+"""What can be drawn of scores, by the name on the command line."""
+
+
+@dataclass(frozen=True)
+class FigureKind:
+    """A kind of figure.
+
+    Parameters
+    ----------
+    name : str
+        On the command line.
+    words : str
+        Contents in a phrase.
+    draw : callable
+        From scores, and options by keyword, to axes.
+    place : int
+        Place in lists.
+    """
+
+    name: str
+    words: str
+    draw: Draw
+    place: int
+
+
+class Plots:
+    """The figures of :mod:`mirflow.reports.figures`, about a dataset or tree of scores."""
+
+    def __init__(self, scores: Any) -> None:
+        self.scores = scores
+
+
+Drawing = TypeVar("Drawing", bound=Draw)
+
+
+def figure(words: str, *, place: int = 100) -> Callable[[Drawing], Drawing]:
+    """Declare a function as a kind of figure: ``mirflow plot`` and ``.mirflow.plot`` have it under its name.
+
+    Parameters
+    ----------
+    words : str
+        Contents in a phrase.
+    place : int
+        Place in lists; by default behind those of the package.
+
+    Returns
+    -------
+    callable
+        A decorator of a function that takes scores, ``metric`` and the options of
+        :class:`mirflow.reports.figures.track_scores.FigureOptions`, and gives axes.
+    """
+
+    def declare(draw: Drawing) -> Drawing:
+        name = draw.__name__.replace("_", "-")
+        KINDS[name] = FigureKind(name, words, draw, place)
+
+        def method(self: Plots, /, *given: Any, **named: Any) -> Axes:
+            return draw(self.scores, *given, **named)
+
+        setattr(Plots, draw.__name__, functools.update_wrapper(method, draw))
+        return draw
+
+    return declare
+
+
+def kinds() -> list[FigureKind]:
+    """All kinds of figures, in the order in which they are listed."""
+    return sorted(KINDS.values(), key=lambda kind: kind.place)
+
+
+@dataclass(frozen=True)
+class Look:
+    """Style of one of several items: no two share both colour and line, or colour and marker."""
+
+    color: str
+    marker: str
+    line: str | tuple[int, tuple[float, ...]]
+
+
+def looks(count: int) -> list[Look]:
+    """So many looks.
+
+    Parameters
+    ----------
+    count : int
+        At most `MOST_LOOKS`.
+
+    Examples
+    --------
+    >>> [look.color for look in looks(2)]
+    ['#0072B2', '#E69F00']
+    """
+    if count > MOST_LOOKS:
+        raise ValueError(f"there are {MOST_LOOKS} looks, not {count}")
+    size = len(CYCLE)
+    return [Look(CYCLE[i % size], _MARKERS[(i + i // size) % size], _LINES[i // size]) for i in range(count)]
+
+
+WIDTHS = {"column": 3.5, "page": 7.16}
+"""Inches: a column and the whole width of a paper in two columns."""
+VENUES = {
+    "ieee": WIDTHS,
+    "ismir": {"column": 82 / 25.4, "page": 172 / 25.4},
+    "tismir": {"column": 82 / 25.4, "page": 172 / 25.4},
+}
+"""The same for conferences and journals: ISMIR's has two columns of 82 mm, as TISMIR's A4 pages have room for."""
+MOST_HIGH = 8.5
+"""Inches: what a page has room for beside a caption."""
+FORMATS = ("pdf", "png", "svg")
+Width = str | float
+_TITLE, _CAPTION = 8.5, 6.5
+_STYLE: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 7.5,
+    "axes.labelsize": 7.5,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "grid.color": "#DDDDDD",
+    "grid.linewidth": 0.5,
+    "legend.fontsize": 6.5,
+    "legend.frameon": False,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "patch.linewidth": 0.5,
+    "hatch.linewidth": 0.5,
+    "figure.dpi": 150,
+}
+# Text stays text in pdf; nothing in a file depends on when it was written.
+_SAVING = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.hashsalt": "mirflow", "savefig.dpi": 300}
+_UNDATED = {"pdf": {"CreationDate": None}, "svg": {"Date": None}, "png": {}}
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Axes and size of a figure.
+
+    Parameters
+    ----------
+    ax : Axes or None
+        Axes of the user's own; None: a new figure.
+    width : {"column", "page"} or float
+        Of a new figure: a column or the whole width of a paper, or inches.
+    height : float or None
+        Of a new figure, in inches, without the lines above; None: as much as its content needs.
+    caption : bool
+        Whether the title and the line that says what is shown are above.
+    venue : {"ieee", "ismir", "tismir"}
+        Whose columns and pages a new figure is made for.
+    """
+
+    ax: Axes | None = None
+    width: Width = "column"
+    height: float | None = None
+    caption: bool = True
+    venue: str = "ieee"
+
+    @property
+    def inches(self) -> float:
+        """The width of a new figure; of given axes their own."""
+        if self.ax is not None:
+            return float(self.ax.get_window_extent().width / figure_of(self.ax).dpi)
+        if self.venue not in VENUES:
+            raise FigureError(f"not a venue: {self.venue!r}; say {', '.join(VENUES)}")
+        if isinstance(self.width, str):
+            if self.width not in WIDTHS:
+                raise FigureError(f"not a width: {self.width!r}; say {', '.join(WIDTHS)}, or a number of inches")
+            return VENUES[self.venue][self.width]
+        if not 1 <= self.width <= 100:
+            raise FigureError(f"a figure cannot be {self.width:g} inches wide; say 1 to 100")
+        return float(self.width)
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure that holds some axes."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure
+
+
+_HEADS: WeakKeyDictionary[Figure, str] = WeakKeyDictionary()
+"""Title and caption of each figure, shown or not."""
+
+
+class Sheet:
+    """Axes to draw on, with room above for title and caption."""
+
+    def __init__(self, frame: Frame, height: float) -> None:
+        self.frame, self.inches = frame, frame.inches
+        self._height = frame.height if frame.height is not None else min(height, MOST_HIGH)
+        if not 0.3 <= self._height <= 200:
+            raise FigureError(f"a figure cannot be {self._height:g} inches high; say 0.3 to 200")
+        if frame.ax is None:
+            from matplotlib import pyplot
+
+            figure = pyplot.figure(figsize=(self.inches, self._height), layout="constrained")
+            self.ax = figure.add_subplot()
+        else:
+            self.ax = frame.ax
+
+    @property
+    def figure(self) -> Figure:
+        """The figure of the axes."""
+        return figure_of(self.ax)
+
+    def type_size(self, rows: int, most: float = 7) -> float:
+        """Points of type at which the names of so many rows do not touch."""
+        return max(3.0, min(most, 0.75 * 72 * self._height / max(rows, 1)))
+
+    def head(self, title: str, caption: str) -> None:
+        """Write title and caption above the axes."""
+        _HEADS[self.figure] = f"{title}\n{caption}\n".replace("\\$", "$")
+        if not self.frame.caption:
+            return
+        lines = wrapped(caption, self.inches, _CAPTION)
+        if self.frame.ax is not None:
+            self.ax.set_title("\n".join([title, *lines]), loc="left", fontsize=_CAPTION)
+            return
+        figure, line = self.figure, 1.3 / 72
+        title = "\n".join(wrapped(title, self.inches, _TITLE * 1.1))
+        first = 0.04 + _TITLE * line * (1 + title.count("\n"))
+        above = first + _CAPTION * line * len(lines) + 0.04
+        total = self._height + above
+        figure.set_size_inches(self.inches, total)
+        left = 0.05 / self.inches
+        common: dict[str, Any] = {"ha": "left", "va": "top", "in_layout": False}
+        figure.text(left, 1 - 0.04 / total, title, fontsize=_TITLE, fontweight="bold", **common)
+        text = "\n".join(lines)
+        figure.text(left, 1 - first / total, text, fontsize=_CAPTION, color="#444444", linespacing=1.25, **common)
+        engine = figure.get_layout_engine()
+        assert engine is not None
+        engine.set(rect=(0, 0, 1, self._height / total))  # type: ignore[call-arg]  # it is a constrained one
+
+
+@contextmanager
+def sheet(frame: Frame, height: float) -> Iterator[Sheet]:
+    """Axes for a figure, in our style where they are new; settings of matplotlib are as before afterwards.
+
+    Parameters
+    ----------
+    frame : Frame
+    height : float
+        Inches that the content of a new figure needs.
+
+    Raises
+    ------
+    FigureError
+        For sizes that cannot be, and where matplotlib is not installed.
+    """
+    matplotlib = need_matplotlib()
+    with matplotlib.rc_context(_STYLE if frame.ax is None else {}):
+        yield Sheet(frame, height)
+
+
+def need_matplotlib() -> Any:
+    """The package, or an error that says how to get it.
+
+    Raises
+    ------
+    FigureError
+    """
+    try:
+        import matplotlib
+    except ImportError as error:
+        raise FigureError("figures need matplotlib: pip install '.[report]' in mirflow's checkout") from error
+    return matplotlib
+
+
+def wrapped(text: str, inches: float, points: float) -> list[str]:
+    """Text in lines for a width at a size of type; letters are about 0.56 times as wide as high."""
+    return textwrap.wrap(text, max(20, int(inches * 72 / (0.56 * points)))) or [""]
+
+
+def label(text: object, most: int = 28) -> str:
+    r"""Untrusted text as matplotlib shall show it: on one line, not as a formula, long names cut in the middle.
+
+    Examples
+    --------
+    >>> label("a$b$\nc"), label("_private"), label("x" * 30, 9)
+    ('a\\$b\\$ c', ' _private', 'xxxx…xxxx')
+    """
+    shown = "".join(one if one.isprintable() else " " for one in str(text))
+    if len(shown) > most:
+        shown = shown[: most // 2] + "…" + shown[len(shown) - (most - 1 - most // 2) :]
+    # A legend leaves out what begins with an underscore.
+    return (" " if shown.startswith("_") else "") + shown.replace("$", "\\$")
+
+
+def save(ax: Axes, path: str | Path) -> Path:
+    """Write the figure of some axes; the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    ax : Axes
+    path : path
+        Its suffix says the format: ``.pdf``, ``.png`` (300 dots an inch) or ``.svg``.
+
+    Returns
+    -------
+    Path
+
+    Raises
+    ------
+    FigureError
+        For another suffix.
+
+    Warns
+    -----
+    MirflowWarning
+        If no font has a character of the text.
+    """
+    path = Path(path)
+    kind = format_of(path)
+    figure = figure_of(ax)
+    with need_matplotlib().rc_context(_SAVING), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        figure.savefig(path, format=kind, metadata=_UNDATED[kind])
+    for one in caught:
+        if "missing from font" not in str(one.message):
+            warnings.warn_explicit(one.message, one.category, one.filename, one.lineno)
+    if any("missing from font" in str(one.message) for one in caught):
+        warnings.warn(f"{path}: no font here has all characters of the text", MirflowWarning, stacklevel=2)
+    return path
+
+
+def save_caption(ax: Axes, path: str | Path) -> Path:
+    """Write title and caption of a figure, shown or not, as text beside the figure's file.
+
+    Parameters
+    ----------
+    ax : Axes
+    path : path
+        Of the figure: ``a.pdf`` has its caption in ``a.txt``.
+
+    Returns
+    -------
+    Path
+        Of the caption.
+    """
+    beside = Path(path).with_suffix(".txt")
+    beside.write_text(_HEADS.get(figure_of(ax), ""), encoding="utf-8")
+    return beside
+
+
+def format_of(path: Path) -> str:
+    """The format that a file's suffix says.
+
+    Raises
+    ------
+    FigureError
+        For one that figures are not written in.
+    """
+    kind = path.suffix.lower().lstrip(".")
+    if kind not in FORMATS:
+        known = ", ".join(f".{name}" for name in FORMATS)
+        raise FigureError(f"{path}: cannot write {path.suffix or 'a file without a suffix'}; known: {known}")
+    return kind

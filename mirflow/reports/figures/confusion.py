@@ -1,0 +1,154 @@
+"""Confusion matrices of a system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...analysis.per_class import CONFUSED, aggregate_table, select_table
+from ...analysis.scores import names_of
+from ...analysis.selection import find_tables, split_names
+from ...errors import FigureError, UnknownNameError, counted
+from ...ragged import Float
+from ..layout import REST, choose_labels, title_of, with_others
+from ..results import Result
+from .canvas import Sheet, figure, label, sheet
+from .track_scores import FigureOptions, Stored, board_of, frame_of, query_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+    from matplotlib.axes import Axes
+
+
+@figure("which classes a system confuses", place=7)
+def confusion(
+    scores: Stored,
+    metric: str | None = None,
+    *,
+    most: int = 26,
+    **options: Unpack[FigureOptions],
+) -> Axes:
+    """Shares of the time, or the tracks, of each class of the reference by the classes of a system's estimates.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree or xr.Dataset
+        With a confusion matrix, such as chord's ``confusion@majmin`` or classification's ``confusion``.
+    metric : str or None
+        None: the only one that there is.
+    most : int
+        Classes to show; the others are put together as ``(rest)``.
+    **options
+        As for :func:`mirflow.reports.figures.distributions`; ``system`` names one, where there are several.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If several systems or matrices are meant, or there is none.
+    QueryError, UnknownNameError
+        As for any query.
+    """
+    if most < 2:
+        raise FigureError(f"a matrix needs two classes or more, not {most}")
+    group, ds = board_of(scores, metric, options.get("group"))
+    variable = _variable(ds, metric)
+    system = _only_system(ds, options)
+    options["system"] = system
+    result = Result.of(aggregate_table(select_table(ds, variable, query_of(options, None)), None, group))
+    if tuple(result.dims) != CONFUSED:
+        raise FigureError(f"{result.metrics[0]} is no confusion of classes: it lies along {', '.join(result.dims)}")
+    values, labels = _fold(*_square(result), most)
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.8) as page:
+        _draw(page, values, labels)
+        page.ax.set_xlabel(f"estimated by {label(system)}")
+        page.ax.set_ylabel("reference")
+        page.head(f"{label(result.metrics[0], 60)}: {label(system)}", _describe(result, labels[-1] == REST))
+    return page.ax
+
+
+def _variable(ds: xr.Dataset, metric: str | None) -> str:
+    """The variable of a matrix that is named, or of the only one."""
+    tables = find_tables(ds)
+    found = list(tables) if metric is None else split_names(ds, metric)[1]
+    if metric is not None and not found:
+        raise UnknownNameError("confusion", metric, tables.values())
+    if not found:
+        raise FigureError("there is no confusion here; ask for it in the pipeline, as in metrics: [confusion@majmin]")
+    if len(found) > 1:
+        raise FigureError(f"several metrics have dims of their own; say one: {', '.join(tables[one] for one in found)}")
+    return found[0]
+
+
+def _only_system(ds: xr.Dataset, options: FigureOptions) -> str:
+    given = options.get("system")
+    names = names_of(ds, "system") if given is None else [given] if isinstance(given, str) else list(given)
+    if len(names) != 1:
+        raise FigureError(f"one system makes a confusion matrix; say which of: {', '.join(names)}")
+    return names[0]
+
+
+def _square(result: Result) -> tuple[Float, list[str]]:
+    """All classes on both sides: estimates may have some that no reference has, such as no class at all."""
+    down, across = result.labels.values()
+    labels = list(dict.fromkeys([*down, *across]))
+    place = {name: at for at, name in enumerate(labels)}
+    values: Float = np.zeros((len(labels), len(labels)))
+    values[np.ix_([place[name] for name in down], [place[name] for name in across])] = result.value[0, 0]
+    return np.nan_to_num(values), labels
+
+
+def _fold(values: Float, every: list[str], most: int) -> tuple[Float, list[str]]:
+    """The largest classes in their own order, and the sum of the others."""
+    rows, _ = choose_labels(values, most, True)
+    if not len(rows):
+        raise FigureError("the matrix is empty: no track counts")
+    labels = [every[row] or "-" for row in rows.tolist()]
+    folded: Float = with_others(with_others(values, rows).T, rows).T
+    if not folded[-1].any() and not folded[:, -1].any():
+        return folded[:-1, :-1], labels
+    return folded, [*labels, REST]
+
+
+def _draw(page: Sheet, values: Float, labels: list[str]) -> None:
+    from matplotlib.colors import PowerNorm
+
+    ax, whole = page.ax, values.sum(axis=1, keepdims=True)
+    share = np.divide(values, whole, out=np.full_like(values, np.nan), where=whole > 0)
+    # The square root, so that rare confusions can be seen beside what is right.
+    scale = PowerNorm(0.5, vmin=0, vmax=1)
+    image = ax.imshow(np.ma.masked_invalid(share), cmap="Blues", norm=scale, interpolation="nearest")
+    count = len(labels)
+    size = min(7.0, page.inches * 0.75 * 72 / count * 0.85)
+    names = [label(name, 10) for name in labels]
+    ax.set_xticks(range(count), names, rotation=90, fontsize=size)
+    ax.set_yticks(range(count), names, fontsize=size)
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
+    ax.set_xticks(np.arange(count + 1) - 0.5, minor=True)
+    ax.set_yticks(np.arange(count + 1) - 0.5, minor=True)
+    ax.grid(which="minor", color="white", linewidth=0.6)
+    ax.tick_params(which="minor", length=0)
+    if page.inches * 0.75 * 72 / count > 13:
+        for row, column in np.argwhere(np.nan_to_num(share) >= 0.005).tolist():
+            colour = "white" if share[row, column] > 0.35 else "black"
+            ax.text(column, row, f"{100 * share[row, column]:.0f}", ha="center", va="center", fontsize=6, color=colour)
+    bar = page.figure.colorbar(image, ax=ax, pad=0.02, fraction=0.045, aspect=22)
+    bar.outline.set_visible(False)
+    bar.ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
+    bar.set_label("share of the reference's class")
+
+
+def _describe(result: Result, rest: bool) -> str:
+    attrs, lost, n = result.attrs, int(result.n_missing.sum()), int(result.n_counted.sum())
+    missing = f"missing ({attrs['missing']}): {counted(lost, 'track') if lost else 'none'}"
+    tracks = counted(result.tracks, "track")
+    over = f"{result.aggregates[0]} over {'' if n == result.tracks else f'{n} of '}{tracks}"
+    rows = "rows add up to 100 %" + ("; (rest): all other classes" if rest else "")
+    unit = f" [{result.units[0]}]" if result.units[0] else ""
+    return f"{title_of(attrs)}; {over}{unit}; {missing}; {rows}"

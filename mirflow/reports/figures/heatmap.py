@@ -1,0 +1,118 @@
+"""Every score of a metric at once: tracks across, systems down."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Unpack
+
+import numpy as np
+
+from ...errors import FigureError, counted
+from ...ragged import Float, Int
+from ..results import Result
+from .canvas import PALE, Sheet, figure, label, sheet
+from .track_scores import FigureOptions, Stored, axis_name, describe, frame_of, named, rank_systems, scores_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_NAME = 0.105
+"""Inches that the name of a track needs across."""
+ORDERS = ("difficulty", "stored")
+
+
+@figure("tracks x systems", place=3)
+def heatmap(
+    scores: Stored,
+    metric: str | None = None,
+    aggregate: str | None = None,
+    *,
+    order: str = "difficulty",
+    **options: Unpack[FigureOptions],
+) -> Axes:
+    """Tracks x systems, bright where scores are good, hatched where there is none.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree or xr.Dataset
+    metric : str or None
+        None: the headline metric of the evaluation.
+    aggregate : str or None
+        What orders the systems; None: the metric's standard one.
+    order : {"difficulty", "stored"}
+        Of the tracks: by the mean of the systems' scores, the hardest first, or as they stand in the store.
+    **options
+        As for :func:`mirflow.reports.figures.distributions`; by default each score that there is is shown
+        (``missing="skip"``).
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If there is nothing to show.
+    QueryError, UnknownNameError
+        As for any query.
+    """
+    if order not in ORDERS:
+        raise FigureError(f"not an order of tracks: {order!r}; say {' or '.join(ORDERS)}")
+    options.setdefault("missing", "skip")
+    result, tracks, score = scores_of(scores, metric, aggregate, options)
+    rows, columns = rank_systems(result), _columns(result, score, order)
+    frame = frame_of(options, "page")
+    has_names = len(columns) * _NAME < frame.inches - 1.6
+    with sheet(frame, 0.5 + max(0.5, min(0.16, 6.5 / len(rows)) * len(rows)) + 0.9 * has_names) as page:
+        _draw(page, result, score[rows][:, columns])
+        ax = page.ax
+        small = 6 if len(rows) <= 50 else 4
+        ax.set_yticks(range(len(rows)), [label(result.systems[row]) for row in rows], fontsize=small)
+        if has_names:
+            names = [label(tracks[column], 22) for column in columns]
+            ax.set_xticks(range(len(columns)), names, rotation=90, fontsize=6)
+        else:
+            first = "the hardest first" if order == "difficulty" else "in the order of the store"
+            ax.set_xticks([])
+            ax.set_xlabel(f"{counted(len(columns), 'track')}, {first}")
+        ax.tick_params(length=0)
+        title = f"{label(named(result), 60)} of every track and system"
+        page.head(title, describe(result) + "; hatched: no score")
+    return page.ax
+
+
+def _columns(result: Result, score: Float, order: str) -> Int:
+    """The tracks from left to right."""
+    if order == "stored":
+        return np.arange(score.shape[1])
+    with warnings.catch_warnings():  # tracks that no system has come last
+        warnings.simplefilter("ignore", RuntimeWarning)
+        mean = np.nanmean(score, axis=0)
+    return np.argsort(-mean if result.orientations[0] == "lower" else mean, kind="stable")
+
+
+def _draw(page: Sheet, result: Result, score: Float) -> None:
+    from matplotlib.patches import Rectangle
+
+    ax = page.ax
+    finite = score[np.isfinite(score)]
+    low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if not result.units[0] and low >= 0 and high <= 1:
+        low, high = 0.0, 1.0
+    frame = Rectangle((0, 0), 1, 1, transform=ax.transAxes, facecolor=PALE, edgecolor="#888888", hatch="//////")
+    frame.set_linewidth(0)
+    ax.add_patch(frame).set_zorder(0)
+    colours = "viridis_r" if result.orientations[0] == "lower" else "viridis"
+    image = ax.imshow(
+        np.ma.masked_where(np.isnan(score), np.clip(score, low, high)),
+        aspect="auto",
+        cmap=colours,
+        vmin=low,
+        vmax=high,
+        interpolation="nearest",
+    )
+    image.set_zorder(1)
+    ax.spines[:].set_visible(False)
+    bar = page.figure.colorbar(image, ax=ax, pad=0.01, fraction=0.04, aspect=18)
+    bar.outline.set_visible(False)
+    bar.set_label(label(axis_name(result), 40))

@@ -1,0 +1,192 @@
+"""Two systems by one metric, or two metrics, against each other, track by track."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, Unpack
+
+import numpy as np
+
+from ...analysis.aggregation import aggregate_scores, select
+from ...analysis.inference.sample import settle
+from ...analysis.selection import Names, as_names
+from ...errors import FigureError, counted
+from ...ragged import Bool, Float
+from ..results import Result
+from .canvas import BLUE, CYCLE, GREY, MOST_LOOKS, RED, Sheet, figure, label, looks, sheet
+from .track_scores import (
+    FigureOptions,
+    Stored,
+    axis_name,
+    board_of,
+    describe,
+    frame_of,
+    infinite,
+    named,
+    one_metric,
+    query_of,
+    rank_systems,
+    scores_of,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MANY = 3000
+
+
+@figure("two systems, or two metrics, against each other, track by track", place=4)
+def scatter(
+    scores: Stored,
+    metric: Names = None,
+    aggregate: str | None = None,
+    *,
+    tie: float = 0.0,
+    **options: Unpack[FigureOptions],
+) -> Axes:
+    """The scores of one system over those of another; above the diagonal those of the second are larger.
+
+    Of two metrics the scores of the second over those of the first, with a point for each system and track.
+
+    Parameters
+    ----------
+    scores : path, xr.DataTree or xr.Dataset
+    metric : str, sequence of two str, or None
+        None: the headline metric of the evaluation. Two: across and up.
+    aggregate : str or None
+        What is shown of each system beside its name; None: the metric's standard one.
+    tie : float
+        Differences up to this one are ties.
+    **options
+        As for :func:`mirflow.reports.figures.distributions`. ``system`` names two, across and up; without it the two
+        that there are, or the two best ones, are taken. Tracks that both have are shown. Of two metrics ``system``
+        names any number; without it the seven best by the first metric are taken.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Raises
+    ------
+    FigureError
+        If there are not two systems, or two metrics, or no track that both have.
+    QueryError, UnknownNameError
+        As for any query.
+    """
+    if metric is not None and not isinstance(metric, str):
+        asked = as_names(metric) or []
+        if len(asked) > 1:
+            return _two_metrics(scores, asked, aggregate, tie, options)
+        metric = next(iter(asked), None)
+    names = as_names(options.get("system")) or _two_best(scores, metric, aggregate, options)
+    if len(names) != 2:
+        raise FigureError(f"two systems make this figure, not {len(names)}: say system=[one, other]")
+    if not tie >= 0:
+        raise FigureError(f"ties cannot be differences up to {tie}; say 0 or more")
+    options["system"] = names
+    result, _, score = scores_of(scores, metric, aggregate, options)
+    x, y = score
+    both = np.isfinite(x) & np.isfinite(y)
+    if not both.any():
+        raise FigureError(f"no track has a finite score of both {names[0]!r} and {names[1]!r}")
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.95) as page:
+        _draw(page, result, x[both], y[both], tie)
+        notes = [f"points: {counted(int(both.sum()), 'track')} of both", *infinite(score)]
+        notes += [f"ties: differences up to {tie:g}"] if tie else []
+        here, there = (label(name, 24) for name in result.systems)
+        page.head(f"{label(named(result), 60)}: {there} against {here}", describe(result, notes=notes))
+    return page.ax
+
+
+def _two_metrics(scores: Stored, metrics: list[str], aggregate: str | None, tie: float, options: FigureOptions) -> Axes:
+    """A point for each system and track: the second metric over the first."""
+    if len(metrics) != 2:
+        raise FigureError(f"two metrics make this figure, not {len(metrics)} ({', '.join(metrics)})")
+    if tie:
+        raise FigureError("ties are those of two systems by one metric; two metrics have none")
+    group, ds = board_of(scores, metrics, options.get("group"))
+    chosen = [one_metric(ds, name) for name in metrics]
+    if chosen[0] == chosen[1]:
+        raise FigureError(f"{metrics[0]!r} and {metrics[1]!r} are the same metric, {chosen[0]}")
+    query = query_of(options, chosen, aggregate)
+    part = select(ds, query)
+    result = Result.of(aggregate_scores(part, query.by, group))
+    shown = np.where(part["_included"].values, part["score"].values, np.nan)
+    finite = np.asarray(np.isfinite(shown).all(axis=2))
+    most = len(CYCLE) if options.get("system") is None else MOST_LOOKS
+    best = rank_systems(result)[:most]
+    if not finite[best].any():
+        raise FigureError(f"no track has a finite score of both {chosen[0]!r} and {chosen[1]!r}")
+    frame = frame_of(options)
+    with sheet(frame, frame.inches * 0.95) as page:
+        for place, look in zip(best, looks(len(best)), strict=True):
+            x, y = shown[place][finite[place]].T
+            _points(page, x, y, label(result.systems[place], 24), look.color, look.marker, int(finite.sum()))
+        for axis, values in ((0, page.ax.set_xlim), (1, page.ax.set_ylim)):
+            own = shown[best][finite[best]][:, axis]
+            values(_limits(result.units[axis], own, own))
+        page.ax.grid()
+        _opaque_legend(page, "best" if finite.sum() < _MANY else "upper left")
+        page.ax.set_xlabel(label(axis_name(result, 0), 60))
+        page.ax.set_ylabel(label(axis_name(result, 1), 60))
+        count = len(result.systems)
+        notes = [f"points: {counted(int(finite[best].sum()), 'score')} of a system and a track that have both metrics"]
+        notes += [f"the best {most} of {count} systems by {chosen[0]}"] if count > most else []
+        notes += infinite(shown)
+        title = f"{label(chosen[0], 40)} against {label(chosen[1], 40)}"
+        page.head(title, describe(result, notes=notes, aggregated=False))
+    return page.ax
+
+
+def _two_best(scores: Stored, metric: str | None, aggregate: str | None, options: FigureOptions) -> list[str]:
+    result, _, _ = scores_of(scores, metric, aggregate, options)
+    if len(result.systems) < 2:
+        raise FigureError("two systems make this figure, and there is one")
+    return [result.systems[place] for place in sorted(rank_systems(result)[:2])]
+
+
+def _draw(page: Sheet, result: Result, x: Float, y: Float, tie: float) -> None:
+    ax, names = page.ax, [label(name, 24) for name in result.systems]
+    # As comparisons count wins: what rounding leaves behind is none.
+    difference = settle(x - y if result.orientations[0] == "lower" else y - x)
+    tied = np.abs(difference) <= tie
+    groups = (
+        (f"{names[1]} better", ~tied & (difference > 0), BLUE, "^"),
+        (f"{names[0]} better", ~tied & (difference < 0), RED, "v"),
+        ("tie", tied, GREY, "o"),
+    )
+    for name, chosen, colour, marker in groups:
+        _points(page, x[chosen], y[chosen], f"{name}: {int(chosen.sum())}", colour, marker, len(x))
+    low, high = _limits(result.units[0], x, y)
+    ax.plot([low, high], [low, high], color="#555555", linewidth=0.7, zorder=0)
+    ax.set(xlim=(low, high), ylim=(low, high), aspect="equal")
+    ax.grid()
+    above = ((x - low < 0.45 * (high - low)) & (high - y < 0.2 * (high - low))).sum()
+    below = ((y - low < 0.2 * (high - low)) & (high - x < 0.45 * (high - low))).sum()
+    _opaque_legend(page, "upper left" if above <= below else "lower right")
+    ax.set_xlabel(f"{names[0]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[0, 0, 0]:.4f}")
+    ax.set_ylabel(f"{names[1]}: {label(axis_name(result), 30)}, {result.aggregates[0]} {result.value[1, 0, 0]:.4f}")
+
+
+def _opaque_legend(page: Sheet, place: Literal["best", "upper left", "lower right"]) -> None:
+    legend = page.ax.legend(loc=place, handletextpad=0.2, borderpad=0.2)
+    for mark in legend.legend_handles:
+        if mark is not None:
+            mark.set_alpha(1)
+
+
+def _points(page: Sheet, x: Float, y: Float, name: str, colour: str, marker: str, count: int) -> None:
+    area, alpha = (14.0, 0.7) if count < 500 else (6.0, 0.45)
+    page.ax.scatter(
+        x, y, s=area, marker=marker, color=colour, alpha=alpha, linewidths=0, label=name, rasterized=count > _MANY
+    )
+
+
+def _limits(unit: str, x: Float, y: Float) -> tuple[float, float]:
+    """The same for both axes of one metric; of ratios the whole range where scores fill half of it."""
+    low, high = float(min(x.min(), y.min())), float(max(x.max(), y.max()))
+    inside: Bool = np.array([not unit, low >= 0, high <= 1, high - low > 0.5])
+    if inside.all():
+        low, high = 0.0, 1.0
+    room = 0.02 * (high - low) or 0.02 * max(1.0, abs(high))
+    return low - room, high + room

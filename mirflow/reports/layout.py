@@ -1,0 +1,459 @@
+"""Results of queries as tables for people, and as long tables for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..analysis.aggregation import COUNTS, EVERY, UNTESTED, VALUELESS, show_span
+from ..analysis.combine import REFERENCES_DIFFER
+from ..analysis.policies import MISSING, say_test, say_undefined
+from ..analysis.queries import UNGROUPED, across_of, repeats
+from ..errors import QueryError, counted
+from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED, RATIO_AGGREGATES
+from ..ragged import Bool, Float, Int
+from .captions import (
+    NO_INTERVAL,
+    caption_of,
+    caution_notes,
+    count_notes,
+    few_notes,
+    infinity_notes,
+    matrix_caption,
+    nothing_notes,
+    plural,
+    unit_notes,
+)
+from .results import Result
+from .tables import MARK, Entry, ShownValue, Table, fewest_blocks, full_width, plain_entry, table_of
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+ORIGIN = ("group", "task", "convention", "grid")
+NARROWED = ("stores", REFERENCES_DIFFER, "where", "annotator", "param", "over", "across")
+INTERVAL = ("low", "high", "level", "method", "replicates", "resampled")
+MARKS = ("like_best", "test", "correction", "test_level")
+
+
+def long_table(ds: xr.Dataset) -> Table:
+    """Give each value a row with everything needed to read it alone, as csv and json hold it.
+
+    Of counts those that are not 0 have a row, of scores along extra dims those with a value.
+    """
+    attrs, has_dims = ds.attrs, "metric" in ds.attrs
+    groupings = [str(dim) for dim in ds["n_tracks"].dims]
+    labels = [str(dim) for dim in ds["value"].dims if dim not in ("system", "metric", *groupings)]
+    adds_up = has_dims and attrs["orientation"] == "none" and "nominal" not in attrs
+    if has_dims and not adds_up:
+        ds = ds.drop_vars("n").rename(n_values="n")
+    counts = [name for name in (*COUNTS, "n_tracks") if name in ds]
+    policies = [name for name in ("missing", "undefined") if name in attrs]
+    ends, marks = INTERVAL if "low" in ds else (), MARKS if "like_best" in ds else ()
+    head = [*origin_names(attrs), "metric", "aggregate", "system"]
+    tail = [*labels, "value", "unit", *counts, *policies, *ends, *marks]
+    named = coordinate_columns(groupings, (*ORIGIN, *NARROWED, *head, *tail, *INTERVAL, *MARKS))
+    fixed: dict[str, Entry] = {name: attrs.get(name, "") for name in (*head, *tail)}
+    fixed |= {"unit": ds["value"].attrs.get("units", "")}
+    fixed |= {"resampled": resampled(attrs), "replicates": int(attrs.get("replicates", 0))}
+    fixed |= {name: float(attrs.get(name, "nan")) for name in ("level", "test_level")}
+    ds = ds.rename(dict(zip(groupings, named, strict=True)))
+    order = ["system", *named, *labels] if has_dims else ["metric", "system", *named]
+    about = [] if has_dims else ["unit", "aggregate"]  # parameters of metrics may have the names of other columns
+    kept = [*about, *(name for name in tail if name in ds.data_vars)]
+    frame = ds.reset_coords(about)[kept].reset_coords(drop=True).to_dataframe(order).reset_index()
+    there = frame["n_tracks"] > 0 if groupings else frame["n_tracks"] == frame["n_tracks"]
+    if has_dims:
+        there &= frame["value"].fillna(0) != 0 if adds_up else frame["value"].notna()
+    return table_of(frame[there], (*head, *named, *tail), fixed, named)
+
+
+def origin_names(attrs: Mapping[str, Any]) -> list[str]:
+    """The attributes that say where numbers come from: the group if there is one, and what narrowed them down."""
+    fixed = [name for name in ORIGIN if name != "group" or name in attrs]
+    return [*fixed, *(name for name in NARROWED if name in attrs)]
+
+
+def resampled(attrs: Mapping[str, Any]) -> str:
+    """Units of resampling: tracks, the values of a coordinate, or clusters of tracks."""
+    return str(attrs.get("cluster") or attrs.get("unit") or attrs.get("unit_of_comparison", "track"))
+
+
+def coordinate_columns(coordinates: Sequence[str], taken: Sequence[str]) -> list[str]:
+    """Names of columns for coordinates of tracks, which may have the names of other columns."""
+    return [f"track_{name}" if name in taken else name for name in coordinates]
+
+
+def readable_tables(
+    ds: xr.Dataset, *, percent: bool = False, width: int = 120, notes: Sequence[str] = (), across: str | None = None
+) -> list[Table]:
+    """Lay out the result of a query for people.
+
+    Metrics that are one number a track, and scores along extra dims, make one table: systems down, metrics or the
+    labels of the last dim across; turned round where that is too wide, and with a row for each value where both are. Of
+    counts each system and group of tracks has a table, the last dim across.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The result of a query.
+    percent : bool
+        Ratios as percentages with two decimals, instead of four decimals; counts as shares of their rows.
+    width : int
+        Columns of the terminal.
+    notes : sequence of str
+        More lines below.
+    across : {"metric", "system", "group"} or None
+        What runs across; None: what fits.
+
+    Raises
+    ------
+    QueryError
+        If groups are to run across where nothing is grouped or labels do, or anything across a table of counts.
+    """
+    result = Result.of(ds)
+    if result.adds_up and len(result.dims) > 1:
+        if across is not None:
+            whose = f"{result.metrics[0]} has a table for each system, one dim down and one across"
+            raise QueryError(f"pivot {across!r}: {whose}")
+        places = product(range(len(result.systems)), range(len(result.groups)))
+        return [_matrix(result, system, group, width, percent) for system, group in places]
+    if across == "group" and result.has_dims:
+        named = result.metrics[0]
+        raise QueryError(f"pivot 'group': of {named} the labels run across, or the systems (pivot system)")
+    if across == "group" and not result.groupings:
+        raise QueryError("pivot 'group': nothing is grouped; say by which coordinate (by, --by)")
+    percent = percent and not (result.has_dims and result.units[0])
+    cells, last = show_values(result, percent), list(result.labels)[-1]
+    if across is None:
+        table = _that_fits(result, cells, last, width)
+    else:
+        table = _lay_out(result, cells, last if across == "metric" else across)
+    title = title_of(result.attrs)
+    if result.has_dims:
+        title += f"; {result.metrics[0]}{_in_brackets(result.units[0])}"
+    below = (*_notes(result, percent), *table.notes, *notes)
+    return [replace(table, title=title, notes=below, caption=caption_of(result, percent))]
+
+
+def _that_fits(result: Result, cells: npt.NDArray[Any], last: str, width: int) -> Table:
+    """Metrics or labels across, or systems; a value a row where a terminal has no room for either."""
+    ways = [_lay_out(result, cells, last)]
+    if result.has_dims and (not result.dims or full_width(ways[0]) <= width):
+        return ways[0]
+    if not result.has_dims:
+        ways.append(_lay_out(result, cells, "system"))
+    elif len(result.systems) < 2:
+        ways.clear()
+    elif not result.groupings:
+        ways.insert(0, _lay_out(result, cells, "system"))
+    return (fewest_blocks(ways, width) if ways else None) or _lay_out(result, cells, None)
+
+
+def show_values(result: Result, percent: bool) -> npt.NDArray[Any]:
+    """Format the values of a result: :class:`mirflow.reports.tables.ShownValue` (systems, groups, ...)."""
+    cells = np.empty(result.value.shape, dtype=object)
+    whole, best = result.is_whole, np.broadcast_to(result.best(), cells.shape)
+    percents = np.broadcast_to([percent and not unit for unit in result.units], cells.shape)
+    like = result.like_best
+    if like is not None:  # a best system that differs from all others needs no mark: it is bold, or the largest number
+        like = like & (like.sum(axis=0) > 1)
+    for cell in np.ndindex(cells.shape):
+        value, ratio = float(result.value[cell]), bool(percents[cell])
+        if whole and np.isfinite(value):
+            cells[cell] = ShownValue(f"{value:z.0f}")
+            continue
+        shown = show_value(value, ratio)
+        ends = show_interval([float(end[cell]) for end in result.ends], ratio, value)
+        # What prints alike is equally good.
+        is_best = not np.isnan(best[cell]) and shown == show_value(float(best[cell]), ratio)
+        cells[cell] = ShownValue(shown, ends, is_best, like is not None and bool(like[cell]))
+    return cells
+
+
+def show_value(value: float, percent: bool) -> str:
+    """Format a value for people, ``-`` where there is none; what rounds to 0 has no sign."""
+    if np.isnan(value):
+        return "-"
+    if np.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return f"{100 * value:z.2f}" if percent else f"{value:z.4f}"
+
+
+def show_interval(ends: Sequence[float], percent: bool, value: float) -> str:
+    """Format an interval for people; a mark where a value has none, and nothing where none is asked for."""
+    if not ends or not np.isfinite(value):
+        return ""
+    return NO_INTERVAL if np.isnan(ends).any() else f"[{', '.join(show_value(end, percent) for end in ends)}]"
+
+
+def group_labels(group: Sequence[object]) -> list[str]:
+    """The values that make a group of tracks, for people."""
+    plain = map(plain_entry, group)
+    return ["(none)" if value in ("", None) or value != value else str(value) for value in plain]
+
+
+_COUNT_HEADS = {"n": "n", "n_missing": "missing", "n_undefined": "undefined"}
+
+
+def _lay_out(result: Result, cells: npt.NDArray[Any], across: str | None) -> Table:
+    """Lay out cells with one axis across, all others down.
+
+    Parameters
+    ----------
+    result : Result
+    cells : array of ShownValue (systems, groups, ...)
+    across : str or None
+        ``system``, ``group``, or an axis of the labels; None: a value a row.
+    """
+    axes = {name: place for place, name in enumerate(("system", "group", *result.labels))}
+    order = list(axes) if result.has_dims else ["metric", "system", "group"]
+    down = [name for name in order if name != across]
+    heads = {"system": ["system"], "group": result.groupings}
+    names: dict[str, list[list[str]]] = {"system": [[name] for name in result.systems]}
+    names["group"] = [group_labels(group) for group in result.groups]
+    names |= {name: [[label or "(none)"] for label in own] for name, own in result.labels.items()}
+    if "metric" in names and len(set(result.aggregates)) > 1:
+        kinds = zip(result.metrics, result.aggregates, strict=True)
+        names["metric"] = [[f"{name} [{kind}]"] for name, kind in kinds]
+    if "" in names and across != "":  # a metric with no dim left is named in the title
+        names[""] = [[]]
+    along = ["value"] if across is None else _heads(result, across, names[across])
+    turn = [axes[name] for name in ([*down, across] if across is not None else down)]
+    body = cells.transpose(turn).reshape(-1, len(along))
+    counts = {name: count for name, count in result.counts.items() if name == "n" or count.any()}
+    beside = {name: count.transpose(turn).reshape(-1, len(along)) for name, count in counts.items()}
+    rows: list[tuple[Entry, ...]] = []
+    kept: Bool = np.ones(len(body), dtype=np.bool_)
+    if result.has_dims and any(name in result.labels for name in down):  # a frame that no track has
+        kept = np.asarray(beside["n"].any(axis=1))
+    for place, labels in enumerate(product(*(names[name] for name in down))):
+        if kept[place]:
+            named = [label for one in labels for label in one]
+            rows.append((*named, *body[place], *(show_span(count[place]) for count in beside.values())))
+    left = [head for name in down for head in heads.get(name, [name] if name else [])]
+    columns = (*left, *along, *(_COUNT_HEADS[name] for name in beside))
+    if across is None:
+        return Table(columns, tuple(rows))
+    plain = result.metrics if across == "metric" else along
+    return Table(columns, tuple(rows), notes=count_notes(plain, beside["n"][kept]), keys=len(left))
+
+
+def _heads(result: Result, across: str, names: Sequence[Sequence[str]]) -> list[str]:
+    """Headings of columns; a mean across classes names its statistic."""
+    if result.has_dims and across in across_of(result.attrs):
+        kind = result.aggregates[0]
+        what = kind if kind in CLASS_AGGREGATES else result.metrics[0]
+        return [f"{what}, {name} over {plural(across)}" for name in result.labels[across]]
+    return [" / ".join(labels) for labels in names]
+
+
+def title_of(attrs: Mapping[str, Any]) -> str:
+    """Title of a result: its evaluation and selection."""
+    parts = ("task", "convention", "grid", "stores", "annotator", "param", "default", "over", "where", "across")
+    described = ", ".join(f"{name} {attrs[name]}" for name in parts if attrs.get(name))
+    return ": ".join(filter(None, (attrs.get("group", ""), described)))
+
+
+def _in_brackets(unit: str) -> str:
+    return f" [{unit}]" if unit else ""
+
+
+def _notes(result: Result, percent: bool) -> tuple[str, ...]:
+    """Notes on the values."""
+    attrs, tracks = result.attrs, result.tracks
+    over = f"in each track {attrs['over'].replace('=', ': ')}; then " if result.has_dims and "over" in attrs else ""
+    notes = [f"{over}{kind}: {DECLARED[kind].words}" for kind in dict.fromkeys(result.aggregates)]
+    if "nominal" in attrs:
+        notes = ["numbers are names"]
+    notes += infinity_notes(result.value, result.aggregates)
+    notes += [] if result.has_dims else unit_notes(result.metrics, result.units)
+    if result.ends:
+        notes += interval_notes(result.value, result.ends[0], attrs)
+    if result.like_best is not None:
+        notes.append(mark_note([attrs]))
+    if percent:
+        notes.append("ratios in percent")
+    if result.has_dims:
+        lost = int(result.n_missing.sum()) // repeats(attrs)
+        cells = counted(tracks * len(result.systems), "cell")
+        notes += [f"missing ({attrs['missing']}): {lost} of {cells}; {MISSING[attrs['missing']]}"] if lost else []
+    else:
+        notes += _policy_notes(result)
+    notes += nothing_notes(attrs, tracks)
+    notes += caution_notes(attrs)
+    if UNGROUPED in attrs:
+        notes.append(attrs[UNGROUPED])
+    if attrs.get("left_out"):
+        notes.append(f"not defined for: {attrs['left_out']}")
+    return (*notes, *([_n_note(result)] if result.has_dims else []))
+
+
+def _policy_notes(result: Result) -> list[str]:
+    """Notes on the numbers of missing and undefined cells, and their treatment."""
+    attrs, cells = result.attrs, result.tracks * len(result.systems)
+    meant = {"missing": MISSING[attrs["missing"]]}
+    meant["undefined"] = say_undefined(attrs["undefined"], attrs.get(VALUELESS, ""))
+    lost = int(attrs["missing_cells"])
+    notes = []
+    for policy, words in meant.items():
+        if count := int(attrs[f"{policy}_cells"]):
+            cells_of = f"{count} of {counted(cells, 'cell')} (system and track)"
+            each = result.counts[f"n_{policy}"].sum(axis=(0, 1)) // repeats(attrs)
+            cells_of += "" if (each == count).all() else f", for one or more of {len(result.metrics)} metrics"
+            notes.append(f"{policy} ({attrs[policy]}): {cells_of}; {words}")
+    # Of each system the metric that lacks fewest cells.
+    least = result.n_missing.sum(axis=1).min(axis=1) if result.metrics else np.zeros(len(result.systems))
+    bare = [name for name, own in zip(result.systems, least, strict=True) if own == result.n_tracks.sum()]
+    if attrs["missing"] == "common" and bare and len(bare) < len(result.systems):
+        notes.append(f"no score at all: {', '.join(bare)}; name the others, or choose missing skip (--missing)")
+    if attrs["missing"] == "common" and len(result.systems) > 1 and lost and not result.n_counted.any() and not bare:
+        notes.append("no track has a score of every system; name fewer systems, or choose missing skip (--missing)")
+    return notes
+
+
+def _n_note(result: Result) -> str:
+    """Note on the counts beside the values of a metric with extra dims."""
+    if result.aggregates[0] not in RATIO_AGGREGATES:
+        return "n: tracks with a value"
+    left = [dim for dim in result.dims if dim not in across_of(result.attrs)]
+    return "n: tracks that count" + (f", of which few may be of a single {' and '.join(left)}" if left else "")
+
+
+def interval_notes(value: Float, low: Float, attrs: Mapping[str, Any]) -> tuple[str, ...]:
+    """Notes on the computation of intervals, with the unit if it is not the track, and on values without one.
+
+    Parameters
+    ----------
+    value, low : float64
+        The values, and the lower ends of their intervals.
+    attrs : mapping
+        Of the result.
+    """
+    few = few_notes(value, low, attrs)
+    if few and np.isnan(low).all():
+        return few
+    unit, cluster = attrs.get("unit", "track"), attrs.get("cluster", "")
+    drawn = f"tracks, {together(cluster)}" if cluster else f"values of {unit}"
+    once = f"; each {unit} counts once" if unit != "track" else ""
+    level, method, number = float(attrs["level"]), attrs["method"], attrs["replicates"]
+    over = "tracks" if unit == "track" and not cluster else drawn
+    note = f"[ ]: {100 * level:g} % confidence interval, bootstrap over {over} ({method}, {number} replicates){once}"
+    return (note, *few)
+
+
+def together(cluster: str) -> str:
+    """Unit that is drawn or swapped as a whole."""
+    return "all annotations of the same one together" if cluster == "track" else f"all of the same {cluster} together"
+
+
+def mark_note(each: Sequence[Mapping[str, Any]]) -> str:
+    """Note on the mark of significance, of one result or of several evaluations; or on its absence.
+
+    Parameters
+    ----------
+    each : sequence of mapping
+        The attributes of each result.
+    """
+    alpha = 1 - float(each[0]["test_level"])
+    units = show_span(np.array([int(n) for attrs in each for n in attrs["tested_units"].split("-")]))
+    tested = f"{say_test(each[0]['test'], each[0]['correction'])}, n = {units}"
+    few = f"so few units cannot give a corrected p-value below {alpha:.3g}"
+    left: list[str] = []  # metrics, or whole evaluations, without a mark for want of units
+    for attrs in each:
+        names = attrs.get(UNTESTED, "").splitlines()
+        left += [attrs.get("group", "")] if names == [EVERY] else names
+    if all(attrs.get(UNTESTED) == EVERY for attrs in each):
+        return f"no {MARK}: {few} ({tested})"
+    note = (
+        f"{MARK}: not told apart from the best at {alpha:.3g} ({tested}); a best one without it differs from all others"
+    )
+    return f"{note}; no {MARK} for {', '.join(left)}: {few}" if left else note
+
+
+REST = "(rest)"
+
+
+def _matrix(result: Result, system: int, group: int, width: int, percent: bool) -> Table:
+    """A table of the counts of one system, the last dim across, as many labels as there is room for."""
+    own, dims = result.value[system, group], result.dims
+    values: Float = own.reshape(int(np.prod(own.shape[:-1])), own.shape[-1])  # which may hold nothing
+    down = [" / ".join(filter(None, names)) for names in product(*(result.labels[dim] for dim in dims[:-1]))]
+    across = result.labels[dims[-1]]
+    head = f"{' / '.join(dims[:-1])} \\ {dims[-1]}"
+    style = "percent" if percent else "values"
+    if style == "values" and result.aggregates[0] == "sum":
+        style = "counts" if result.is_whole else "seconds"
+    for most in range(max(len(down), len(across), 1), 0, -1):
+        rows, columns = choose_labels(values, most, down == across)
+        table = _fold(values, rows, columns, down, across, head, style)
+        if full_width(table) <= width:
+            break
+    made = ", ".join(map(" ".join, zip(result.groupings, group_labels(result.groups[group]), strict=True)))
+    unit = "" if percent else _in_brackets(result.units[0])
+    whose = f"system {result.systems[system]}" + (f", {made}" if made else "")
+    notes = _matrix_notes(result, system, group, values, (len(rows), len(columns)))
+    if percent:
+        notes.append(f"in percent of what each row ({' / '.join(dims[:-1])}) adds up to")
+    return replace(
+        table,
+        title=f"{title_of(result.attrs)}, {result.metrics[0]}{unit}, {whose}",
+        notes=tuple(notes),
+        caption=matrix_caption(result, system, group, made, percent),
+    )
+
+
+def _matrix_notes(result: Result, system: int, group: int, values: Float, shown: tuple[int, int]) -> list[str]:
+    kind, missing, lost = result.aggregates[0], result.attrs["missing"], int(result.n_missing[system, group, 0])
+    tracks = f"{result.n_counted[system, group, 0]} of {counted(int(result.n_tracks[group]), 'track')}"
+    notes = [f"{kind}: {DECLARED[kind].words}; {tracks}"]
+    notes += [f"missing ({missing}): {counted(lost, 'cell')}; {MISSING[missing]}"] if lost else []
+    there = np.nan_to_num(values) != 0
+    if any(np.count_nonzero(there.any(axis=1 - axis)) > most for axis, most in enumerate(shown)):
+        notes.append(f"{REST}: the sum of what does not fit; --format csv or json has every entry")
+    return [*notes, *caution_notes(result.attrs)]
+
+
+def choose_labels(values: Float, most: int, same: bool) -> tuple[Int, Int]:
+    """Choose the rows and columns to show, in their own order: those that occur, and of many the largest."""
+    down, across = np.nan_to_num(values).sum(axis=1), np.nan_to_num(values).sum(axis=0)
+    if same:  # the same classes on both sides, so that what is right stands on the diagonal
+        down = across = down + across
+    found = []
+    for total in (down, across):
+        first = np.argsort(-total, kind="stable")[:most]
+        found.append(np.sort(first[total[first] > 0]).astype(np.int64))
+    return found[0], found[1]
+
+
+def _fold(
+    values: Float, rows: Int, columns: Int, down: Sequence[str], across: Sequence[str], head: str, style: str
+) -> Table:
+    """The chosen rows and columns, and the sums of the others where these are not 0."""
+    shown = with_others(with_others(values, columns).T, rows).T
+    labels = [*(down[row] for row in rows.tolist()), REST]
+    heads = [*(across[column] for column in columns.tolist()), REST]
+    kept = [place for place in range(len(labels)) if labels[place] is not REST or np.nansum(np.abs(shown[place]))]
+    used = [place for place in range(len(heads)) if heads[place] is not REST or np.nansum(np.abs(shown[:, place]))]
+    if style == "percent":
+        whole = np.nansum(shown, axis=1, keepdims=True)
+        shown = np.divide(shown, whole, out=np.full_like(shown, np.nan), where=whole > 0)
+    body = tuple((labels[row] or "-", *(_show(float(shown[row, column]), style) for column in used)) for row in kept)
+    return Table((head, *(heads[place] for place in used)), body)
+
+
+def _show(value: float, style: str) -> str:
+    if style in ("values", "percent") or np.isnan(value):
+        return show_value(value, style == "percent")
+    return f"{value:z.0f}" if style == "counts" else f"{value:z.1f}"
+
+
+def with_others(values: Float, columns: Int) -> Float:
+    """Some columns, and the sum of all others after them."""
+    rest = np.delete(values, columns, axis=1).sum(axis=1, keepdims=True)
+    return np.concatenate([values[:, columns], rest], axis=1)

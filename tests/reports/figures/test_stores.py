@@ -1,0 +1,377 @@
+"""Figures of stores on disk: confusion matrices, timelines, the accessor and the command."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import xarray as xr
+import yaml
+from click.testing import CliRunner, Result
+from matplotlib.collections import PolyCollection
+
+import mirflow
+from mirflow.annotations.schema import TASK_KINDS
+from mirflow.cli import cli
+from mirflow.errors import FigureError, UnknownNameError
+from mirflow.metrics.base import tasks
+from mirflow.reports import figures
+from mirflow.reports.figures import Plots
+from mirflow.reports.figures.canvas import BLUE, ORANGE
+from mirflow.reports.figures.lanes import Lanes, draw, draw_verdicts, form_of
+
+from ...datasets import write_dataset, write_pipeline
+from ...groups import random_group
+from ...samples import empty, sample
+from .looking import cut_off, words
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Chords of two systems, with a confusion matrix."""
+    folder = tmp_path_factory.mktemp("chords")
+    write_dataset(folder, tracks=3)
+    (folder / "est" / "bob" / "t01.lab").unlink()
+    mirflow.run(write_pipeline(folder, metrics="[majmin, seg, confusion@majmin]"), scheduler="serial")
+    return folder / "store.zarr"
+
+
+@pytest.fixture(scope="module")
+def tree(store: Path) -> xr.DataTree:
+    return mirflow.open_store(store)
+
+
+class TestConfusion:
+    def test_rows_are_shares_of_the_reference(self, tree: xr.DataTree) -> None:
+        ax = tree.mirflow.plot.confusion(system="ada")
+        image = ax.images[0].get_array()
+        value = tree.mirflow.query("confusion", system="ada", group="chord")["value"].squeeze()
+        names = [one.get_text() for one in ax.get_yticklabels()]
+        part = value.sel(ref_class=names, est_class=names).values
+        assert part.sum() == pytest.approx(value.sum().item())  # every class that occurs is shown
+        whole = part.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(image.filled(-1), np.where(whole > 0, part / np.where(whole > 0, whole, 1), -1))
+        assert "sum over 3 tracks [s]; missing (skip): none; rows add up to 100 %" in words(ax)
+
+    def test_tracks_are_counted_where_classes_are_names(self, tree: xr.DataTree) -> None:
+        ds = tree.chord.to_dataset()[["score", "weight", "status", "duration"]]
+        counts = np.zeros((*ds["status"].shape, 2, 3))
+        counts[..., 0, 0] = counts[..., 1, 2] = 1
+        ds["confusion"] = (("system", "track", "ref_class", "est_class"), counts)
+        ds = ds.assign_coords(ref_class=["jazz", "rock"], est_class=["jazz", "rock", "(none)"])
+        ds.attrs |= {"task": "classification", "convention": "mirex"}
+        ax = figures.confusion(ds, system="ada")
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["jazz", "rock", "(none)"]
+        np.testing.assert_array_equal(ax.images[0].get_array().filled(-1), [[1, 0, 0], [0, 0, 1], [-1, -1, -1]])
+        assert "sum over 3 tracks; missing" in words(ax)
+
+    def test_small_classes_are_put_together(self, tree: xr.DataTree) -> None:
+        ax = figures.confusion(tree, "confusion@majmin", system="ada", most=3)
+        assert [one.get_text() for one in ax.get_yticklabels()][3] == "(rest)"
+        np.testing.assert_allclose(ax.images[0].get_array().sum(axis=1)[:3], 1)
+        assert cut_off(ax) == []
+
+    def test_missing_tracks_are_reported(self, tree: xr.DataTree) -> None:
+        shown = words(figures.confusion(tree, system="bob"))
+        assert "sum over 2 of 3 tracks [s]; missing (skip): 1 track" in shown
+
+    def test_what_is_no_confusion(self, tree: xr.DataTree) -> None:
+        for options, message in (
+            ({}, "one system makes a confusion matrix; say which of: ada, bob"),
+            ({"system": "ada", "most": 1}, "two classes or more, not 1"),
+        ):
+            with pytest.raises(FigureError, match=message):
+                figures.confusion(tree, **options)
+        with pytest.raises(UnknownNameError, match="unknown metric 'confusoin'; did you mean 'confusion'"):
+            figures.confusion(tree, "confusoin", system="ada")
+        with pytest.raises(FigureError, match=r"there is no confusion here; ask for it in the pipeline"):
+            figures.confusion(random_group(1, 2, 1))
+
+
+class TestTimeline:
+    def test_the_band_is_right_as_long_as_the_score_says(self, tree: xr.DataTree) -> None:
+        ax = figures.timeline(tree, "t00", "majmin")
+        bands = [one for one in ax.collections if isinstance(one, PolyCollection) and one.get_paths()]
+        lengths = {colour: self.seconds(bands, colour) for colour in (BLUE, ORANGE)}
+        cell = tree.chord.to_dataset().sel(track="t00", metric="majmin")
+        right = (cell.score * cell.weight).sum().item()
+        assert lengths[BLUE] == pytest.approx(right)
+        assert lengths[ORANGE] == pytest.approx(cell.weight.sum().item() - right)
+
+    @staticmethod
+    def seconds(bands: list[PolyCollection], colour: str) -> float:
+        from matplotlib.colors import to_rgba
+
+        of_colour = [one for one in bands if tuple(one.get_facecolor()[0]) == to_rgba(colour)]
+        return sum(np.ptp(path.vertices[:, 0]) for one in of_colour for path in one.get_paths())
+
+    def test_lanes_are_the_reference_and_the_systems_best_first(self, tree: xr.DataTree) -> None:
+        ax = tree.mirflow.plot.timeline("t00", "majmin")
+        score = tree.chord.to_dataset().score.sel(track="t00", metric="majmin")
+        best = [str(name) for name in score.system.values[np.argsort(-score.values)]]
+        assert [one.get_text() for one in ax.get_yticklabels()] == ["reference", *best]
+        shown = words(ax)
+        assert all(f"{value:.3f}" in shown for value in score.values.tolist())
+        assert "majmin: right (blue), wrong (orange, hatched), thin where nothing is judged" in shown
+        assert cut_off(ax) == []
+
+    def test_an_estimate_that_is_not_there_is_noted_to_be_missing(self, tree: xr.DataTree) -> None:
+        assert "no estimate" in words(figures.timeline(tree, "t01", "majmin"))
+
+    def test_a_dataset_of_the_store_knows_its_files_too(self, tree: xr.DataTree) -> None:
+        assert figures.timeline(tree["chord"].to_dataset(), system="ada", start=1, end=5).get_xlim() == (1, 5)
+
+    def test_what_has_no_timeline(self, tree: xr.DataTree, store: Path, tmp_path: Path) -> None:
+        with pytest.raises(UnknownNameError, match="unknown track 't99'"):
+            figures.timeline(tree, "t99")
+        with pytest.raises(FigureError, match="nothing to show from 5 to 5 s"):
+            figures.timeline(tree, "t00", start=5, end=5)
+        with pytest.raises(FigureError, match="The store does not say which pipeline made it"):
+            figures.timeline(random_group(2, 3, 1))
+        with pytest.raises(FigureError, match="The folder of the annotations is gone"):
+            figures.timeline(tree, "t00", root=tmp_path / "gone")
+
+    def test_annotations_that_were_moved_are_found_under_their_new_root(self, store: Path, tmp_path: Path) -> None:
+        shutil.copytree(store.parent / "ref", tmp_path / "ref")
+        shutil.copytree(store.parent / "est", tmp_path / "est")
+        assert figures.timeline(store, "t00", root=tmp_path)
+
+    @pytest.mark.parametrize("chosen", [sample, lambda task, _: empty(task)], ids=["some", "empty"])
+    @pytest.mark.parametrize("task", [task for task in tasks() if TASK_KINDS[task] != "audio"])
+    def test_the_annotations_of_every_task_can_be_drawn(self, task: str, chosen: Any) -> None:
+        from matplotlib import pyplot
+
+        annotation = chosen(task, np.random.default_rng(1))
+        ax = pyplot.figure().add_subplot()
+        names = {name: place for place, name in enumerate(dict.fromkeys(annotation.labels or []))}
+        before = len(ax.get_children())
+        draw(Lanes(ax, 0.0, 100.0, 300.0, (5.0, 10.0), names, task == "chord"), annotation, 0.0)
+        assert len(ax.get_children()) > before or not len(annotation)
+
+
+MIREX = Path(__file__).parents[3] / "pipelines" / "mirex-demo.yaml"
+LISTS = {"AMS": "similarity", "SMS": "similarity", "QBSH": "retrieval"}
+WORDS = ("AMC", "ATC", "AKF", "ATE")
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What has no figure of its own elsewhere, of the miniature of a campaign."""
+    folder = tmp_path_factory.mktemp("campaign")
+    whole = yaml.safe_load(MIREX.read_text())
+    chosen = [one for one in whole["evaluations"] if one["name"] in ("SF", *LISTS, *WORDS)]
+    (folder / "some.yaml").write_text(yaml.safe_dump({**whole, "evaluations": chosen}))
+    mirflow.run(folder / "some.yaml", root=MIREX.with_suffix(""), store=folder / "store.zarr", scheduler="serial")
+    return folder / "store.zarr"
+
+
+class TestTimelinesOfMirex:
+    def test_a_followed_score_is_drawn_by_time_and_position(self, campaign: Path) -> None:
+        ax = figures.timeline(campaign, "piece2", group="SF", system="alder")
+        played, reported = (one.get_offsets() for one in ax.collections)
+        assert len(played) > 50
+        assert len(reported) > 50
+        assert 30 < played[:, 0].max() <= ax.get_xlim()[1] < 40  # the axis ends with the music
+        assert (np.diff(played[:, 1]) <= 0).all()  # the y-axis points down: later in the score is higher
+
+    def test_an_aligned_note_is_no_error(self, campaign: Path) -> None:
+        ax = figures.timeline(campaign, "piece2", "overall_precision", group="SF", system="alder")
+        marks = {line.get_marker(): line.get_xdata() for line in ax.lines}
+        score = mirflow.open_store(campaign).SF.score.sel(track="piece2", system="alder", metric="overall_precision")
+        notes = len(marks["|"]) + len(marks["x"]) + len(marks["o"])
+        assert notes == len(ax.collections[0].get_offsets())
+        assert len(marks["|"]) / notes == pytest.approx(score.item(), abs=1e-3)
+        assert "aligned (blue), misaligned or of no note (vermilion crosses), missed (circles)" in words(ax)
+
+    @pytest.mark.parametrize(("group", "task"), LISTS.items())
+    def test_lists_have_no_time(self, group: str, task: str, campaign: Path) -> None:
+        message = f"{group}: {task} compares lists, which have no time and so no timeline; `mirflow report` writes"
+        with pytest.raises(FigureError, match=message):
+            figures.timeline(campaign, group=group)
+
+    @pytest.mark.parametrize("group", WORDS)
+    def test_what_is_noted_in_words_has_no_axis(self, group: str, campaign: Path) -> None:
+        ax = figures.timeline(campaign, group=group)
+        assert ax.get_xticks().tolist() == []
+        assert ax.get_xlabel() == ""
+
+
+class TestVerdicts:
+    def evidence(self, **columns: Any) -> dict[str, np.ndarray]:
+        return {name: np.asarray(values) for name, values in columns.items()}
+
+    @pytest.mark.parametrize(
+        ("kind", "names", "form"),
+        [
+            ("intervals", "start end reference estimate verdict", "band"),
+            ("events", "reference estimate verdict", "marks"),
+            ("series", "start end reference_frequency estimate_frequency verdict", "band"),
+            ("multipitch", "start end reference_frequency estimate_frequency verdict", "pitches"),
+            ("notes", "reference estimate reference_end estimate_end reference_pitch estimate_pitch verdict", "notes"),
+            ("tempo", "reference estimate verdict", "words"),
+            ("key", "reference estimate relation", "words"),
+            ("events", "reference estimate deviation", "nothing"),
+        ],
+    )
+    def test_columns_say_how_evidence_is_drawn(self, kind: str, names: str, form: str) -> None:
+        from matplotlib import pyplot
+
+        numbers = np.array([220.0, 330.0, np.nan])
+        columns = dict.fromkeys(names.split(), numbers)
+        if "start" in columns:
+            columns |= {"start": np.array([0.0, 1.0, 2.0]), "end": np.array([1.0, 2.0, 3.0])}
+        if "verdict" in columns:
+            columns["verdict"] = np.array(["hit", "missed", "extra"])
+        if "relation" in columns:
+            columns["relation"] = np.array(["fifth"])
+        assert form_of(kind, columns) == form
+        ax = pyplot.figure().add_subplot()
+        before = len(ax.get_children())
+        draw_verdicts(Lanes(ax, 0.0, 500.0, 300.0, (5.0, 10.0), {}, False), kind, columns, 0.0)
+        assert (len(ax.get_children()) > before) == (form != "nothing")
+
+    def test_hits_misses_and_extra_notes_differ_without_colour(self) -> None:
+        from matplotlib import pyplot
+
+        numbers = np.array([1.0, 2.0, 3.0])
+        names = ("reference", "estimate", "reference_end", "estimate_end", "reference_pitch", "estimate_pitch")
+        columns = dict.fromkeys(names, numbers) | {"reference_end": numbers + 1, "estimate_end": numbers + 1}
+        evidence = columns | {"verdict": np.array(["hit", "missed", "extra"])}
+        ax = pyplot.figure().add_subplot()
+        draw_verdicts(Lanes(ax, 0.0, 9.0, 9.0, (0.0, 10.0), {}, False), "notes", evidence, 0.0)
+        styles = {(str(one.get_linestyle()), float(one.get_linewidth()[0])) for one in ax.collections}
+        assert len({style for style, _ in styles}) == len({width for _, width in styles}) == 3
+
+    def test_marks_tell_aligned_from_misaligned_and_leave_out_what_nobody_knows(self) -> None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure().add_subplot()
+        nan = np.nan
+        columns = self.evidence(
+            reference=[1.0, 2.0, 3.0, nan, 5.0],
+            estimate=[1.1, 2.9, nan, 4.0, 5.0],
+            verdict=["aligned", "misaligned", "missed", "extra", "a word of tomorrow"],
+        )
+        draw_verdicts(Lanes(ax, 0.0, 9.0, 300.0, (0.0, 1.0), {}, False), "following", columns, 0.0)
+        shown = {line.get_marker(): line.get_xdata().tolist() for line in ax.lines}
+        assert shown == {"|": [1.1], "x": [2.9, 4.0], "o": [3.0]}
+
+    def test_neighbours_with_one_verdict_are_one_stretch(self) -> None:
+        from matplotlib import pyplot
+
+        ax = pyplot.figure().add_subplot()
+        columns = self.evidence(
+            start=[0.0, 1.0, 3.0], end=[1.0, 2.0, 4.0], verdict=["right", "right", "right"], reference=["C"] * 3
+        )
+        draw_verdicts(Lanes(ax, 0.5, 10.0, 300.0, (0.0, 1.0), {}, False), "intervals", columns, 0.0)
+        paths = ax.collections[0].get_paths()
+        assert [(path.vertices[:, 0].min(), path.vertices[:, 0].max()) for path in paths] == [(0.5, 2.0), (3.0, 4.0)]
+
+
+class TestAccessor:
+    def test_every_figure_hangs_on_trees_nodes_and_datasets(self, tree: xr.DataTree) -> None:
+        every = {kind.draw.__name__ for kind in figures.kinds()}
+        assert every == set(figures.__all__) - {
+            "FigureKind",
+            "Plots",
+            "figure",
+            "graders",
+            "kinds",
+            "save",
+            "save_caption",
+        }
+        assert every <= set(vars(Plots))
+        for scores in (tree, tree.chord, tree["chord"].to_dataset()):
+            assert isinstance(scores.mirflow.plot, Plots)
+            assert "majmin" in words(scores.mirflow.plot.distributions("majmin"))
+
+    def test_methods_say_what_the_functions_say(self) -> None:
+        assert Plots.heatmap.__doc__ == figures.heatmap.__doc__
+
+
+class TestCommand:
+    def plot(self, *arguments: str | Path) -> Result:
+        return CliRunner().invoke(cli, ["plot", *map(str, arguments)])
+
+    @pytest.mark.parametrize(
+        "kind",
+        [
+            "distributions --style box",
+            "critical-difference --level 0.9",
+            "heatmap --order stored",
+            "scatter --tie 0.01 --width page",
+            "scatter -m majmin -m seg",
+            "groups --by track --missing skip",
+            "confusion --system ada --most 5 --no-caption",
+            "timeline --track t00 --from 1 --to 4",
+        ],
+    )
+    def test_writes_each_kind(self, kind: str, store: Path, tmp_path: Path) -> None:
+        name, *options = kind.split()
+        found = self.plot(store, name, "-o", tmp_path / "a.svg", *options)
+        assert (found.exit_code, found.stdout) == (0, "")
+        assert found.stderr == f"{tmp_path / 'a.svg'} written\n"
+        assert (tmp_path / "a.svg").read_text().startswith("<?xml")
+
+    def test_the_caption_of_a_pdf_is_in_a_file_beside_it(self, store: Path, tmp_path: Path) -> None:
+        found = self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / "a.pdf")
+        assert found.stderr == f"{tmp_path / 'a.pdf'} written, its caption in {tmp_path / 'a.txt'}\n"
+        title, caption = (tmp_path / "a.txt").read_text().splitlines()
+        assert title == "majmin of each track"
+        assert "points: tracks" in caption.lower()
+        for name, option in (("b.pdf", "--caption"), ("c.pdf", "--no-caption"), ("d.png", "--caption")):
+            self.plot(store, "distributions", "-m", "majmin", "-o", tmp_path / name, option)
+        assert not list(tmp_path.glob("[bcd].txt"))
+
+    def test_only_tracks_for_which_an_expression_holds(self, store: Path, tmp_path: Path) -> None:
+        found = self.plot(store, "distributions", "-o", tmp_path / "a.pdf", "--where", "track == 't00'")
+        assert found.exit_code == 0, found.output
+        message = (tmp_path / "a.txt").read_text()
+        assert "where track == 't00'" in message
+        assert "over 1 track;" in message
+
+    @pytest.mark.parametrize(("venue", "width"), [("ieee", 3.5), ("ismir", 82 / 25.4), ("tismir", 82 / 25.4)])
+    def test_columns_are_those_of_the_venue(self, venue: str, width: float, store: Path, tmp_path: Path) -> None:
+        assert self.plot(store, "distributions", "-o", tmp_path / "a.svg", "--for", venue).exit_code == 0
+        points = re.search(r'<svg [^>]*?width="([\d.]+)pt"', (tmp_path / "a.svg").read_text())
+        assert points is not None
+        assert float(points[1]) == pytest.approx(72 * width, abs=0.1)
+
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ("scatter -o a.pdf -m majmin -m root -m mirex", "scatter shows two metrics at most, not 3 (majmin, root"),
+            ("scatter -o a.pdf -m majmin -m MAJMIN", "'majmin' and 'MAJMIN' are the same metric, majmin"),
+            ("scatter -o a.pdf -m majmin -m seg --tie 0.1", "two metrics have none"),
+            *(
+                (f"{kind} -o a.pdf -m majmin -m root", f"{kind} shows one metric, not 2 (majmin, root)")
+                for kind in ("distributions", "critical-difference", "heatmap", "tolerance", "groups", "timeline")
+            ),
+            ("timeline -o a.pdf --where track=='t00'", "a timeline shows one track: name it with --track"),
+            ("scatter -o a.pdf --by genre", "scatter has no option --by; beside the common ones it has: --metric"),
+            ("heatmap -o a.jpg", "a.jpg: cannot write .jpg; known: .pdf, .png, .svg"),
+            ("timeline -o a.pdf -t t00 -t t01", "a timeline shows one track, not 2"),
+            ("heatmap -o a.pdf -m majmim", "unknown metric 'majmim'; did you mean 'majmin'?"),
+            ("heatmap -o a.pdf --width wide", "not a width: 'wide'"),
+            ("heat -o a.pdf", "is not one of"),
+        ],
+    )
+    def test_wrong_options_are_errors(self, arguments: str, message: str, store: Path) -> None:
+        found = self.plot(store, *arguments.split())
+        assert found.exit_code != 0
+        assert message in found.stderr + str(found.exception)
+
+
+@pytest.mark.slow
+def test_the_figures_of_mirex_2013_hold_its_published_ranks(mirex2013_store: Path) -> None:
+    scores = mirflow.open_store(mirex2013_store).chord_mirex2013
+    ax = scores.mirflow.plot.distributions("majmin")
+    order = [one.get_text() for one in ax.get_yticklabels()]
+    assert order == ["CB4", "KO1", "CB3", "NMSD2", "NMSD1", "KO2", "CF2", "NG1", "PP3"]
+    shown = words(scores.mirflow.plot.critical_difference("majmin", test="friedman"))
+    assert "CB4 3.35" in shown
+    assert "within 217 tracks" in shown

@@ -1,0 +1,215 @@
+"""Parts of the page: annotations and evidence as JSON, the order of tracks, letters, and the script."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from mirflow.analysis.scores import as_scores, names_of
+from mirflow.annotations.annotation import Annotation
+from mirflow.annotations.schema import KINDS
+from mirflow.reports.page import assemble, order_modules, read_asset, script
+from mirflow.reports.page.data import describe_inference, main_metrics, order_tracks
+from mirflow.reports.page.embed import ITEMS, TIMELESS, CompressedParts, PageLabels, encode, encode_evidence, to_json
+from tests.groups import make_group, random_group
+
+
+def empty(kind: str) -> Annotation:
+    """An annotation of a kind without anything in it."""
+    schema = KINDS[kind]
+    columns = {one.name: np.zeros(0) for one in schema.variables if one.dtype == "float64"}
+    labels = [] if any(one.name == "label" for one in schema.variables) else None
+    inner = tuple(np.zeros(0, dtype=np.int64) for _ in schema.dims[1:])
+    return Annotation(kind, columns, labels, inner)
+
+
+class TestEncoding:
+    def test_the_evidence_is_that_of_explain(self):
+        from mirflow.metrics.base import get_task
+
+        times = np.array([0.0, 2.0, 3.0, 5.0])
+        reference = Annotation("intervals", {"start": times[:-1], "end": times[1:]}, ["C", "G", "N"])
+        estimate = Annotation("intervals", {"start": times[:1], "end": times[-1:]}, ["C"])
+        rules = get_task("chord").convention()
+        found = rules.explain(reference, estimate, *rules.select(["majmin"]))
+        verdicts: dict[str, int] = {}
+        packed = encode_evidence(found, "intervals", verdicts)
+        assert packed == {"s": [0, 2000], "n": [2000, 3000], "v": [0, 1]}
+        assert list(verdicts) == ["right", "wrong"]
+
+    def test_marks_keep_what_is_missing(self):
+        columns = {
+            "reference": np.array([1.0, np.nan]),
+            "estimate": np.array([1.0204, 3.0]),
+            "verdict": np.array(["hit", "extra"]),
+        }
+        assert encode_evidence(columns, "events", {}) == {"r": [1000, None], "e": [1020, 3000], "v": [0, 1]}
+
+    def test_without_a_time_axis_evidence_is_text(self):
+        columns = {"reference": np.array([120.0]), "verdict": np.array(["right"])}
+        assert encode_evidence(columns, "tempo", {}) == {"x": [[["reference", "120"], ["verdict", "right"]]]}
+
+    def test_pitches_are_cents_with_a_sign_for_voicing(self):
+        series = Annotation(
+            "series", {"time": np.array([0.0, 0.01, 0.02]), "frequency": np.array([440.0, 0.0, -880.0])}
+        )
+        assert encode(series, "melody", PageLabels()) == {"k": "series", "t": [0, 10, 10], "p": [6900, 0, -8100]}
+
+    def test_nested_counts_fit_after_something_was_left_out(self):
+        columns = {"start": np.array([0.0, np.nan, 1.0]), "end": np.array([1.0, 1.0, np.inf])}
+        levels = Annotation("hierarchy", columns, ["a", "b", "c"], (np.array([2, 1]),))
+        assert encode(levels, "hierarchy", PageLabels()) == {
+            "k": "hierarchy",
+            "s": [0],
+            "n": [1000],
+            "c": [[1, 0]],
+            "l": [0],
+        }
+
+    def test_frames_of_several_pitches(self):
+        frames = Annotation(
+            "multipitch",
+            {"time": np.array([0.0, 0.1]), "frequency": np.array([440.0, 220.0])},
+            None,
+            (np.array([2, 0]),),
+        )
+        assert encode(frames, "multipitch", PageLabels()) == {
+            "k": "multipitch",
+            "t": [0, 100],
+            "c": [[2, 0]],
+            "p": [6900, 5700],
+        }
+
+    def test_a_ranking_shows_its_first_items_and_says_how_many_more_there_are(self):
+        names = [f"item {place}" for place in range(ITEMS + 30)]
+        ranking = Annotation("ranking", {"value": np.linspace(1, 0, len(names))}, names)
+        found = encode(ranking, "retrieval", PageLabels())
+        assert (len(found["l"]), len(found["v"]), found["o"]) == (ITEMS, ITEMS, 30)
+        assert "o" not in encode(Annotation("labels", {}, names[:3]), "tagging", PageLabels())
+
+    def test_a_kind_without_a_drawing_of_its_own_is_drawn_as_moments(self):
+        notes = Annotation("following", {"time": np.array([0.5, 1.5]), "position": np.array([0.0, 1.0])})
+        assert encode(notes, "score_following", PageLabels()) == {"k": "events", "t": [500, 1000]}
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_every_kind_has_a_place_in_the_page(self, kind):
+        found = encode(empty(kind), KINDS[kind].tasks[0], PageLabels())
+        assert ("t" in found or "s" in found) == (kind not in TIMELESS)
+
+    def test_keys_and_chords_sound_and_other_labels_do_not(self):
+        vocabulary = PageLabels()
+        for label, task in (
+            ("A minor", "key"),
+            ("A:min", "chord"),
+            ("H:moll", "chord"),
+            ("X", "key"),
+            ("chorus", "segment"),
+        ):
+            vocabulary.codes([label], task)
+        assert vocabulary.entries() == [
+            ["A minor", 9, 0b10001001, 0],
+            ["A:min", 9, 0b10001001, 0],
+            ["H:moll", -1, 0, -1],
+            ["X", -1, 0, -1],
+            ["chorus"],
+        ]
+
+
+class TestOrder:
+    def test_the_worst_and_the_most_disputed_take_turns(self):
+        score = np.array([[0.9, 0.1, 0.5, 0.0], [0.9, 0.2, 0.5, 1.0]])[..., np.newaxis]
+        assert order_tracks(as_scores(make_group(score)), 0) == [1, 3, 2, 0]
+
+    def test_lower_may_be_better(self):
+        score = np.array([[1.0, 9.0, 5.0]])[..., np.newaxis]
+        board = as_scores(make_group(score, orientation=["lower"], standard=["mean"]))
+        assert order_tracks(board, 0)[0] == 1
+
+    def test_tracks_without_any_score_come_last(self):
+        score = np.array([[np.nan, 0.5]])[..., np.newaxis]
+        assert order_tracks(as_scores(make_group(score)), 0)[0] == 1
+
+    def test_the_main_metric_is_the_one_that_the_field_looks_at(self):
+        board = as_scores(random_group(2, 2, 3, metrics=["root", "f_measure@0.5", "majmin"]))
+        assert names_of(board, "metric")[main_metrics(board)[0]] == "majmin"
+        assert names_of(board, "metric")[main_metrics(board, ["root"])[0]] == "root"
+
+
+class TestInference:
+    @pytest.mark.parametrize("systems", [3, 12])
+    def test_letters_come_from_the_same_test_however_many_systems_there_are(self, systems):
+        group = random_group(systems, 20, 1)
+        ((_, found),) = describe_inference(as_scores(group), [0])
+        compared = group.mirflow.compare("majmin", replicates=2000)
+        assert found["letters"] == compared["letters"].values[:, 0].tolist()
+        assert "not told apart at 0.05 (permutation test, max-T, n = 20)" in found["how"]
+        assert np.isfinite([found["low"], found["high"]]).all()
+
+    def test_few_tracks_have_neither_intervals_nor_letters_and_two_sentences(self):
+        ((_, found),) = describe_inference(as_scores(random_group(3, 5, 1)), [0])
+        assert found["letters"] == []
+        assert np.isnan([found["low"], found["high"]]).all()
+        assert found["how"] == (
+            "No interval: at 95 % it takes 6 tracks or more. "
+            "No letters: so few units cannot give a corrected p-value below 0.05 (permutation test, max-T, n = 5)."
+        )
+
+
+class TestScript:
+    def test_modules_come_after_those_that_they_need(self):
+        order = order_modules({name: read_asset(f"{name}.js") for name in _module_names()})
+        assert order.index("dom") < order.index("timeline") < order.index("main")
+        assert sorted(order) == sorted(_module_names())
+
+    def test_circles_are_refused(self):
+        with pytest.raises(ValueError, match="import each other: main -> a -> main"):
+            order_modules({"main": 'import { a } from "./a.js";\n', "a": 'import { b } from "./main.js";\n'})
+
+    def test_no_import_or_export_is_left(self):
+        assert not re.search(r"^(import|export) ", script(), re.MULTILINE)
+
+    def test_every_module_is_short(self):
+        assert max(len(read_asset(f"{name}.js").splitlines()) for name in _module_names()) <= 300
+
+
+def _module_names() -> list[str]:
+    from importlib.resources import files
+
+    folder = files("mirflow.reports.page").joinpath("assets")
+    return [one.name.removesuffix(".js") for one in folder.iterdir() if one.name.endswith(".js")]
+
+
+def test_equal_blocks_are_stored_once():
+    blocks = CompressedParts()
+    ones = np.ones(5)
+    assert [blocks.add_floats(ones), blocks.add_floats(ones * 2), blocks.add_floats(ones)] == [0, 1, 0]
+
+
+def test_json_cannot_end_a_script():
+    text = to_json(
+        {"a": ["</script><script>alert(2)<!--", "<!--", "]]>", "\u2028"], "b": np.float64("nan"), "__proto__": 1}
+    )
+    assert not re.search(r"[<>&\u2028]", text)
+    assert '"b":null' in text
+
+
+def test_our_own_script_puts_no_text_where_it_could_be_markup():
+    own = script()
+    for name in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacentHTML",
+        "document.write",
+        "eval(",
+        "new Function",
+        "DOMParser",
+    ):
+        assert name not in own
+
+
+def test_nothing_of_a_page_is_put_in_twice():
+    page = assemble("$script $contents", '{"a": "$title"}', ["QUJD"])
+    assert "<title>$script $contents</title>" in page
+    assert '{"a": "$title"}' in page

@@ -1,0 +1,349 @@
+"""Timelines in a real browser: opened, walked, zoomed, heard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import mirflow
+from mirflow.reports.page import write_page
+from tests.datasets import score_files, write_dataset
+
+from .reading import choose
+
+
+@pytest.fixture(scope="module")
+def chords(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("chords")
+    pipeline = write_dataset(folder)
+    (folder / "est" / "bob" / "t03.lab").unlink()
+    mirflow.run(pipeline)
+    write_page(folder / "store.zarr", folder / "page.html")
+    return folder / "page.html"
+
+
+def open_first(page, row=0):
+    page.locator("#tracks button.link").nth(row).click()
+    page.wait_for_selector("dialog[open]")
+    return page.locator("dialog")
+
+
+def picture(page) -> str:
+    """What the canvas shows now, and again once it has been drawn."""
+    page.wait_for_timeout(80)
+    return page.locator("dialog canvas[tabindex]").evaluate("canvas => canvas.toDataURL()")
+
+
+def test_a_track_shows_the_reference_and_every_system(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    assert sorted(dialog.locator(".lanename b").all_inner_texts()) == ["ada", "bob", "reference"]
+    assert "judged by" in dialog.inner_text()
+    assert len(set(dialog.locator(".lanename .value").all_inner_texts())) > 0
+    drawn = dialog.locator("canvas[tabindex]").evaluate(
+        "canvas => new Set(canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data).size"
+    )
+    assert drawn > 20
+
+
+def test_a_missing_estimate_is_noted_in_its_lane(chords, visit):
+    page = visit(chords)
+    page.locator("#tracks input[type=search]").fill("t03")
+    assert open_first(page).locator(".lanename").nth(2).locator(".value").inner_text() == "no estimate"
+
+
+def test_what_is_right_under_the_pointer_is_noted(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    canvas = dialog.locator("canvas[tabindex]")
+    message = set()
+    for share in range(1, 20):
+        canvas.hover(position={"x": canvas.bounding_box()["width"] * share / 20, "y": 60})
+        message |= {text.split(" · ")[-1] for text in dialog.locator("button .value").all_inner_texts()}
+    assert {"right", "wrong"} <= message
+
+
+def test_wheel_buttons_and_keys_zoom_and_pan(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    pictures = [picture(page)]
+    canvas = dialog.locator("canvas[tabindex]")
+    canvas.hover(position={"x": 200, "y": 60})
+    page.mouse.wheel(0, -300)
+    pictures.append(picture(page))
+    page.mouse.down()
+    page.mouse.move(500, 300, steps=4)
+    page.mouse.up()
+    pictures.append(picture(page))
+    canvas.focus()
+    for key in ("+", "Shift+ArrowRight", "End", "ArrowLeft"):
+        page.keyboard.press(key)
+        pictures.append(picture(page))
+    assert len(set(pictures)) == len(pictures)
+    page.keyboard.press("Home")
+    page.keyboard.press("0")
+    whole = picture(page)
+    dialog.get_by_role("button", name="Zoom in").click()
+    assert picture(page) != whole
+    dialog.get_by_role("button", name="All").click()
+    assert picture(page) == whole
+
+
+def test_play_builds_sound_for_both_ears(chords, visit):
+    page = visit(chords)
+    page.evaluate(
+        """() => { window.made = []; for (const name of ['createOscillator', 'createChannelMerger']) {
+        const usual = AudioContext.prototype[name];
+        AudioContext.prototype[name] = function (...a) { window.made.push(name); return usual.apply(this, a); }; } }"""
+    )
+    dialog = open_first(page)
+    play = dialog.locator("button.play")
+    play.click()
+    assert play.inner_text() == "Stop"
+    page.wait_for_function("() => window.made.filter(name => name === 'createOscillator').length > 3")
+    page.wait_for_function("() => document.querySelector('dialog .clock').textContent > '0:00.30'")
+    dialog.locator("select[name=ear]").select_option("1")
+    assert play.inner_text() == "Stop"
+    play.click()
+    assert play.inner_text() == "Play"
+    assert page.evaluate("() => window.made.filter(name => name === 'createChannelMerger').length") == 2
+
+
+def test_the_keyboard_alone_will_do(chords, visit):
+    page = visit(chords)
+    page.locator("#tracks button.link").first.focus()
+    page.keyboard.press("ArrowDown")
+    name = page.evaluate("() => document.activeElement.textContent")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == name
+    assert page.evaluate("() => document.activeElement.tagName") == "CANVAS"
+    assert page.locator("dialog .heard b").inner_text() == page.locator("dialog button b").first.inner_text()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("dialog .heard b").inner_text() == page.locator("dialog button b").nth(1).inner_text()
+    page.keyboard.press("Space")
+    assert page.locator("button.play").inner_text() == "Stop"
+    page.keyboard.press("Space")
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    assert page.evaluate("() => document.activeElement.textContent") == name
+
+
+def test_the_heat_map_is_walked_by_keys_and_opens_a_track(chords, visit):
+    page = visit(chords)
+    page.locator("#heatmap canvas[tabindex]").focus()
+    before = page.locator("#heatmap-cell").inner_text()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    after = page.locator("#heatmap-cell").inner_text()
+    assert before != after
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == after.split(" · ")[0]
+
+
+def test_the_next_track_is_a_button_away(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    first = page.locator("#timeline-title").inner_text()
+    dialog.get_by_role("button", name="Next track").click()
+    page.wait_for_function("name => document.querySelector('#timeline-title').textContent !== name", arg=first)
+    dialog.get_by_role("button", name="Previous track").click()
+    page.wait_for_function("name => document.querySelector('#timeline-title').textContent === name", arg=first)
+
+
+def test_tabs_reach_every_control_and_the_order_is_that_of_the_page(chords, visit):
+    page = visit(chords)
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.className") == "skip"
+    seen = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        seen.append(page.evaluate("() => document.activeElement.closest('nav, section, footer')?.id ?? ''"))
+    met = list(dict.fromkeys(filter(None, seen)))
+    assert met == ["controls", "leaderboard", "heatmap", "tracks", "coverage", "provenance"][: len(met)]
+    assert len(met) >= 4
+
+
+def test_several_rules_can_be_chosen(tmp_path, visit):
+    pipeline = write_dataset(tmp_path)
+    mirflow.run(pipeline)
+    write_page(tmp_path / "store.zarr", tmp_path / "page.html", metrics=["root", "sevenths"])
+    page = visit(tmp_path / "page.html")
+    assert page.locator("#leaderboard h2").inner_text().startswith("Systems by Root")
+    dialog = open_first(page)
+    first = picture(page)
+    dialog.get_by_label("Judged by").select_option("1")
+    assert picture(page) != first
+
+
+def test_dark_and_print_and_small_screens(chords, visit):
+    dark = visit(chords, color_scheme="dark")
+    light = visit(chords)
+    ground = "() => getComputedStyle(document.documentElement).backgroundColor"
+    assert dark.evaluate(ground) != light.evaluate(ground)
+    light.emulate_media(media="print")
+    assert not light.locator("#controls").is_visible()
+    assert light.locator("#leaderboard table").first.is_visible()
+    dark.set_viewport_size({"width": 380, "height": 760})
+    assert dark.evaluate("() => document.documentElement.scrollWidth") <= 380
+
+
+def test_sorting_and_choosing_keep_the_focus(chords, visit):
+    page = visit(chords)
+    page.locator("#controls select[name=metric]").focus()
+    choose(page, "metric", "1")
+    assert page.evaluate("() => document.activeElement.getAttribute('name')") == "metric"
+    page.locator("#leaderboard [data-sort=system]").click()
+    names = page.locator("#leaderboard tbody th")
+    page.wait_for_function("() => document.querySelector('#leaderboard tbody th').textContent === 'ada'")
+    page.locator("#leaderboard [data-sort=system]").click()
+    page.wait_for_function("() => document.querySelector('#leaderboard tbody th').textContent === 'bob'")
+    assert names.count() == 2
+
+
+def test_the_best_system_has_the_first_lane(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    for _ in range(6):
+        scores = dialog.locator("button.lanename .score").all_inner_texts()
+        # What has no score is the last.
+        assert scores == sorted(scores, key=lambda one: float(one) if one[0].isdigit() else -1.0, reverse=True)
+        walk_on(page)
+    assert dialog.locator(".lanename b").first.inner_text() == "reference"
+    assert dialog.locator(".corner").inner_text() == "Major/minor"
+
+
+def test_scores_and_marks_name_their_metrics_and_a_metric_without_evidence_says_so(chords, visit):
+    page = visit(chords)
+    marks = open_first(page).locator(".marks")
+    assert marks.inner_text() == "Scores and items are judged by Major/minor."
+    message = {}
+    for value, name in page.locator("#controls select[name=metric] option").evaluate_all(
+        "all => all.map(one => [one.value, one.text])"
+    ):
+        page.keyboard.press("Escape")
+        page.wait_for_selector("dialog", state="detached")
+        choose(page, "metric", value)
+        open_first(page)
+        message[name] = marks.inner_text()
+    assert message["Sevenths"] == (
+        "Scores: Sevenths. Items are judged by Major/minor: write the page with -m sevenths to see them judged by it."
+    )
+    lacking = "Scores: {0}. Items are judged by Major/minor: {0} has no evidence of single items."
+    assert message["Under-segmentation"] == lacking.format("Under-segmentation")
+
+
+def test_bands_follow_the_chosen_metric_where_the_page_has_them(chords, tmp_path, visit):
+    write_page(chords.parent / "store.zarr", tmp_path / "page.html", metrics=["majmin", "sevenths"])
+    page = visit(tmp_path / "page.html", "#metric=sevenths")
+    dialog = open_first(page)
+    assert dialog.locator("select[name=rule]").evaluate("one => one.selectedOptions[0].text") == "Sevenths"
+    assert dialog.locator(".marks").inner_text() == "Scores and items are judged by Sevenths."
+    dialog.get_by_label("Judged by").select_option(label="Major/minor")
+    assert dialog.locator(".marks").inner_text() == "Scores: Sevenths. Items are judged by Major/minor."
+
+
+def walk_on(page) -> str:
+    before = page.locator("#timeline-title").inner_text()
+    page.locator("dialog").get_by_role("button", name="Next track").click()
+    page.wait_for_function("name => document.querySelector('#timeline-title').textContent !== name", arg=before)
+    return page.locator("#timeline-title").inner_text()
+
+
+def test_the_arrows_follow_the_list_that_was_clicked(chords, visit):
+    page = visit(chords)
+    names = page.locator("#tracks button.link").all_inner_texts()
+    assert names != sorted(names)
+    dialog = open_first(page)
+    assert dialog.locator(".place").inner_text() == "1 of 6, the worst first"
+    assert [walk_on(page) for _ in names] == [*names[1:], names[0]]
+    page.keyboard.press("Escape")
+    page.locator("#tracks input[type=search]").fill("t0")
+    page.locator("#tracks select").select_option("name")
+    page.wait_for_function("() => document.querySelector('#tracks button.link').textContent === 't00'")
+    open_first(page, 5)
+    assert walk_on(page) == "t00"
+    page.keyboard.press("Escape")
+    page.wait_for_selector("dialog", state="detached")
+    page.locator("#heatmap canvas[tabindex]").focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("dialog[open]")
+    assert page.locator("#timeline-title").inner_text() == names[1]
+    assert walk_on(page) == names[2]
+
+
+def test_cursor_moves_are_announced(chords, visit):
+    page = visit(chords)
+    dialog = open_first(page)
+    noted = dialog.locator("[aria-live=polite]")
+    assert noted.inner_text() == ""
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => document.querySelector('dialog [aria-live=polite]').textContent")
+    first, heard = noted.inner_text(), dialog.locator(".heard b").inner_text()
+    time, reference, system = first.split("; ")
+    assert time == dialog.locator(".clock").inner_text()
+    assert reference.startswith("reference: ")
+    assert system.startswith(f"{heard}: ")
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function(
+        "text => document.querySelector('dialog [aria-live=polite]').textContent !== text", arg=first
+    )
+    assert noted.inner_text().split("; ")[2].startswith(f"{dialog.locator('.heard b').inner_text()}: ")
+
+
+@pytest.fixture(scope="module")
+def beats(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Beats that begin after 40 seconds."""
+    folder = tmp_path_factory.mktemp("beats")
+    for name, first in (("ref", 40.0), ("est/a", 40.02)):
+        (folder / name).mkdir(parents=True)
+        (folder / name / "t.txt").write_text("".join(f"{first + place / 2}\n" for place in range(20)))
+    write_page(score_files(folder, "beat", "ref/{track}.txt", "est/{system}/{track}.txt"), folder / "page.html")
+    return folder / "page.html"
+
+
+def test_play_begins_at_the_first_sound_and_each_ear_has_clicks_of_its_own_pitch(beats, visit):
+    page = visit(beats)
+    page.evaluate(
+        """() => {
+        window.pitches = new Map();
+        window.gains = new Map();
+        const connect = AudioNode.prototype.connect;
+        AudioNode.prototype.connect = function (to, output, input) {
+          if (to instanceof ChannelMergerNode) window.gains.set(this, input);
+          if (this instanceof OscillatorNode) this.into = to;
+          else if (!(to instanceof ChannelMergerNode)) this.into = to;
+          return connect.apply(this, arguments);
+        };
+        const start = OscillatorNode.prototype.start;
+        OscillatorNode.prototype.start = function (when) {
+          const ear = window.gains.get(this.into.into);
+          if (!window.pitches.has(ear)) window.pitches.set(ear, []);
+          window.pitches.get(ear).push([this.frequency.value, when - this.context.currentTime]);
+          return start.apply(this, arguments);
+        }; }"""
+    )
+    dialog = open_first(page)
+    dialog.locator("button.play").click()
+    page.wait_for_function(
+        "() => window.pitches.size === 2 && [...window.pitches.values()].every(one => one.length > 2)"
+    )
+    assert dialog.locator(".clock").inner_text() >= "0:40.00"
+    heard = page.evaluate("() => [0, 1].map(ear => window.pitches.get(ear))")
+    assert all(ear[0][1] < 0.5 for ear in heard)
+    pitches = [{pitch for pitch, _ in ear} for ear in heard]
+    assert [len(ear) for ear in pitches] == [1, 1]
+    assert pitches[0] != pitches[1]
+
+
+def test_what_was_missed_has_no_rank(tmp_path, visit):
+    (tmp_path / "ref.csv").write_text("query,item\nq,a\nq,b\n")
+    (tmp_path / "one.csv").write_text("query,item,rank\nq,a,1\n")
+    store = score_files(tmp_path, "retrieval", "ref.csv", "{system}.csv", systems=["one"])
+    write_page(store, tmp_path / "page.html")
+    text = open_first(visit(tmp_path / "page.html")).inner_text()
+    assert "missed" in text
+    assert "nan" not in text.lower()
