@@ -5,12 +5,15 @@ from __future__ import annotations
 import mir_eval
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.audio import HeldSignal
 from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Scores, get_task
 from mirflow.metrics.cleaning import Cleaned
+from mirflow.metrics.separation.kernel import from_arrays, scale_invariant
 from mirflow.metrics.separation.metrics import median_over_frames
 from tests.metrics.recordings import SyntheticSignal, mixed, museval, of_signals, row, rows, sources
 
@@ -140,6 +143,17 @@ class TestScaleInvariant:
         expected = score([(row(centred[0][None]), row(centred[1][None]))], "si_sdr").score[0, 0]
         assert abs(with_mean - without) > 1
         assert without == pytest.approx(expected, abs=1e-9)
+
+    @given(st.integers(-900, 900), st.integers(-900, 900), st.booleans())
+    def test_the_scale_of_either_side_makes_no_difference(self, left: int, right: int, zero_mean: bool) -> None:
+        estimate = self.reference + 0.1 * self.noise
+        plain, scaled = (
+            scale_invariant(
+                from_arrays(np.ldexp(self.reference, one)), from_arrays(np.ldexp(estimate, other)), zero_mean
+            )
+            for one, other in ((0, 0), (left, right))
+        )
+        assert scaled == plain
 
     def test_the_order_is_that_of_the_best_mean(self) -> None:
         reference = np.stack([self.reference, self.noise])

@@ -393,8 +393,11 @@ def measure_frames_with_one_filter(references: ReferenceSources, estimates: Reco
 
 
 _GAIN_BLOCK = 2**15
+_FAINTEST, _LOUDEST = 1e-100, 1e100
+"""Energies between which no square of a sample overflows, and none that matters vanishes."""
 
 
+@np.errstate(over="ignore", invalid="ignore")  # of samples that are not finite, which are refused
 def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool) -> Float:
     """SI-SDR of each estimated source against each reference source.
 
@@ -424,21 +427,42 @@ def scale_invariant(references: Recording, estimates: Recording, zero_mean: bool
     """
     sides = references, estimates
     means = [_mean(side) if zero_mean else np.zeros((len(side), side.channels, 1)) for side in sides]
-    count = len(references)
-    energy, product = np.zeros(count), np.zeros((count, count))
-    for source_samples, estimated in _pieces(sides, means):
-        energy += np.einsum("sn,sn->s", source_samples, source_samples)
-        product += np.einsum("en,sn->es", estimated, source_samples)
-    if not (np.isfinite(energy).all() and np.isfinite(product).all()):
+    shifts = np.zeros((2, len(references), 1), dtype=np.int64)
+    energies, product = _products(sides, means, shifts)
+    if not ((energies > _FAINTEST) & (energies < _LOUDEST)).all():
+        shifts = _shifts(sides, means)
+        energies, product = _products(sides, means, shifts)
+    if not (np.isfinite(energies).all() and np.isfinite(product).all()):
         raise FloatingPointError(NOT_FINITE)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        gain = product / energy
-    error = np.zeros((count, count))
-    for source_samples, estimated in _pieces(sides, means):
-        for source in range(count):
-            rest = estimated - gain[:, source, None] * source_samples[source]
+    energy = energies[0]
+    gain = product / energy
+    error = np.zeros_like(product)
+    for source_samples, estimated in _pieces(sides, means, shifts):
+        for source, samples in enumerate(source_samples):
+            rest = estimated - gain[:, source, None] * samples
             error[:, source] += np.einsum("en,en->e", rest, rest)
     return decibels(gain**2 * energy, error)
+
+
+def _products(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> tuple[Float, Float]:
+    """Energies of references and estimates, (2, sources), and products of estimates (rows) with references."""
+    count = len(sides[0])
+    energies, product = np.zeros((2, count)), np.zeros((count, count))
+    for piece in _pieces(sides, means, shifts):
+        energies += [np.einsum("sn,sn->s", samples, samples) for samples in piece]
+        product += np.einsum("en,sn->es", piece[1], piece[0])
+    return energies, product
+
+
+def _shifts(sides: tuple[Recording, Recording], means: list[Float]) -> Int:
+    """Binary exponents that bring the largest sample of each source near 1: int64 (2, sources, 1).
+
+    The scores do not depend on the scale, and powers of two round nothing.
+    """
+    peaks = np.zeros((2, len(sides[0])))
+    for piece in _pieces(sides, means, np.zeros((*peaks.shape, 1), dtype=np.int64)):
+        peaks = np.maximum(peaks, [np.abs(samples).max(axis=1, initial=0.0) for samples in piece])
+    return -np.frexp(peaks)[1].astype(np.int64)[:, :, None]
 
 
 def _mean(side: Recording) -> Float:
@@ -448,12 +472,14 @@ def _mean(side: Recording) -> Float:
     return (total / max(1, side.frames)).reshape(len(side), side.channels, 1)
 
 
-def _pieces(sides: tuple[Recording, Recording], means: list[Float]) -> Iterator[tuple[Float, Float]]:
-    """Both sides' samples, all channels of a source in one row."""
+def _pieces(sides: tuple[Recording, Recording], means: list[Float], shifts: Int) -> Iterator[tuple[Float, Float]]:
+    """Both sides' samples times powers of two, all channels of a source in one row."""
     for start in range(0, sides[0].frames, _GAIN_BLOCK):
         stop = min(start + _GAIN_BLOCK, sides[0].frames)
-        estimated = [
+        samples = [
             (side.read(start, stop).reshape(len(side), side.channels, stop - start) - mean).reshape(len(side), -1)
             for side, mean in zip(sides, means, strict=True)
         ]
-        yield estimated[0], estimated[1]
+        if shifts.any():
+            samples = [np.ldexp(one, shift) for one, shift in zip(samples, shifts, strict=True)]
+        yield samples[0], samples[1]
