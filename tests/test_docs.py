@@ -263,6 +263,18 @@ def test_broken_examples_are_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert not is_shown("a\n...\nd", "a\nb\nc")
 
 
+def test_examples_hold_where_a_machine_is_so_slow_that_progress_is_shown(
+    workspace: Path, stores: Stores, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    command = f"mirflow report {stores('demo')} -o demo.html"
+    quick, _ = run(command)
+    monkeypatch.setattr("mirflow.progress.LINE_SECONDS", 0.0)
+    monkeypatch.setattr("mirflow.progress.Lines.stage_seconds", 1e-9)
+    slow, _ = run(command)
+    assert re.search(r"^\d+/\d+ tracks, ", slow, re.MULTILINE)
+    assert is_shown(quick, slow)
+
+
 @pytest.mark.slow
 def test_the_build_gives_no_warning(tmp_path: Path, browser: Any) -> None:
     pytest.importorskip("sphinx", reason="the extra docs is not installed")

@@ -409,8 +409,8 @@ def find_layout(
             separator = sniff(first.replace(",", ".") if options.decimal == "," else first)
             head = split_line(first, separator)
     has_header = is_header(head, kind, keyed=keyed) if options.header is None else options.header
-    declared, selection = dict(options.columns), "all" if keyed else reading.selection
-    bars = not keyed and ("bar" in declared or (not declared and (selection or "").startswith("bar")))
+    declared, selection = dict(options.columns), reading.selection
+    bars = "bar" in declared or (not declared and (selection or "").startswith("bar"))
     if declared:
         header = head if has_header else None
         places = {column: find_place(column, where, header, name, line) for column, where in declared.items()}

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mirflow import load_collection
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnknownNameError
 from mirflow.readers import DelimitedOptions, Reading, read
 from mirflow.readers.delimited import parse_delimited
@@ -102,6 +103,25 @@ def test_every_layout_gives_the_same(rows: list[tuple[int, int]]) -> None:
         plain = times("\n".join(lines), select=select)
         assert plain == times("\n".join(["# slow", *lines]), select=select)
         assert plain == times("\n".join(line.replace("\t", " ") for line in lines), select=select)
+
+
+@pytest.mark.parametrize("task", ["beat", "downbeat"])
+@pytest.mark.parametrize("select", [None, "all", "downbeat", "bar_start", "bar_end"])
+def test_a_table_of_many_tracks_gives_what_a_file_of_each_gives(tmp_path: Path, task: str, select: str | None) -> None:
+    others = BARS.replace("3\n", "4\n")
+    rows = [f"{track}\t{line}" for track, text in (("a", BARS), ("b", others)) for line in text.splitlines()]
+    (tmp_path / "beats.tsv").write_text("\n".join(rows))
+    columns = {"track": 0, "time": 1, "label": 2, "bar": 3}
+    table = load_collection(str(tmp_path / "beats.tsv"), task=task, select=select, columns=columns)
+    for track, text in (("a", BARS), ("b", others)):
+        assert table[track].time.values.tolist() == times(text, task=task, select=select)
+
+
+def test_a_table_without_positions_has_no_beats_of_a_position(tmp_path: Path) -> None:
+    (tmp_path / "beats.csv").write_text("a,0.5\nb,1.5\n")
+    columns = {"track": 0, "time": 1}
+    with pytest.raises(AnnotationError, match=r"beats\.csv: has no positions in the bar"):
+        load_collection(str(tmp_path / "beats.csv"), task="beat", select="downbeat", columns=columns)
 
 
 def beats_in_jams(folder: Path, namespace: str, values: list[Any]) -> Path:

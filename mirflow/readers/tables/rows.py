@@ -72,8 +72,7 @@ class RowTable(TrackTable):
             rows = []
         if layout.usual:
             demand_width(rows, layout.kind, reading.task, layout.width, self.name)
-        annotation = layout.annotation(rows, {"source": self.name})
-        return finish(annotation, reading, self.name) if kind.listed or kind.level else annotation
+        return finish(layout.annotation(rows, {"source": self.name}), reading, self.name)
 
 
 def open_rows(path: str, reading: Reading, name: str) -> RowTable:
