@@ -80,6 +80,17 @@ def read_document(path: str | Path) -> Document:
     return parse_document(text)
 
 
+def dump_document(data: Any) -> str:
+    """Write plain values as YAML, keys in their order.
+
+    Examples
+    --------
+    >>> dump_document({"name": "a", "values": [1, "2"]})
+    "name: a\\nvalues:\\n- 1\\n- '2'\\n"
+    """
+    return str(yaml.safe_dump(data, sort_keys=False, allow_unicode=True))
+
+
 def parse_document(text: str, environment: Mapping[str, str] | None = None) -> Document:
     """The contents of YAML text.
 

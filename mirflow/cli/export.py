@@ -1,0 +1,91 @@
+"""The command that writes results for other platforms: ``export``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .common_options import LEVEL, Command, open_evaluations, option, stores_argument
+
+if TYPE_CHECKING:
+    from ..reports.leaderboard import Leaderboard
+
+FORMS = ("leaderboard", "codabench", "model-index")
+
+
+@click.command("export", cls=Command, place=7, short_help="Write a leaderboard as JSON, or for other platforms.")
+@stores_argument
+@click.argument("output", type=click.Path(dir_okay=False, allow_dash=True, path_type=Path))
+@click.option(
+    "--format",
+    "style",
+    type=click.Choice(FORMS),
+    default="leaderboard",
+    show_default=True,
+    help="JSON with every system; the scores.json of a scoring program; YAML for model cards.",
+)
+@option("metric", "Repeat for several. Default: all that are one number a track.")
+@option("system")
+@option("tracks")
+@option("where")
+@option("missing")
+@option("undefined")
+@option("group")
+@option("label")
+@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Level of the confidence intervals.")
+@click.option("--no-intervals", is_flag=True, help="Neither intervals nor comparisons with the best system.")
+@click.option("--title", help="Of the leaderboard. Default: the name of the store.")
+@click.option("--dataset", help="For model cards: name of the collection. Default: the title.")
+def export_command(
+    stores: tuple[Path, ...],
+    output: Path,
+    labels: tuple[str, ...],
+    style: str,
+    level: float,
+    no_intervals: bool,
+    title: str | None,
+    dataset: str | None,
+    group: str | None,
+    **words: Any,
+) -> None:
+    """Write the aggregates in STORE to OUTPUT (- for the terminal), systems ranked by the headline metric.
+
+    The form of the leaderboard is documented, and `mirflow schema --leaderboard` prints its JSON Schema.
+    """
+    from ..analysis.queries import choose
+    from ..analysis.selection import Query
+    from ..reports.leaderboard import leaderboard
+
+    if dataset is not None and style != "model-index":
+        raise click.UsageError("--dataset is about model cards; add --format model-index")
+    query = Query(
+        **{name: value or None for name, value in words.items()} | {"undefined": words["undefined"] or "keep"}
+    )
+    evaluations = choose(open_evaluations(stores, labels), query.metric, group)
+    title = title or " + ".join(store.name.removesuffix(".zarr") for store in stores)
+    with_intervals = style == "leaderboard" and not no_intervals
+    board = leaderboard(evaluations, query, title=title, level=level if with_intervals else None)
+    for name in evaluations.keys() - {one.name for one in board.evaluations}:
+        click.echo(f"{name}: left out, without a metric that is one number a track", err=True)
+    text = _text(board, style, dataset or title)
+    if str(output) == "-":
+        click.echo(text, nl=False)
+    else:
+        output.write_text(text, encoding="utf-8")
+
+
+def _text(board: Leaderboard, style: str, dataset: str) -> str:
+    from ..reports.leaderboard import to_codabench, to_json, to_model_index
+
+    if style == "leaderboard":
+        return to_json(board)
+    if style == "model-index":
+        from ..pipeline.document import dump_document
+
+        return dump_document(to_model_index(board, dataset))
+    text, left_out = to_codabench(board)
+    for key in left_out:
+        click.echo(f"{key}: left out, without a finite value", err=True)
+    return text

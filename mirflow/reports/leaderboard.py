@@ -1,0 +1,346 @@
+"""Leaderboards: aggregates of a store as JSON with a versioned schema, and in the forms of other platforms."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+import numpy as np
+
+from ..analysis.aggregation import aggregate_scores, select
+from ..analysis.inference import intervals
+from ..analysis.inference.comparisons import mark_best
+from ..analysis.scores import coords_of
+from ..analysis.selection import Query, headline_metric
+from ..errors import QueryError
+from ..ragged import Float
+from .results import Result
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+VERSION = 1
+"""Version of the schema; a field that is added does not raise it, one that is removed or changes its meaning does."""
+
+Value = float | Literal["inf", "-inf"] | None
+"""A number; JSON has no infinities, which are text; null where there is no value."""
+
+
+class AggregatedScore(msgspec.Struct, frozen=True):
+    """The aggregate of one system by one metric.
+
+    Parameters
+    ----------
+    value : number, "inf", "-inf" or null
+        The aggregate over the tracks, in the metric's unit.
+    low, high : number, "inf", "-inf" or null
+        Ends of its confidence interval; null where there is none.
+    n, n_missing, n_undefined : int
+        Tracks that count, tracks without a score, and tracks with nothing to measure.
+    """
+
+    value: Value
+    low: Value
+    high: Value
+    n: int
+    n_missing: int
+    n_undefined: int
+
+
+class RankedMetric(msgspec.Struct, frozen=True):
+    """A metric of an evaluation.
+
+    Parameters
+    ----------
+    name : str
+        Its identity, such as ``f_measure@window=0.05``.
+    title : str
+        What the literature calls it; empty where that is not known.
+    aggregate : str
+        How scores of tracks are aggregated, such as ``mean`` or ``wcsr``.
+    orientation : {"higher", "lower", "none"}
+        Which values are better.
+    unit : str
+        Empty for ratios.
+    """
+
+    name: str
+    title: str
+    aggregate: str
+    orientation: str
+    unit: str
+
+
+class RankedSystem(msgspec.Struct, frozen=True):
+    """A system of an evaluation.
+
+    Parameters
+    ----------
+    name : str
+    rank : int or null
+        1 for the best by the headline metric; equal values have the same rank. Null without a value.
+    like_best : bool or null
+        Whether it does not differ significantly from the best by the headline metric; null where that was not tested.
+    metadata : mapping of str to str, number or null
+        The coordinates of the system in the store.
+    scores : mapping of str to AggregatedScore
+        By the names of the metrics.
+    """
+
+    name: str
+    rank: int | None
+    like_best: bool | None
+    metadata: dict[str, str | int | float | bool | None]
+    scores: dict[str, AggregatedScore]
+
+
+class RankedEvaluation(msgspec.Struct, frozen=True):
+    """One evaluation, its systems from the best to the worst.
+
+    Parameters
+    ----------
+    name, task, convention, grid : str
+    created : str
+        When it was scored, ISO 8601; empty where the store does not say.
+    tracks : int
+    missing, undefined : str
+        Treatment of tracks without a score, and of those with nothing to measure.
+    headline : str
+        The metric that ranks the systems.
+    level : float or null
+        Level of the intervals; null without intervals.
+    metrics : list of RankedMetric
+    systems : list of RankedSystem
+    """
+
+    name: str
+    task: str
+    convention: str
+    grid: str
+    created: str
+    tracks: int
+    missing: str
+    undefined: str
+    headline: str
+    level: float | None
+    metrics: list[RankedMetric]
+    systems: list[RankedSystem]
+
+
+class Leaderboard(msgspec.Struct, frozen=True):
+    """The leaderboards of a store.
+
+    Parameters
+    ----------
+    schema : str
+    version : int
+        Of the schema.
+    mirflow : str
+        Version of mirflow that wrote it.
+    title : str
+        Usually the name of the store.
+    evaluations : list of RankedEvaluation
+    """
+
+    schema: Literal["mirflow-leaderboard"]
+    version: int
+    mirflow: str
+    title: str
+    evaluations: list[RankedEvaluation]
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of leaderboards."""
+    schema = msgspec.json.schema(Leaderboard)
+    for one in schema["$defs"].values():
+        one["description"] = one["description"].partition("\n")[0]
+    return schema
+
+
+def leaderboard(
+    evaluations: Mapping[str, xr.Dataset], query: Query | None = None, *, title: str = "", level: float | None = 0.95
+) -> Leaderboard:
+    """Rank the systems of every evaluation by its headline metric, with the aggregates of all scalar metrics.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to xr.Dataset
+        The groups of a store, by name. One without a metric that is one number a track is left out.
+    query : Query or None
+        Metrics, systems, tracks and policies; None: all, by the usual policies.
+    title : str
+    level : float or None
+        Level of the confidence intervals and of the comparison with the best system; None: neither is computed.
+
+    Returns
+    -------
+    Leaderboard
+
+    Raises
+    ------
+    QueryError
+        If tracks are grouped, or no evaluation is left.
+    """
+    query = query or Query()
+    if query.by or query.across:
+        raise QueryError("a leaderboard ranks systems over all tracks; leave out by and across")
+    found = [_ranked(name, ds, query, level) for name, ds in evaluations.items() if ds.sizes["metric"]]
+    if not found:
+        raise QueryError("no evaluation has a metric that is one number a track, which a leaderboard needs")
+    return Leaderboard("mirflow-leaderboard", VERSION, version("mirflow"), title, found)
+
+
+def _ranked(name: str, ds: xr.Dataset, query: Query, level: float | None) -> RankedEvaluation:
+    found = aggregate_scores(select(ds, query)) if level is None else intervals(ds, query, level=level)
+    result = Result.of(found)
+    headline = headline_metric(ds) if query.metric is None else result.metrics[0]
+    place = result.metrics.index(str(headline))
+    like_best = None
+    if level is not None and len(result.systems) > 1:
+        marked = mark_best(ds, query, found.isel(metric=[place]), level=level)
+        like_best = marked["like_best"].values[:, 0] if marked["like_best"].any() else None
+    ranks = _ranks(result.value[:, 0, place], result.orientations[place])
+    metadata = coords_of(found, "system")
+    systems = [
+        RankedSystem(
+            system,
+            rank,
+            None if like_best is None else bool(like_best[row]),
+            {key: _plain(found[key].values[row]) for key in metadata},
+            {metric: _score(result, row, column) for column, metric in enumerate(result.metrics)},
+        )
+        for row, (system, rank) in enumerate(zip(result.systems, ranks, strict=True))
+    ]
+    systems.sort(key=lambda one: (one.rank is None, one.rank or 0))
+    attrs = {key: str(found.attrs.get(key, "")) for key in ("task", "convention", "grid", "missing", "undefined")}
+    columns = zip(result.metrics, result.titles, result.aggregates, result.orientations, result.units, strict=True)
+    return RankedEvaluation(
+        name=name,
+        **attrs,
+        created=str(ds.attrs.get("created", "")),
+        tracks=result.tracks,
+        headline=str(headline),
+        level=level,
+        metrics=[RankedMetric(*column) for column in columns],
+        systems=systems,
+    )
+
+
+def _ranks(value: Float, orientation: str) -> list[int | None]:
+    """Rank values, the best first; those that are equal alike."""
+    if orientation == "none":
+        return [None] * len(value)
+    gain = -value if orientation == "lower" else value
+    return [None if np.isnan(one) else 1 + int((gain > one).sum()) for one in gain]
+
+
+def _score(result: Result, row: int, column: int) -> AggregatedScore:
+    at = (row, 0, column)
+    low, high = (_number(end[at]) for end in result.ends or (np.full_like(result.value, np.nan),) * 2)
+    counts = {name: int(result.counts[name][at]) for name in ("n", "n_missing", "n_undefined")}
+    return AggregatedScore(_number(result.value[at]), low, high, **counts)
+
+
+def _number(value: float) -> Value:
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(value)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def to_json(board: Leaderboard) -> str:
+    """Write a leaderboard as JSON, indented."""
+    return msgspec.json.format(msgspec.json.encode(board), indent=1).decode() + "\n"
+
+
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+def to_codabench(board: Leaderboard) -> tuple[str, list[str]]:
+    """Write the ``scores.json`` of a scoring program for Codabench: the scores of one system under flat keys.
+
+    Parameters
+    ----------
+    board : Leaderboard
+        Of one system.
+
+    Returns
+    -------
+    text : str
+        A JSON object; each key is the evaluation and the metric with ``_`` between, and in place of other characters
+        than letters, digits, ``_`` and ``-``: ``chord_majmin``.
+    left_out : list of str
+        Keys without a finite value, which the platform does not take.
+
+    Raises
+    ------
+    QueryError
+        For more than one system, and for two metrics of one key.
+    """
+    scores: dict[str, float] = {}
+    left_out: list[str] = []
+    seen: dict[str, str] = {}
+    for evaluation in board.evaluations:
+        if len(evaluation.systems) != 1:
+            names = ", ".join(one.name for one in evaluation.systems)
+            raise QueryError(f"Codabench scores one submission at a time: choose a system (--system) of {names}")
+        for metric, score in evaluation.systems[0].scores.items():
+            key = _UNUSUAL.sub("_", f"{evaluation.name}_{metric}").strip("_")
+            if key in seen:
+                raise QueryError(f"{seen[key]!r} and {metric!r} have the same key {key!r}: choose one (--metric)")
+            seen[key] = metric
+            if isinstance(score.value, float):
+                scores[key] = score.value
+            else:
+                left_out.append(key)
+    return msgspec.json.format(msgspec.json.encode(scores), indent=1).decode() + "\n", left_out
+
+
+def to_model_index(board: Leaderboard, dataset: str) -> dict[str, Any]:
+    """Arrange a leaderboard as the ``model-index`` of model cards.
+
+    Parameters
+    ----------
+    board : Leaderboard
+    dataset : str
+        Name of the collection that was scored.
+
+    Returns
+    -------
+    dict
+        ``{"model-index": [{"name": system, "results": [...]}]}``: a result for each evaluation with its task, data
+        set and metrics; values that are not finite are left out.
+    """
+    names = dict.fromkeys(system.name for one in board.evaluations for system in one.systems)
+    return {"model-index": [{"name": name, "results": _results_of(board.evaluations, name, dataset)} for name in names]}
+
+
+def _results_of(evaluations: Sequence[RankedEvaluation], name: str, dataset: str) -> list[dict[str, Any]]:
+    found = []
+    for evaluation in evaluations:
+        for system in evaluation.systems:
+            if system.name != name:
+                continue
+            metrics = [
+                {
+                    "type": metric.name,
+                    "name": ", ".join(filter(None, (metric.title or metric.name, metric.aggregate))),
+                    "value": system.scores[metric.name].value,
+                }
+                for metric in evaluation.metrics
+                if isinstance(system.scores[metric.name].value, float)
+            ]
+            slug = _UNUSUAL.sub("-", dataset).strip("-").lower()
+            rules = {"type": evaluation.task, "name": f"{evaluation.name} ({evaluation.convention})"}
+            found.append({"task": rules, "dataset": {"type": slug, "name": dataset}, "metrics": metrics})
+    return found

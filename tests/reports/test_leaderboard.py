@@ -1,0 +1,116 @@
+"""Leaderboards: what `mirflow export` writes says what queries say, in documented forms."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+import pytest
+import yaml
+
+from ..commands import invoke, printed, refused, rows
+from ..groups import make_group, random_group, write_store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    groups = {
+        "chord": random_group(4, 12, 3, track_meta={"genre": list("pppppprrrrrr")}),
+        "beat": make_group([[[0.5, 3.0]], [[0.75, 3.0]], [[0.75, 1.0]]], orientation=["higher", "lower"]),
+    }
+    return write_store(tmp_path_factory.mktemp("leaderboard") / "campaign.zarr", groups)
+
+
+def exported(*words):
+    return json.loads(printed("export", *words))
+
+
+def test_values_intervals_and_counts_are_those_of_queries(store):
+    board = exported(store, "-")
+    assert [one["name"] for one in board["evaluations"]] == ["beat", "chord"]
+    for evaluation in board["evaluations"]:
+        found = {
+            (row["system"], row["metric"]): {key: row[key] for key in ("value", "low", "high", "n", "n_missing")}
+            for row in rows("query", store, "-g", evaluation["name"], "--ci")
+        }
+        written = {
+            (system["name"], metric): {key: score[key] for key in ("value", "low", "high", "n", "n_missing")}
+            for system in evaluation["systems"]
+            for metric, score in system["scores"].items()
+        }
+        assert written == found
+
+
+def test_the_form_is_that_of_the_schema(store):
+    schema = json.loads(printed("schema", "--leaderboard"))
+    board = exported(store, "-", "--title", "Campaign")
+    jsonschema.validate(board, schema)
+    assert (board["schema"], board["version"], board["title"]) == ("mirflow-leaderboard", 1, "Campaign")
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(board | {"schema": "another"}, schema)
+
+
+def test_systems_are_ranked_by_the_headline_and_equal_values_alike(store):
+    (beat,) = exported(store, "-", "-g", "beat", "--no-intervals")["evaluations"]
+    assert beat["headline"] == "majmin"
+    assert [(one["name"], one["rank"]) for one in beat["systems"]] == [("S1", 1), ("S2", 1), ("S0", 3)]
+    (beat,) = exported(store, "-", "-g", "beat", "-m", "root", "--no-intervals")["evaluations"]
+    assert [(one["name"], one["rank"]) for one in beat["systems"]] == [("S2", 1), ("S0", 2), ("S1", 2)]
+    assert beat["level"] is None
+    assert {one["like_best"] for one in beat["systems"]} == {None}
+
+
+def test_systems_like_the_best_are_those_that_queries_mark(store):
+    (chord,) = exported(store, "-", "-g", "chord", "-m", "majmin")["evaluations"]
+    marked = rows("query", store, "-g", "chord", "-m", "majmin", "--significance")
+    assert {one["name"]: one["like_best"] for one in chord["systems"]} == {
+        row["system"]: row["like_best"] for row in marked
+    }
+
+
+def test_what_is_no_number_is_null_and_infinities_are_text(tmp_path):
+    score = [[[float("inf"), float("nan")]], [[1.0, 2.0]], [[float("nan"), 1.0]]]
+    store = write_store(tmp_path / "s.zarr", {"separation": make_group(score, standard=["mean", "mean"])})
+    words = (store, "-", "--no-intervals", "--missing", "skip")
+    (evaluation,) = exported(*words)["evaluations"]
+    values = {
+        one["name"]: [one["scores"][name]["value"] for name in ("majmin", "root")] for one in evaluation["systems"]
+    }
+    assert values == {"S0": ["inf", None], "S1": [1.0, 2.0], "S2": [None, 1.0]}
+    assert [one["rank"] for one in evaluation["systems"]] == [1, 2, None]
+    result = invoke("export", *words, "--format", "codabench", "-s", "S0", code=0)
+    assert json.loads(result.stdout) == {}
+    assert "separation_majmin: left out, without a finite value" in result.stderr
+
+
+def test_selections_are_those_of_queries(store):
+    (evaluation,) = exported(store, "-", "-g", "chord", "-w", "genre == 'p'", "-s", "S1", "-m", "root")["evaluations"]
+    (row,) = rows("query", store, "-g", "chord", "-w", "genre == 'p'", "-s", "S1", "-m", "root")
+    assert evaluation["tracks"] == 6
+    assert evaluation["systems"][0]["scores"]["root"]["value"] == row["value"]
+
+
+def test_codabench_takes_the_scores_of_one_system(store, tmp_path):
+    path = tmp_path / "scores.json"
+    printed("export", store, path, "--format", "codabench", "--system", "S1")
+    scores = json.loads(path.read_text(encoding="utf-8"))
+    assert scores == {f"{row['group']}_{row['metric']}": row["value"] for row in rows("query", store, "-s", "S1")}
+    assert "choose a system (--system) of" in refused("export", store, "-", "--format", "codabench")
+
+
+def test_model_cards_get_a_result_for_each_evaluation(store):
+    text = printed(
+        "export", store, "-", "--format", "model-index", "--dataset", "Six Tunes", "-s", "S0", "-m", "majmin"
+    )
+    (model,) = yaml.safe_load(text)["model-index"]
+    assert model["name"] == "S0"
+    for result, row in zip(model["results"], rows("query", store, "-s", "S0", "-m", "majmin"), strict=True):
+        assert result["task"]["type"] == row["task"]
+        assert result["dataset"] == {"type": "six-tunes", "name": "Six Tunes"}
+        assert [(one["type"], one["value"]) for one in result["metrics"]] == [("majmin", row["value"])]
+    assert "add --format model-index" in refused("export", store, "-", "--dataset", "x")
+
+
+def test_an_evaluation_without_single_numbers_is_no_leaderboard(tmp_path):
+    store = write_store(tmp_path / "s.zarr", {"chord": make_group([[[1.0]]]).isel(metric=[])})
+    assert "a leaderboard needs" in refused("export", store, "-")
