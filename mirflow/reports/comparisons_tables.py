@@ -10,7 +10,9 @@ import numpy as np
 from ..analysis.aggregation import VALUELESS
 from ..analysis.inference import CORRECTIONS, TESTS
 from ..analysis.inference.metric_agreement import BETWEEN
+from ..analysis.inference.noninferiority import PASSED
 from ..analysis.policies import MISSING, say_undefined
+from ..errors import counted
 from ..metrics.aggregates import CLASS_AGGREGATES, DECLARED
 from .captions import caution_notes, comparison_captions, few_notes, letters_note, pairs_span
 from .layout import origin_names, resampled, show_interval, show_value, title_of, together
@@ -232,6 +234,65 @@ _NAMED = 3
 _SOME_CELLS = 5
 
 
+_GATE = ("gain", "low", "high", "n", "n_lacking", "verdict")
+
+
+def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
+    """For people: the gain of each system over its baseline by each metric, with its interval and the verdict."""
+    level = f"{100 * float(ds.attrs['level']):g} %"
+    rows = tuple(
+        (*about, show_value(gain, percent), show_interval((low, high), percent, gain), n, lacking, verdict)
+        for *about, gain, low, high, n, lacking, verdict in _gate_rows(ds)
+    )
+    notes = (
+        f"gain: system minus baseline on their common tracks, towards better values; [ ]: its {level} interval",
+        f"not worse: the interval does not reach below {-ds.attrs['margin']:g}; better, worse: it excludes 0",
+    )
+    columns = ("system", "baseline", "metric", "aggregate", "gain", level, "n", "lacking", "verdict")
+    return Table(columns, rows, title_of(ds.attrs), notes)
+
+
+def noninferiority_long_table(ds: xr.Dataset) -> Table:
+    """For programs: a row for each system and metric."""
+    columns = ("group", "system", "baseline", "metric", "aggregate", *_GATE, "margin")
+    group, margin = ds.attrs["group"], float(ds.attrs["margin"])
+    return Table(columns, tuple((group, *row, margin) for row in _gate_rows(ds)))
+
+
+def _gate_rows(ds: xr.Dataset) -> Iterator[tuple[Any, ...]]:
+    arrays = [ds[name].values.tolist() for name in _GATE]
+    metrics = list(zip(ds["metric"].values.tolist(), ds["aggregate"].values.tolist(), strict=True))
+    for row, (system, baseline) in enumerate(zip(ds["system"].values, ds["baseline"].values, strict=True)):
+        for column, about in enumerate(metrics):
+            yield (str(system), str(baseline), *about, *(values[row][column] for values in arrays))
+
+
+def noninferiority_sentences(ds: xr.Dataset, *, percent: bool = False) -> list[str]:
+    """A sentence for each system and metric that is not shown to be no worse than the baseline."""
+    reasons = {
+        "worse": "is worse than {baseline} by {loss}: {interval}",
+        "perhaps worse": "is not shown to be within {margin} of {baseline}: the difference is {gain} {interval}",
+        "too few tracks": "has too few tracks in common with {baseline} for an interval ({n})",
+        "lacks tracks": "has no score of {counted} that {baseline} has",
+    }
+    sentences = []
+    for system, baseline, metric, _, gain, low, high, n, lacking, verdict in _gate_rows(ds):
+        if verdict in PASSED:
+            continue
+        words = {
+            "baseline": baseline,
+            "gain": show_value(gain, percent),
+            "loss": show_value(-gain, percent),
+            "interval": show_interval((low, high), percent, gain),
+            "margin": f"{ds.attrs['margin']:g}",
+            "n": n,
+            "counted": counted(lacking, "track"),
+        }
+        place = ": ".join(filter(None, (str(ds.attrs["group"]), metric)))
+        sentences.append(f"{place}: {system} {reasons[verdict].format(**words)}")
+    return sentences
+
+
 def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
     """A row a metric for people, with what has to be known to read it."""
     columns = ("relative_change", "mean_difference", "max_difference", "n", "n_agreeing", "missing_a", "missing_b")
@@ -253,8 +314,8 @@ def difference_table(ds: xr.Dataset, notes: Sequence[str] = ()) -> Table:
         for place, name in enumerate(names)
     )
     heads = ("metric", "relative change [%]", "mean difference", "largest", "at", "cells", "agree")
-    counted = ("missing in a", "missing in b") if alone else ()
-    return Table((*heads, *counted), rows, _difference_title(ds), (*_difference_notes(ds), *notes))
+    lacking = ("missing in a", "missing in b") if alone else ()
+    return Table((*heads, *lacking), rows, _difference_title(ds), (*_difference_notes(ds), *notes))
 
 
 def _percent(value: float) -> str:

@@ -1,0 +1,117 @@
+"""Non-inferiority: whether systems are shown to be no worse than a baseline by more than a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...errors import QueryError, UnknownNameError
+from ..scores import names_of
+from ..selection import Query
+from .comparisons import compare
+from .sample import select_numbers
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+PASSED = ("not worse", "better")
+VERDICTS = (*PASSED, "worse", "perhaps worse", "too few tracks", "lacks tracks")
+"""The possible verdicts; those of `PASSED` are no reason to refuse a system."""
+
+
+def noninferiority(ds: xr.Dataset, query: Query, baseline: str, margin: float = 0.0, **options: Any) -> xr.Dataset:
+    """Decide whether systems are no worse than a baseline, on the tracks that the two have in common.
+
+    A system is *not worse* where the lower end of the interval of the difference (towards better values) is at least
+    ``-margin``; as the interval is two-sided, its lower end at 95 % is a one-sided bound at 97.5 %.
+
+    Parameters
+    ----------
+    ds : xr.Dataset
+        The scores of an evaluation.
+    query : Query
+        Metrics, tracks and policies; its systems are those to be judged, by default all others.
+    baseline : str
+        A system; or the label of one of several stores, whose systems are the baselines of those with the same names.
+    margin : float
+        How much worse a system may be, in the unit of the metric.
+    **options
+        ``level``, ``method``, ``replicates``, ``cluster``, ``rng``, ``unit``: see
+        :func:`mirflow.analysis.inference.comparisons.compare`.
+
+    Returns
+    -------
+    xr.Dataset
+        Over (system, metric): ``gain`` (the difference towards better values), ``low`` and ``high``, ``n`` (common
+        tracks), ``n_lacking`` (tracks that only the baseline has a score of) and ``verdict``: ``better`` (the whole
+        interval is above 0), ``not worse``, ``worse`` (below 0), ``perhaps worse``, ``too few tracks`` for an interval,
+        or ``lacks tracks``, unless the policy for missing scores is ``zero``. Over (system): ``baseline``.
+
+    Raises
+    ------
+    QueryError
+        For a negative margin, a metric without better values, and as ``compare``.
+    UnknownNameError
+        If the baseline is neither a system nor a label.
+
+    References
+    ----------
+    G. Piaggio et al., "Reporting of noninferiority and equivalence randomized trials", JAMA 308(24), 2012.
+    """
+    import xarray as xr
+
+    if not margin >= 0:
+        raise QueryError(f"the margin is how much worse a system may be, and not negative: {margin:g}")
+    pairs = _pairs(ds, query, baseline)
+    found = [_judge(ds, replace(query, system=[system, other]), margin, options) for system, other in pairs.items()]
+    first = found[0]
+    coords: dict[str, Any] = {"system": list(pairs), "baseline": ("system", list(pairs.values()))}
+    coords |= {name: first[name].variable for name in ("metric", "aggregate", "unit", "orientation")}
+    names = ("gain", "low", "high", "n", "n_lacking", "verdict")
+    variables = {name: (("system", "metric"), np.stack([one[name].values for one in found])) for name in names}
+    attrs = {name: value for name, value in first.attrs.items() if name not in ("test", "correction")}
+    return xr.Dataset(variables, coords, {**attrs, "margin": margin})
+
+
+def _pairs(ds: xr.Dataset, query: Query, baseline: str) -> Mapping[str, str]:
+    """The baseline of each system that is judged."""
+    every = names_of(ds, "system")
+    asked = names_of(select_numbers(ds, query), "system")
+    if baseline in every:
+        pairs = {name: baseline for name in asked if name != baseline}
+    else:
+        own = {name.removeprefix(f"{baseline}/"): name for name in every if name.startswith(f"{baseline}/")}
+        if not own:
+            raise UnknownNameError("baseline", baseline, every)
+        others = [name for name in asked if name not in own.values()]
+        pairs = {name: own[name.partition("/")[2]] for name in others if name.partition("/")[2] in own}
+    if not pairs:
+        raise QueryError(f"no system to compare with the baseline {baseline!r}")
+    return pairs
+
+
+def _judge(ds: xr.Dataset, query: Query, margin: float, options: Mapping[str, Any]) -> xr.Dataset:
+    """Compare a system with its baseline: variables over (metric)."""
+    found = compare(ds, query, **options)
+    lower = found["orientation"].values == "lower"
+    if "none" in names_of(found, "orientation"):
+        metric = names_of(found, "metric")[names_of(found, "orientation").index("none")]
+        raise QueryError(f"neither high nor low values of {metric!r} are better, and no system is worse by it")
+    difference, low, high = (found[name].values[0, 1] for name in ("difference", "low", "high"))
+    gain, low, high = (np.where(lower, -a, b) for a, b in ((difference, difference), (high, low), (low, high)))
+    included = select_numbers(ds, replace(query, missing="skip"))["_included"].values
+    lacking = (included[1] & ~included[0]).sum(axis=0)
+    verdict = np.full(gain.shape, "perhaps worse", dtype=f"U{max(map(len, VERDICTS))}")
+    verdict[high < 0] = "worse"
+    verdict[low >= -margin] = "not worse"
+    verdict[low > 0] = "better"
+    verdict[np.isnan(low) | np.isnan(high)] = "too few tracks"
+    verdict[(gain == 0) & (found["ties"].values[0, 1] == found["n"].values[0, 1])] = "not worse"  # equal on every track
+    if query.missing != "zero":
+        verdict[lacking > 0] = "lacks tracks"
+    kept = found.drop_vars(list(found.data_vars))
+    columns = {"gain": gain, "low": low, "high": high, "n": found["n"].values[0, 1], "n_lacking": lacking}
+    return kept.assign({name: ("metric", values) for name, values in {**columns, "verdict": verdict}.items()})

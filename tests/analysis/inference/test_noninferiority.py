@@ -1,0 +1,95 @@
+"""Gates: systems that are shown to be no worse than a baseline pass, and all others are named."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from ...commands import invoke, refused, rows
+from ...groups import make_group, write_store
+
+RNG = np.random.default_rng(3)
+BASE = RNG.uniform(0.4, 0.6, 30)
+GAINS = {"base": 0.0, "same": 0.0, "better": 0.1, "slightly_worse": -0.02, "worse": -0.1, "uncertain": 0.0}
+SPREAD = {"base": 0.0, "same": 0.0, "uncertain": 0.5}
+ORDER = ["same", "better", "slightly_worse", "worse", "uncertain"]
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory):
+    """Differences from the baseline that vary little, but for those of one system; errors are their negatives."""
+    score = np.array([BASE + gain + RNG.normal(0, SPREAD.get(name, 0.01), 30) for name, gain in GAINS.items()])
+    ds = make_group(
+        np.stack([score, 1 - score], axis=2),
+        systems=list(GAINS),
+        metrics=["f", "error"],
+        standard=["mean", "mean"],
+        orientation=["higher", "lower"],
+    )
+    return write_store(tmp_path_factory.mktemp("gate") / "s.zarr", {"beat": ds})
+
+
+def verdicts(store, *words):
+    return {row["system"]: row["verdict"] for row in rows("compare", store, "--baseline", "base", *words)}
+
+
+@pytest.mark.parametrize("metric", ["f", "error"])
+@pytest.mark.parametrize(
+    ("margin", "expected"),
+    [
+        (0.0, ["not worse", "better", "worse", "worse", "perhaps worse"]),
+        (0.05, ["not worse", "better", "not worse", "worse", "perhaps worse"]),
+        (0.5, ["not worse", "better", "not worse", "not worse", "not worse"]),
+    ],
+)
+def test_verdicts_follow_the_margin_and_the_orientation(store, metric, margin, expected):
+    result = invoke("compare", store, "-m", metric, "--baseline", "base", "--not-worse", margin, "--format", "json")
+    passing = all(one in ("better", "not worse") for one in expected)
+    assert result.exit_code == (0 if passing else 3)
+    failing = [name for name, one in zip(ORDER, expected, strict=True) if one not in ("better", "not worse")]
+    assert [line.split()[2] for line in result.stderr.splitlines()] == failing
+    assert [row["verdict"] for row in json.loads(result.stdout)] == expected
+
+
+def test_intervals_are_those_of_the_comparison_of_two_systems(store):
+    for row in rows("compare", store, "-m", "error", "--baseline", "base"):
+        (pair,) = rows("compare", store, "-m", "error", "-s", row["system"], "-s", "base")
+        assert (-pair["difference"], -pair["high"], -pair["low"]) == (row["gain"], row["low"], row["high"])
+
+
+def test_a_gate_needs_scores_on_the_tracks_of_the_baseline(tmp_path):
+    score = np.array([BASE, BASE + 0.1])[..., np.newaxis]
+    status = np.full((2, 30), "ok", dtype=object)
+    status[1, 4] = "invalid"
+    score[1, 4] = np.nan
+    store = write_store(tmp_path / "s.zarr", {"beat": make_group(score, status=status, standard=["mean"])})
+    words = ("compare", store, "-m", "majmin", "--baseline", "S0", "--not-worse", "0.3")
+    assert "S1 has no score of 1 track that S0 has" in invoke(*words, code=3).stderr
+    assert invoke(*words, "--missing", "zero", code=0).stderr == ""
+
+
+def test_few_tracks_pass_only_if_nothing_changed(tmp_path):
+    score = np.array([[0.5, 0.6], [0.5, 0.6], [0.5, 0.7]])[..., np.newaxis]
+    store = write_store(tmp_path / "s.zarr", {"beat": make_group(score, standard=["mean"])})
+    message = invoke("compare", store, "-m", "majmin", "--baseline", "S0", "--not-worse", "0.1", code=3).stderr
+    assert message == "beat: majmin: S2 has too few tracks in common with S0 for an interval (2)\n"
+
+
+def test_systems_of_one_store_are_compared_with_those_of_the_same_names_in_another(store):
+    words = ("compare", store, store, "--label", "old", "--label", "new", "-m", "f", "--baseline", "old")
+    found = rows(*words)
+    assert [(row["system"], row["baseline"]) for row in found] == [(f"new/{name}", f"old/{name}") for name in GAINS]
+    assert {row["verdict"] for row in found} == {"not worse"}
+    assert invoke(*words, "--not-worse", "0", code=0).stderr == ""
+
+
+def test_what_cannot_be_a_gate_is_refused(store, tmp_path):
+    assert "unknown baseline 'bass'; did you mean 'base'?" in refused("compare", store, "-m", "f", "--baseline", "bass")
+    assert "add --baseline" in refused("compare", store, "-m", "f", "--not-worse", "0.1")
+    assert "takes no --friedman" in refused("compare", store, "-m", "f", "--baseline", "base", "--friedman")
+    assert "no system to compare" in refused("compare", store, "-m", "f", "--baseline", "base", "-s", "base")
+    aimless = make_group(np.ones((2, 8, 1)), orientation=["none"], standard=["mean"])
+    other = write_store(tmp_path / "s.zarr", {"beat": aimless})
+    assert "neither high nor low values" in refused("compare", other, "-m", "majmin", "--baseline", "S0")
