@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 
 from .interruption import Interrupted, answer_signals, stop_answering
-from .registration import defer_dask_arrays
+from .registration import defer_dask
 
 
 def main() -> None:
     """The entry point of the command."""
     try:
         answer_signals()
-        defer_dask_arrays()
+        defer_dask()
         from .cli import main as run
 
         run()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -58,17 +58,16 @@ def lazy_variable(
     return variable
 
 
-def plain_variable(dims: Sequence[str], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
+def plain_variable(dims: Sequence[Hashable], values: Any, attrs: Mapping[Any, Any] | None = None) -> xr.Variable:
     """A variable of a numpy array as it is, made without importing dask.
 
     The usual ways, ``xr.Variable(dims, values)`` or a tuple given to a dataset, import ``dask.array`` to look whether
-    the values are its own, which takes as long as importing xarray.
+    the values are its own, which takes as long as importing xarray. Dates are converted in the usual way.
 
     Parameters
     ----------
     dims : sequence of str
     values : array
-        Of any dtype but dates.
     attrs : mapping or None
 
     Examples
@@ -76,4 +75,26 @@ def plain_variable(dims: Sequence[str], values: Any, attrs: Mapping[Any, Any] | 
     >>> plain_variable(("x",), np.arange(3)).values.tolist()
     [0, 1, 2]
     """
-    return xr.Variable(dims, values, dict(attrs or {}), fastpath=True)
+    return xr.Variable(dims, values, dict(attrs or {}), fastpath=values.dtype.kind not in "mM")
+
+
+def plain_dataset(
+    variables: Mapping[str, Sequence[Any]], coords: Mapping[str, Any], attrs: Mapping[Any, Any] | None = None
+) -> xr.Dataset:
+    """A dataset of numpy arrays as they are, made without importing dask.
+
+    Parameters
+    ----------
+    variables : mapping of str to (dims, array) or (dims, array, attrs)
+    coords : mapping of str to array, or (dim, array)
+        An array alone lies along the dim of its name.
+    attrs : mapping or None
+
+    Examples
+    --------
+    >>> plain_dataset({"value": (("system",), np.array([0.5]))}, {"system": np.array(["A"])})["value"].item()
+    0.5
+    """
+    along = {name: one if isinstance(one, tuple) else (name, one) for name, one in coords.items()}
+    plain = {name: plain_variable((dim,), values) for name, (dim, values) in along.items()}
+    return xr.Dataset({name: plain_variable(*one) for name, one in variables.items()}, plain, attrs)

@@ -1,4 +1,4 @@
-"""Hooks on imports: the accessor ``.mirflow`` of xarray objects, and dask arrays that are loaded when they are used."""
+"""Hooks on imports: the accessor ``.mirflow`` of xarray objects, and dask, which is loaded when it is used."""
 
 from __future__ import annotations
 
@@ -95,29 +95,45 @@ def _register() -> None:
         register("mirflow")(make)
 
 
-def defer_dask_arrays() -> None:
-    """Import ``dask.array`` in this process when something of it is used, not when arrays are compared with its class.
+def defer_dask() -> None:
+    """Import dask in this process when something of it is used, not when xarray looks whether an array is of it.
 
-    xarray imports it, which takes as long as importing xarray, to look whether an array is of it. Commands hardly ever
-    have such arrays.
+    This takes longer than importing xarray, and commands hardly ever have such arrays.
     """
-    sys.modules.setdefault("dask.array", _DaskArrays("dask.array"))
+    for stand_in in (_Deferred("dask.array", Array=_DaskArray), _Deferred("dask.base", is_dask_collection=_is_lazy)):
+        sys.modules.setdefault(stand_in.__name__, stand_in)
 
 
-class _DaskArrays(ModuleType):
-    """A stand-in for ``dask.array`` that has its class of arrays, and makes way for it when anything else is used.
+class _Deferred(ModuleType):
+    """A stand-in for a module of dask that has some of its names, and makes way for it when any other is used.
 
     Of its modules none may be imported before something of the package is: it would be loaded twice.
     """
 
+    def __init__(self, name: str, **known: Any) -> None:
+        super().__init__(name)
+        vars(self).update(known)
+
     def __getattr__(self, name: str) -> Any:
-        if name == "Array":
-            return _DaskArray
-        if name.startswith("__") and name != "__path__":  # questions of import hooks and of inspection
+        # Import hooks and inspection ask for such names; only a package has a path.
+        if name.startswith("__") and (name != "__path__" or self.__name__ != "dask.array"):
             raise AttributeError(name)
-        if sys.modules.get("dask.array") is self:
-            del sys.modules["dask.array"]
-        return getattr(import_module("dask.array"), name)
+        if sys.modules.get(self.__name__) is self:
+            del sys.modules[self.__name__]
+        module = import_module(self.__name__)
+        arrays = sys.modules.get("dask.array")
+        if isinstance(arrays, _Deferred):  # `import dask.array` looks for it in dask, which has just been loaded
+            vars(sys.modules["dask"])["array"] = arrays
+        return getattr(module, name)
+
+
+def _is_lazy(x: object) -> bool:
+    """True if something is a collection of dask; what has no graph is none."""
+    if not hasattr(type(x), "__dask_graph__"):
+        return False
+    import dask  # which imports dask.base, and so puts it in the place of the stand-in
+
+    return bool(dask.is_dask_collection(x))
 
 
 class _OfDask(type):
@@ -128,7 +144,7 @@ class _OfDask(type):
 
     def __subclasscheck__(cls, subclass: type) -> bool:
         loaded = sys.modules.get("dask.array")
-        return loaded is not None and not isinstance(loaded, _DaskArrays) and issubclass(subclass, loaded.Array)
+        return loaded is not None and not isinstance(loaded, _Deferred) and issubclass(subclass, loaded.Array)
 
 
 class _DaskArray(metaclass=_OfDask):

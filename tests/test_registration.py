@@ -1,4 +1,4 @@
-"""Hooks on imports: dask arrays are loaded when they are used, and are what they are then."""
+"""Hooks on imports: dask is loaded when it is used, and is what it is then."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
-DEFERRED = "import sys\nfrom mirflow.registration import defer_dask_arrays\ndefer_dask_arrays()\n"
+DEFERRED = "import sys\nfrom mirflow.registration import defer_dask\ndefer_dask()\n"
 LOADED = "'dask.array.core' in sys.modules"
+DASK = "'dask' in sys.modules"
 
 
 def run(code: str) -> str:
@@ -17,9 +18,13 @@ def run(code: str) -> str:
     return done.stdout
 
 
-def test_arithmetic_of_xarray_does_not_load_dask_arrays() -> None:
-    code = "import numpy as np, xarray as xr\n(xr.Dataset({'a': ('x', np.arange(4.0))}) + 1).mean()\n"
-    assert run(f"{code}print({LOADED})") == "False\n"
+def test_selections_of_plain_datasets_do_not_load_dask() -> None:
+    code = (
+        "import numpy as np\nfrom mirflow.lazy_array import plain_dataset\n"
+        "ds = plain_dataset({'a': (('x',), np.arange(4.0))}, {'x': np.array(list('abcd'))})\n"
+        "ds.isel(x=[2, 0]).transpose().compute()\n"
+    )
+    assert run(f"{code}print({DASK})") == "False\n"
 
 
 @pytest.mark.parametrize(
@@ -27,6 +32,8 @@ def test_arithmetic_of_xarray_does_not_load_dask_arrays() -> None:
     [
         "import dask.array as da\nlazy = da.ones(4, chunks=2)",
         "from dask.array import ones\nlazy = ones(4, chunks=2)",
+        "import dask\nimport dask.array as da\nlazy = da.ones(4, chunks=2)",
+        "import dask.base\nimport dask.array\nlazy = dask.base.persist(dask.array.ones(4, chunks=2))[0]",
     ],
 )
 def test_dask_arrays_are_those_of_dask_once_they_are_used(use: str) -> None:

@@ -186,7 +186,7 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
 
 def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Dataset:
     """Some metrics of an evaluation, with what counts under the policies of a query."""
-    import xarray as xr
+    from ..lazy_array import plain_dataset
 
     metrics = list(kinds)
     score, weight, status, duration = arrays_of(ds)
@@ -211,8 +211,8 @@ def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Datas
         own = {dim: ds[dim].values, **coords_of(ds, dim)}
         coords |= {name: (dim, one[metrics] if dim == "metric" else one) for name, one in own.items()}
     variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
-    variables |= {"status": (dims[:2], status), "duration": ("track", duration)}
-    part = xr.Dataset(variables, coords, {**ds.attrs, **attrs})
+    variables |= {"status": (dims[:2], status), "duration": (dims[1:2], duration)}
+    part = plain_dataset(variables, coords, {**ds.attrs, **attrs})
     _check(part)
     return part
 
@@ -377,7 +377,7 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     UnknownNameError
         For a coordinate that is not there, with a suggestion.
     """
-    import xarray as xr
+    from ..lazy_array import plain_dataset
 
     groupings, codes = group_tracks(part, as_names(by) or [])
     sizes = tuple(map(len, groupings.values()))
@@ -397,7 +397,7 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
     for name in ("missing", "undefined"):  # a cell counts once, however many metrics it is about
         attrs[f"{name}_cells"] = str(int(part[f"_{name}"].values.any(axis=2).sum()))
-    return xr.Dataset(variables, {**labels, **coords, **groupings}, attrs)
+    return plain_dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 
 POLICIES = ("missing", "undefined", "left_out", VALUELESS)

@@ -441,7 +441,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         are named as :func:`mirflow.analysis.aggregation.aggregate_scores` does; ``metric``, ``aggregate`` and
         ``orientation`` are attributes, and ``nominal`` where numbers are names.
     """
-    import xarray as xr
+    from ..lazy_array import plain_dataset
 
     part, metric, labels = selection.ds, selection.measure.metric, selection.labels
     groupings, codes = group_tracks(part, as_names(by) or [])
@@ -485,7 +485,7 @@ def aggregate_table(selection: TableSelection, by: Names = None, group: str = ""
         "orientation": "higher" if rated else metric.orientation,
         **({"nominal": "yes"} if metric.nominal else {}),
     }
-    return xr.Dataset(variables, {**along, **coords}, attrs)
+    return plain_dataset(variables, {**along, **coords}, attrs)
 
 
 def _sorted_systems(ds: xr.Dataset, variable: str, query: Query) -> Names:

@@ -119,7 +119,7 @@ def _names(text: str | Sequence[str]) -> list[str]:
 
 def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
     """A result with the reductions of one dim in its place; counts are those of all of it together."""
-    import xarray as xr
+    from ..lazy_array import plain_dataset
 
     grouped = dim in result["n_tracks"].dims
     variables: dict[str, Any] = {}
@@ -132,8 +132,8 @@ def _reduced(result: xr.Dataset, dim: str, names: Sequence[str]) -> xr.Dataset:
             total = values.sum(axis, keepdims=True) if grouped else values.max(axis, keepdims=True, initial=0)
             values = np.repeat(total, len(names), axis=axis)
         variables[str(key)] = (one.dims, values, one.attrs)
-    coords = {name: one.variable for name, one in result.coords.items() if dim not in one.dims}
-    return xr.Dataset(variables, {**coords, dim: np.array(names, dtype=str)}, result.attrs)
+    coords = {str(name): (one.dims[0], one.values) for name, one in result.coords.items() if dim not in one.dims}
+    return plain_dataset(variables, {**coords, dim: np.array(names, dtype=str)}, result.attrs)
 
 
 def names_across(asked: Across | None) -> dict[str, list[str]]:

@@ -52,10 +52,13 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
         if dim not in ds["score"].dims:
             how = f"choose it with a list, sel({dim}=['x'])" if dim in ds.coords else f"expand_dims({dim}=['x'])"
             raise QueryError(f"these scores have no dim {dim!r}: {how} gives them one")
+    from ..lazy_array import plain_variable
+
     ds = ds.transpose("system", "track", ...)
-    coords = ((name, one) for name, one in ds.coords.items() if name not in ds.dims)
-    objects = [name for name, one in coords if one.dtype.kind == "O" and one.ndim == 1]
-    ds = ds.assign_coords({name: (ds[name].dims, _filled_text(ds[name].values)) for name in objects})
+    coords = {name: ds.variables[name] for name in ds.coords if name not in ds.dims}
+    texts = {name: one for name, one in coords.items() if one.dtype.kind == "O" and one.ndim == 1}
+    filled = {name: plain_variable(one.dims, _filled_text(one.values)) for name, one in texts.items()}
+    ds = ds.assign_coords(filled) if filled else ds
     ds.attrs = nested_attrs({str(name): value for name, value in ds.attrs.items()})
     return ds
 

@@ -29,7 +29,7 @@ def dataset_of(
     attrs: Mapping[str, str],
 ) -> xr.Dataset:
     """Variables under the names of systems and metrics of a frame; ``other`` is a second dim of systems or metrics."""
-    import xarray as xr
+    from ...lazy_array import plain_dataset
 
     used = {dim for dims, _ in variables.values() for dim in dims}
     taken = (*variables, *along_metric)
@@ -42,7 +42,7 @@ def dataset_of(
     if "other" in used:
         coords["other"] = coords["system" if "system" in used else "metric"]
     described = {name: (dims, array, {"long_name": long_names[name]}) for name, (dims, array) in variables.items()}
-    return xr.Dataset(described, coords, dict(attrs))
+    return plain_dataset(described, coords, dict(attrs))
 
 
 TRACK = "track"
