@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from .metrics import display as display
     from .metrics import sonify as sonify
     from .published.score_tables import import_scores as import_scores
-    from .readers.jams_objects import to_jams as to_jams
+    from .readers.jams import to_jams as to_jams
 
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
@@ -53,7 +53,7 @@ _HOMES = {
     "open_store": "accessor",
     "pack": "loading",
     "run": "engine.runs",
-    "to_jams": "readers.jams_objects",
+    "to_jams": "readers.jams",
 }
 __all__ = [*_HOMES]
 

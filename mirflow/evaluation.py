@@ -27,7 +27,7 @@ from .readers import read
 from .readers.audio_files import SUFFIXES as AUDIO
 from .readers.audio_files import audio_folders
 from .readers.content import dangling, is_listed_file
-from .readers.jams_objects import is_jams
+from .readers.jams import is_jams
 from .readers.names import NAMED, ReferenceNames, RenamedSource, call_tracks, nearest_names
 from .readers.options import SUFFIXES, Reading
 from .readers.sources import FileSource, FilesSource, has_parts, select_from, source_at

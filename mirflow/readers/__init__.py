@@ -9,8 +9,7 @@ from typing import Any
 from ..annotations.annotation import Annotation
 from ..annotations.source import Source
 from ..errors import InvalidAnnotationError
-from .jams import annotators_of, list_choices, open_jams
-from .jams_objects import all_from_jams, from_jams, is_jams, schema_problems, to_jams
+from .jams import annotators_of, is_jams, open_jams, open_objects, schema_problems, to_jams
 from .namespaces import NAMESPACES, Namespace
 from .options import FORMATS, DelimitedOptions, Reading, describe_options
 from .patterns import Pattern
@@ -26,7 +25,6 @@ __all__ = [
     "Pattern",
     "Reading",
     "Source",
-    "from_jams",
     "is_jams",
     "list_annotators",
     "read",
@@ -74,7 +72,7 @@ def read(
     """
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
-        return from_jams(source, reading, annotator)
+        return open_objects(source).select(reading, annotator)
     found = source_at(source, reading, annotator)
     if validate and _is_jams_file(found):
         _demand_valid(found.path, reading.max_bytes)
@@ -94,12 +92,11 @@ def read_all(
     """
     reading = Reading.of(task, kind=kind, **options)
     if is_jams(source):
-        return all_from_jams(source, reading)
+        return open_objects(source).every(reading)
     found = source_at(source, reading)
     if not _is_jams_file(found):
         return [found.open()]
-    file = open_jams(found.path, reading.max_bytes, found.path)
-    return [file.annotation(place, reading) for place in list_choices(file.choices, reading)]
+    return open_jams(found.path, reading.max_bytes, found.path).every(reading)
 
 
 def list_annotators(

@@ -1,4 +1,4 @@
-"""Annotations from JAMS files, decoded by type and without the jams package."""
+"""JAMS: annotations from files, decoded by type and without the jams package, from and to its objects; validation."""
 
 from __future__ import annotations
 
@@ -7,24 +7,37 @@ import math
 import re
 import reprlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
 
 from ..annotations.annotation import Annotation, Attribute
-from ..errors import InvalidAnnotationError, UnreadableError, suggest
-from ..ragged import Column, Float, Int
-from ..theory.pitch import to_hertz
+from ..annotations.labelled import from_dataset
+from ..errors import AnnotationError, InvalidAnnotationError, Problem, UnreadableError, suggest
+from ..ragged import Column, Float, Int, offsets_of, rows_of
+from ..theory.pitch import hz_to_midi, to_hertz
 from .content import digest_of, file_stat, read_bytes
-from .namespaces import NAMESPACES, wanted_namespaces
-from .options import PITCHED, Reading
+from .namespaces import NAMESPACES, default_namespace, wanted_namespaces
+from .options import MAX_BYTES, PITCHED, Reading
 from .positions import select_beats
 
+if TYPE_CHECKING:
+    import jams
+    import xarray as xr
+
+Observation = tuple[float, float, Any, float | None]
+"""Time, duration, value and confidence."""
 _SHOWN = 8
+# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
+_ROUNDING = 1e-9
+_MOST_DIGITS = 308  # of a double
+_BYTE = re.compile(r"\(byte (\d+)\)")
+_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,14 +51,14 @@ class AnnotationChoice:
         return f"{self.namespace} by {self.annotator}"
 
 
-def annotator_names(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
-    """A name for the annotator of every annotation: the id, else the name, else the position in its namespace.
+def name_annotators(namespaces: Sequence[str], metadata: Sequence[Any]) -> tuple[AnnotationChoice, ...]:
+    """Name the annotator of every annotation: the id, else the name, else the position in its namespace.
 
     Names that would occur twice in a namespace get a number, from the second on.
 
     Examples
     --------
-    >>> [str(c) for c in annotator_names(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
+    >>> [str(c) for c in name_annotators(["chord"] * 3, [{"annotator": {"id": "A1"}}] * 2 + [None])]
     ['chord by A1', 'chord by A1 (2)', 'chord by 2']
     """
     positions: Counter[str] = Counter()
@@ -65,12 +78,6 @@ def _annotator(metadata: Any) -> str:
     if isinstance(annotator, Mapping):
         annotator = next((annotator[key] for key in ("id", "name") if annotator.get(key) not in (None, "")), "")
     return str(annotator).strip() if isinstance(annotator, (str, int)) else ""
-
-
-def list_choices(choices: Sequence[AnnotationChoice], reading: Reading) -> list[int]:
-    """Positions of the annotations that fit what is to be read."""
-    wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
-    return [place for place, choice in enumerate(choices) if choice.namespace in wanted]
 
 
 def describe_absent(choices: Sequence[AnnotationChoice], what: str) -> str:
@@ -97,94 +104,139 @@ def _read_for(what: str) -> Iterable[str]:
     return [*names[:_SHOWN], "..."] if len(names) > _SHOWN else names
 
 
-def choose(choices: Sequence[AnnotationChoice], reading: Reading, annotator: str | int | None, name: str) -> int:
-    """The position of the one annotation that is meant.
+@dataclass(frozen=True)
+class JamsFile:
+    """The annotations of a JAMS file or object, not yet decoded.
 
     Parameters
     ----------
-    annotator : str, int or None
-        A name, a position among those that fit, or None where only one fits.
     name : str
-        Name of the file in messages.
+        Name in messages.
+    digest : str
+        Of the bytes of a file.
+    choices : tuple of AnnotationChoice
+        Namespace and annotator of each annotation, in the file's order.
+    observations : sequence of callable
+        What each annotation holds, decoded when it is called.
+    attrs : mapping
+        Of the file: ``source``, ``duration`` [s], ``title``, ``artist``.
     """
-    fitting = list_choices(choices, reading)
-    what = reading.namespace or reading.task or reading.kind
-    if not fitting:
-        raise InvalidAnnotationError(describe_absent(choices, what), path=name)
-    held = ", ".join(str(choices[place]) for place in fitting)
-    if isinstance(annotator, int):
-        if not 0 <= annotator < len(fitting):
-            raise InvalidAnnotationError(f"holds no annotation number {annotator}; it holds {held}", path=name)
-        return fitting[annotator]
-    if annotator is not None:
-        known = [choices[place].annotator for place in fitting]
-        fitting = [place for place in fitting if choices[place].annotator == annotator]
+
+    name: str
+    digest: str
+    choices: tuple[AnnotationChoice, ...]
+    observations: Sequence[Callable[[], Observations]]
+    attrs: Mapping[str, Attribute]
+
+    def fitting(self, reading: Reading) -> list[int]:
+        """Positions of the annotations that fit what is to be read."""
+        wanted = wanted_namespaces(reading.kind, reading.task, reading.namespace)
+        return [place for place, choice in enumerate(self.choices) if choice.namespace in wanted]
+
+    def annotation(self, place: int, reading: Reading) -> Annotation:
+        """One annotation, by its position in the file."""
+        choice = self.choices[place]
+        attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
+        annotation = self.observations[place]().annotation(reading.kind, choice.namespace, attrs)
+        return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
+
+    def select(self, reading: Reading, annotator: str | int | None = None) -> Annotation:
+        """The one annotation that is meant.
+
+        Parameters
+        ----------
+        annotator : str, int or None
+            An annotator's id, a position among the annotations that fit, or None where only one fits.
+        """
+        return self.annotation(self._choose(reading, annotator), reading)
+
+    def every(self, reading: Reading) -> list[Annotation]:
+        """Every annotation that fits, in the file's order."""
+        return [self.annotation(place, reading) for place in self.fitting(reading)]
+
+    def _choose(self, reading: Reading, annotator: str | int | None) -> int:
+        fitting = self.fitting(reading)
+        what = reading.namespace or reading.task or reading.kind
         if not fitting:
-            message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
-            stop = "" if message.endswith("?") else "."
-            raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=name)
-    if len(fitting) > 1:
-        way = "a namespace" if annotator is not None else "an annotator or a namespace"
-        held = ", ".join(str(choices[place]) for place in fitting)
-        raise InvalidAnnotationError(f"holds {len(fitting)} annotations for {what!r}: {held}; choose {way}", path=name)
-    return fitting[0]
-
-
-# Ends that miss the next start by less than this are equal to it but for the rounding of start + duration.
-ROUNDING = 1e-9
+            raise InvalidAnnotationError(describe_absent(self.choices, what), path=self.name)
+        held = ", ".join(str(self.choices[place]) for place in fitting)
+        if isinstance(annotator, int):
+            if not 0 <= annotator < len(fitting):
+                raise InvalidAnnotationError(f"holds no annotation number {annotator}; it holds {held}", path=self.name)
+            return fitting[annotator]
+        if annotator is not None:
+            known = [self.choices[place].annotator for place in fitting]
+            fitting = [place for place in fitting if self.choices[place].annotator == annotator]
+            if not fitting:
+                message = f"has no annotator {annotator!r} for {what!r}; {suggest(annotator, known)}"
+                stop = "" if message.endswith("?") else "."
+                raise InvalidAnnotationError(f"{message}{stop} It holds {held}", path=self.name)
+        if len(fitting) > 1:
+            way = "a namespace" if annotator is not None else "an annotator or a namespace"
+            held = ", ".join(str(self.choices[place]) for place in fitting)
+            raise InvalidAnnotationError(
+                f"holds {len(fitting)} annotations for {what!r}: {held}; choose {way}", path=self.name
+            )
+        return fitting[0]
 
 
 @dataclass(frozen=True)
 class Observations:
-    """Observations of one JAMS annotation in parallel sequences; `confidence` only where it is needed."""
+    """Observations of one JAMS annotation in parallel sequences; `confidence` only where it is needed.
+
+    Parameters
+    ----------
+    name, where : str
+        Of the file and of the annotation in it, in messages.
+    """
 
     time: Float
     duration: Float
     values: Sequence[Any]
-    confidence: Sequence[Any] = field(default=())
+    confidence: Sequence[Any] = ()
+    name: str = "<jams>"
+    where: str = "data"
 
-    def annotation(
-        self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str = "data"
-    ) -> Annotation:
+    def annotation(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
         """As an annotation of a kind that the namespace can be read as."""
         if kind == "hierarchy":
-            return self._hierarchy(attrs, name, where)
+            return self._hierarchy(attrs)
         if kind == "patterns":
-            return self._patterns(attrs, name, where)
+            return self._patterns(attrs)
         if kind == "tempo":
-            return self._tempo(attrs, name, where)
+            return self._tempo(attrs)
         if kind in PITCHED:
-            return self._pitched(kind, namespace, attrs, name, where)
-        labels = value_texts(self.values, namespace)
+            return self._pitched(kind, namespace, attrs)
+        labels = _value_texts(self.values, namespace)
         if kind == "labels":
             return Annotation(kind, self._strengths("value"), labels, attrs=attrs)
         if kind == "key":
             return Annotation(kind, {}, labels, attrs=attrs)
         columns: dict[str, Column] = {"time": self.time}
         if kind == "intervals":
-            columns = {"start": self.time, "end": ends_of(self.time, self.duration)}
+            columns = {"start": self.time, "end": _ends_of(self.time, self.duration)}
         elif namespace == "beat_position" and self.values:
             held = [value.get("measure") if isinstance(value, Mapping) else None for value in self.values]
-            bars = np.array([number_or_nan(value) for value in held], dtype=np.float64)
+            bars = np.array([_number_or_nan(value) for value in held], dtype=np.float64)
             columns |= {} if np.isnan(bars).any() else {"bar": bars}
         return Annotation(kind, columns, labels, attrs=attrs)
 
-    def _hierarchy(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+    def _hierarchy(self, attrs: Mapping[str, Attribute]) -> Annotation:
         """Segments grouped by their level, the lowest number first."""
-        level = self._numbers("level", name, where)
+        level = self._numbers("level")
         texts = [value.get("label") for value in self.values]
         order = np.argsort(level, kind="stable")
         _, counts = np.unique(level, return_counts=True)
         time, duration = self.time[order], self.duration[order]
         parts = np.split(np.arange(len(order)), np.cumsum(counts)[:-1]) if len(order) else []
-        end = np.concatenate([ends_of(time[part], duration[part]) for part in parts] or [np.zeros(0)])
+        end = np.concatenate([_ends_of(time[part], duration[part]) for part in parts] or [np.zeros(0)])
         labels = ["" if texts[item] is None else str(texts[item]) for item in order.tolist()]
         return Annotation("hierarchy", {"start": time, "end": end}, labels, (counts.astype(np.int64),), attrs=attrs)
 
-    def _patterns(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+    def _patterns(self, attrs: Mapping[str, Attribute]) -> Annotation:
         """Notes grouped by pattern and occurrence, in the order of their numbers."""
-        pattern, occurrence = (self._numbers(f"{key}_id", name, where) for key in ("pattern", "occurrence"))
-        pitch = self._numbers("midi_pitch", name, where)
+        pattern, occurrence = (self._numbers(f"{key}_id") for key in ("pattern", "occurrence"))
+        pitch = self._numbers("midi_pitch")
         order = np.lexsort((occurrence, pattern))
         pairs, notes = np.unique(np.column_stack((pattern, occurrence)), axis=0, return_counts=True)
         _, occurrences = np.unique(pairs[:, 0], return_counts=True)
@@ -192,20 +244,20 @@ class Observations:
         columns = {"onset": self.time[order], "pitch": pitch[order]}
         return Annotation("patterns", columns, inner_counts=counts, attrs=attrs)
 
-    def _tempo(self, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
-        columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value", name, where))}
+    def _tempo(self, attrs: Mapping[str, Attribute]) -> Annotation:
+        columns: dict[str, Column] = {"tempo": np.array(self._each(self.values, "value"))}
         return Annotation("tempo", {**columns, **self._strengths("salience")}, attrs=attrs)
 
     def _strengths(self, column: str) -> dict[str, Column]:
         """The confidences as a column of that name, if every observation has one."""
-        strengths = [number_or_nan(value) for value in self.confidence]
+        strengths = [_number_or_nan(value) for value in self.confidence]
         complete = len(strengths) == len(self.values) and not np.isnan(strengths).any()
         return {column: np.array(strengths, dtype=np.float64)} if complete else {}
 
-    def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute], name: str, where: str) -> Annotation:
+    def _pitched(self, kind: str, namespace: str, attrs: Mapping[str, Attribute]) -> Annotation:
         """Notes in their order; a pitch over time, or several, in order of time."""
         unit = "MIDI" if NAMESPACES[namespace].value == "midi" else "Hz"
-        pitch = np.array(self._each(list(map(signed_frequency, self.values)), "value", name, where), dtype=np.float64)
+        pitch = np.array(self._each(list(map(_signed_frequency, self.values)), "value"), dtype=np.float64)
         pitch = to_hertz(pitch, kind, unit) + 0.0  # no negative zeros
         if kind == "notes":
             columns = {"start": self.time, "end": self.time + self.duration, "pitch": pitch}
@@ -220,36 +272,38 @@ class Observations:
         columns = {"time": frames, "frequency": frequency[sounding]}
         return Annotation(kind, columns, inner_counts=(counts,), attrs=attrs)
 
-    def _numbers(self, key: str, name: str, where: str) -> Float:
+    def _numbers(self, key: str) -> Float:
         """One field of all values, which are objects."""
         values = [value.get(key) if isinstance(value, Mapping) else None for value in self.values]
-        return np.array(self._each(values, f"value.{key}", name, where), dtype=np.float64)
+        return np.array(self._each(values, f"value.{key}"), dtype=np.float64)
 
-    def _each(self, values: Sequence[Any], what: str, name: str, where: str) -> list[float]:
-        numbers = [number_or_nan(value) for value in values]
+    def _each(self, values: Sequence[Any], what: str) -> list[float]:
+        numbers = [_number_or_nan(value) for value in values]
         for item, (number, value) in enumerate(zip(numbers, values, strict=True)):
             if math.isnan(number):
-                raise InvalidAnnotationError(f"{where}[{item}].{what}: not a number: {shown(value)}", path=name)
+                raise InvalidAnnotationError(
+                    f"{self.where}[{item}].{what}: not a number: {_shown(value)}", path=self.name
+                )
         return numbers
 
 
-def signed_frequency(value: Any) -> Any:
+def _signed_frequency(value: Any) -> Any:
     """A point of a pitch contour as one number, negative where it is not voiced; other values as they are."""
     if not isinstance(value, Mapping):
         return value
     frequency, voiced = value.get("frequency"), value.get("voiced")
     if isinstance(voiced, bool) and not voiced and frequency is None:
         return 0.0  # what is not voiced needs no frequency, and some trackers write NaN
-    number = number_or_nan(frequency)
+    number = _number_or_nan(frequency)
     return -abs(number) if voiced is False else number
 
 
-def shown(value: Any) -> str:
+def _shown(value: Any) -> str:
     """A value as a message shows it: of long ones the two ends, of whole numbers of many digits no digit.
 
     Examples
     --------
-    >>> shown("C:maj"), shown(10**5000)
+    >>> _shown("C:maj"), _shown(10**5000)
     ("'C:maj'", 'an integer of more than 4,000 digits')
     """
     try:
@@ -258,12 +312,12 @@ def shown(value: Any) -> str:
         return "an integer of more than 4,000 digits"
 
 
-def number_or_nan(value: Any) -> float:
+def _number_or_nan(value: Any) -> float:
     """A value as a number; NaN for what is none, or too large to be one.
 
     Examples
     --------
-    >>> number_or_nan(3), number_or_nan("3"), number_or_nan(10**400)
+    >>> _number_or_nan(3), _number_or_nan("3"), _number_or_nan(10**400)
     (3.0, nan, nan)
     """
     if not isinstance(value, (int, float)) or isinstance(value, bool):
@@ -274,18 +328,17 @@ def number_or_nan(value: Any) -> float:
         return math.nan
 
 
-def ends_of(time: Float, duration: Float) -> Float:
+def _ends_of(time: Float, duration: Float) -> Float:
     """Ends of observations; one that misses the next start by rounding only is set to it."""
     end = time + duration
-    touching = np.abs(end[:-1] - time[1:]) < ROUNDING
+    touching = np.abs(end[:-1] - time[1:]) < _ROUNDING
     end[:-1][touching] = time[1:][touching]
     return end
 
 
-def value_texts(values: Sequence[Any], namespace: str) -> list[str]:
+def _value_texts(values: Sequence[Any], namespace: str) -> list[str]:
     """Values of observations as labels: a beat's position as its number, null as nothing."""
-    form = NAMESPACES[namespace].value if namespace in NAMESPACES else "text"
-    if form == "position":
+    if NAMESPACES[namespace].value == "position":
         values = [value.get("position") if isinstance(value, Mapping) else value for value in values]
     # Positions of beats, the most frequent values that are no text, are whole numbers.
     return [value if isinstance(value, str) else str(value) if type(value) is int else _text(value) for value in values]
@@ -297,10 +350,6 @@ def _text(value: Any) -> str:
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
     return str(value) if isinstance(value, (int, float)) else json.dumps(value)
-
-
-_BYTE = re.compile(r"\(byte (\d+)\)")
-_PLACE = re.compile(r"^(?P<what>.*?)(?: - at `\$(?P<where>.*)`)?$")
 
 
 class _Header(msgspec.Struct):
@@ -359,7 +408,6 @@ class _Columns(msgspec.Struct):
     confidence: list[Any] = msgspec.field(default_factory=list)
 
 
-_MOST_DIGITS = 308  # of a double
 _FILES = msgspec.json.Decoder(_File)
 _TEXTS = msgspec.json.Decoder(list[_TextObservation])
 _NUMBERS = msgspec.json.Decoder(list[_NumberObservation])
@@ -367,104 +415,61 @@ _CONTOURS = msgspec.json.Decoder(list[_ContourObservation])
 _OBSERVATIONS = msgspec.json.Decoder(list[_Observation] | _Columns)
 
 
-@dataclass(frozen=True)
-class JamsFile:
-    """The decoded frame of a JAMS file.
+def _decode_observations(header: _Header, name: str, where: str) -> Observations:
+    try:
+        return _typed_observations(header, name, where)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:  # what is skipped over is not looked into
+        raise UnreadableError(f"{where}: is not JSON: {error}", path=name) from None
 
-    Parameters
-    ----------
-    name : str
-        Name in messages.
-    choices : tuple of AnnotationChoice
-        Namespace and annotator of each annotation, in the file's order.
-    attrs : mapping
-        Of the file: ``source``, ``duration`` [s], ``title``, ``artist``.
-    """
 
-    name: str
-    digest: str
-    headers: Sequence[_Header]
-    choices: tuple[AnnotationChoice, ...]
-    attrs: Mapping[str, Attribute] = field(default_factory=dict)
-
-    def annotation(self, place: int, reading: Reading) -> Annotation:
-        """One annotation, by its position in the file."""
-        where = f"annotations[{place}].data"
-        choice = self.choices[place]
-        attrs = {**self.attrs, "namespace": choice.namespace, "annotator": choice.annotator}
-        try:
-            held = self._observations(self.headers[place], where)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:  # what is skipped over is not looked into
-            raise UnreadableError(f"{where}: is not JSON: {error}", path=self.name) from None
-        annotation = held.annotation(reading.kind, choice.namespace, attrs, self.name, where)
-        return select_beats(annotation, reading.selection, self.name) if reading.kind == "events" else annotation
-
-    def _observations(self, header: _Header, where: str) -> Observations:
-        form = NAMESPACES[header.namespace].value if header.namespace in NAMESPACES else "text"
-        if form == "tag":  # its confidence is an affinity
-            return self._odd_observations(header, where)
-        try:
-            if form == "contour":
-                return _contours(_CONTOURS.decode(header.data))
-            rows: Sequence[_TextObservation | _NumberObservation]
-            rows = _NUMBERS.decode(header.data) if form in ("hz", "midi") else _TEXTS.decode(header.data)
-        except msgspec.ValidationError:
-            return self._odd_observations(header, where)
-        time = np.array([row.time for row in rows], dtype=np.float64)
-        duration = np.array([row.duration for row in rows], dtype=np.float64)
-        return Observations(time, duration, [row.value for row in rows])
-
-    def _odd_observations(self, header: _Header, where: str) -> Observations:
-        """Values that are no text, missing fields, and data in columns."""
-        try:
-            rows = _OBSERVATIONS.decode(header.data)
-        except msgspec.ValidationError as error:
-            found = _PLACE.match(str(error))
-            what, at = (found["what"], found["where"] or "") if found else (str(error), "")
-            raise InvalidAnnotationError(f"{where}{at}: {what}", path=self.name) from None
-        if isinstance(rows, _Columns):
-            times, durations, values, confidence = rows.time, rows.duration, rows.value, rows.confidence
+def _typed_observations(header: _Header, name: str, where: str) -> Observations:
+    form = NAMESPACES[header.namespace].value
+    if form == "tag":  # its confidence is an affinity
+        return _odd_observations(header, name, where)
+    rows: Sequence[_TextObservation | _NumberObservation | _ContourObservation]
+    try:
+        if form == "contour":  # points that are not voiced have a negative frequency
+            rows = points = _CONTOURS.decode(header.data)
+            values: list[Any] = [p.frequency if p.voiced else -abs(p.frequency) for p in (row.value for row in points)]
         else:
-            times, durations = [row.time for row in rows], [row.duration for row in rows]
-            values, confidence = [row.value for row in rows], [row.confidence for row in rows]
-        durations, values = durations or [None] * len(times), values or [None] * len(times)
-        if not len(times) == len(durations) == len(values):
-            counted = f"{len(times)} times, {len(durations)} durations, {len(values)} values"
-            raise InvalidAnnotationError(f"{where}: columns of different lengths: {counted}", path=self.name)
-        if None in times:
-            message = f"{where}[{times.index(None)}].time: missing, null or not a number"
-            raise InvalidAnnotationError(message, path=self.name)
-        lengths = [0.0 if duration is None else duration for duration in durations]
-        time, duration = (np.array(column, dtype=np.float64) for column in (times, lengths))
-        return Observations(time, duration, values, confidence)
-
-
-def _contours(rows: Sequence[_ContourObservation]) -> Observations:
-    """Points of contours, those that are not voiced with a negative frequency."""
+            rows = texts = (_NUMBERS if form in ("hz", "midi") else _TEXTS).decode(header.data)
+            values = [row.value for row in texts]
+    except msgspec.ValidationError:
+        return _odd_observations(header, name, where)
     time = np.array([row.time for row in rows], dtype=np.float64)
     duration = np.array([row.duration for row in rows], dtype=np.float64)
-    points = [row.value for row in rows]
-    return Observations(time, duration, [p.frequency if p.voiced else -abs(p.frequency) for p in points])
+    return Observations(time, duration, values, (), name, where)
 
 
-def read_jams(path: str, reading: Reading, annotator: str | int | None, name: str) -> tuple[Annotation, str]:
-    """One annotation of a JAMS file, and the digest of the file's bytes.
-
-    Parameters
-    ----------
-    annotator : str, int or None
-        An annotator's id, a position among the annotations that fit, or None where only one fits.
-    name : str
-        Name of the file in messages.
-    """
-    file = open_jams(path, reading.max_bytes, name)
-    return file.annotation(choose(file.choices, reading, annotator, name), reading), file.digest
+def _odd_observations(header: _Header, name: str, where: str) -> Observations:
+    """Values that are no text, missing fields, and data in columns."""
+    try:
+        rows = _OBSERVATIONS.decode(header.data)
+    except msgspec.ValidationError as error:
+        found = _PLACE.match(str(error))
+        what, at = (found["what"], found["where"] or "") if found else (str(error), "")
+        raise InvalidAnnotationError(f"{where}{at}: {what}", path=name) from None
+    if isinstance(rows, _Columns):
+        times, durations, values, confidence = rows.time, rows.duration, rows.value, rows.confidence
+    else:
+        times, durations = [row.time for row in rows], [row.duration for row in rows]
+        values, confidence = [row.value for row in rows], [row.confidence for row in rows]
+    durations, values = durations or [None] * len(times), values or [None] * len(times)
+    if not len(times) == len(durations) == len(values):
+        counted = f"{len(times)} times, {len(durations)} durations, {len(values)} values"
+        raise InvalidAnnotationError(f"{where}: columns of different lengths: {counted}", path=name)
+    if None in times:
+        message = f"{where}[{times.index(None)}].time: missing, null or not a number"
+        raise InvalidAnnotationError(message, path=name)
+    lengths = [0.0 if duration is None else duration for duration in durations]
+    time, duration = (np.array(column, dtype=np.float64) for column in (times, lengths))
+    return Observations(time, duration, values, confidence, name, where)
 
 
 def annotators_of(path: str, reading: Reading, name: str) -> list[str]:
     """The annotators of a JAMS file's annotations that fit, in the file's order."""
     file = open_jams(path, reading.max_bytes, name)
-    return [file.choices[place].annotator for place in list_choices(file.choices, reading)]
+    return [file.choices[place].annotator for place in file.fitting(reading)]
 
 
 def open_jams(path: str, max_bytes: int, name: str) -> JamsFile:
@@ -486,11 +491,14 @@ def decode_jams(data: bytes, name: str) -> JamsFile:
     'chord'
     """
     file = _decode_file(data, name)
-    metadata = [header.annotation_metadata for header in file.annotations]
-    choices = annotator_names([header.namespace for header in file.annotations], metadata)
-    return JamsFile(
-        name, digest_of(data), file.annotations, choices, {"source": name, **file_attrs(file.file_metadata)}
-    )
+    headers = file.annotations
+    choices = name_annotators([one.namespace for one in headers], [one.annotation_metadata for one in headers])
+    attrs = {"source": name, **_file_attrs(file.file_metadata)}
+    observations = [
+        partial(_decode_observations, header, name, f"annotations[{place}].data")
+        for place, header in enumerate(headers)
+    ]
+    return JamsFile(name, digest_of(data), choices, observations, attrs)
 
 
 def _decode_file(data: bytes, name: str) -> _File:
@@ -510,7 +518,7 @@ def _decode_file(data: bytes, name: str) -> _File:
 def _without_constants(data: bytes, name: str) -> bytes:
     """JSON with null for NaN and infinities, which Python's own encoder writes although JSON has none."""
     try:
-        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=parse_whole))
+        return msgspec.json.encode(json.loads(data, parse_constant=lambda _: None, parse_int=_parse_whole))
     except RecursionError:
         raise UnreadableError("is nested too deeply for JAMS", path=name) from None
     except (UnicodeDecodeError, UnicodeEncodeError) as error:  # halves of surrogate pairs cannot be encoded
@@ -519,7 +527,7 @@ def _without_constants(data: bytes, name: str) -> bytes:
         raise UnreadableError(f"is not JSON: {error.msg}", path=name, line=error.lineno) from None
 
 
-def parse_whole(digits: str) -> int | float:
+def _parse_whole(digits: str) -> int | float:
     """A number without a fraction; one that is larger than any double is infinite, as with one."""
     return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)
 
@@ -534,15 +542,270 @@ def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
     return UnreadableError(f"is not JSON: {reason}", path=name, line=line)
 
 
-def file_attrs(metadata: Any) -> dict[str, Attribute]:
+def _file_attrs(metadata: Any) -> dict[str, Attribute]:
     """Duration, title and artist from a file's metadata, where they are given."""
     attrs: dict[str, Attribute] = {}
     if not isinstance(metadata, Mapping):
         return attrs
-    duration = number_or_nan(metadata.get("duration"))
+    duration = _number_or_nan(metadata.get("duration"))
     if math.isfinite(duration):
         attrs["duration"] = duration
     for key in ("title", "artist"):
         if isinstance(metadata.get(key), str) and metadata[key]:
             attrs[key] = metadata[key]
     return attrs
+
+
+def is_jams(thing: object) -> bool:
+    """True if something is a ``jams.JAMS`` or ``jams.Annotation``, without importing jams.
+
+    Examples
+    --------
+    >>> is_jams("a.jams")
+    False
+    """
+    return any(
+        kind.__module__ == "jams.core" and kind.__name__ in ("JAMS", "Annotation") for kind in type(thing).__mro__
+    )
+
+
+def open_objects(thing: Any) -> JamsFile:
+    """The annotations of a ``jams.JAMS`` object, or of a ``jams.Annotation``."""
+    held = [thing] if hasattr(thing, "namespace") else list(thing.annotations)
+    annotators = [one.annotation_metadata.annotator for one in held]
+    metadata = [{"annotator": {key: one[key] for key in ("id", "name") if key in one}} for one in annotators]
+    choices = name_annotators([one.namespace for one in held], metadata)
+    about = getattr(thing, "file_metadata", None)
+    attrs = {} if about is None else _file_attrs(vars(about))
+    return JamsFile("<jams>", "", choices, [partial(_observations_in, one) for one in held], attrs)
+
+
+def _observations_in(annotation: Any) -> Observations:
+    rows = list(annotation.data)
+    time = np.array([row.time for row in rows], dtype=np.float64)
+    duration = np.array([row.duration for row in rows], dtype=np.float64)
+    return Observations(time, duration, [row.value for row in rows], [row.confidence for row in rows])
+
+
+def to_jams(
+    annotations: Annotation | xr.Dataset | Sequence[Annotation | xr.Dataset],
+    *,
+    task: str | None = None,
+    namespace: str | None = None,
+) -> jams.JAMS:
+    """Annotations as a ``jams.JAMS`` object.
+
+    Parameters
+    ----------
+    annotations : Annotation, xr.Dataset, or a sequence of them
+        Of a kind that JAMS has a namespace for: events, intervals, hierarchy, notes, series, multipitch, patterns,
+        tempo, key or labels. Velocities and labels of notes and a voicing by degrees have no place in JAMS and are left
+        out.
+    task, namespace : str or None
+        What they are written as. None: the namespace, else the task, that each was read as. Of ``beat_position`` only
+        the position in the bar is kept when reading, so that it is written as ``beat``; ``pitch_hz`` and
+        ``pitch_midi``, which JAMS has given up, are written as ``pitch_contour``.
+
+    Returns
+    -------
+    jams.JAMS
+        One annotation for each, with the annotator as its id; title, artist and duration of the first that has them,
+        the duration otherwise being the end of the last item.
+
+    Raises
+    ------
+    AnnotationError
+        If a namespace is needed and not known, or cannot hold an annotation of that kind.
+
+    Examples
+    --------
+    >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["C:maj"])
+    >>> to_jams(chords, task="chord").annotations[0].data[0].value
+    'C:maj'
+    """
+    import jams
+
+    several = annotations if isinstance(annotations, Sequence) else [annotations]
+    plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in several]
+    jam = jams.JAMS()
+    jam.file_metadata.duration = _duration(plain)
+    for key in ("title", "artist"):
+        setattr(jam.file_metadata, key, next((str(one.attrs[key]) for one in plain if one.attrs.get(key)), ""))
+    for one in plain:
+        name = _namespace(one, task, namespace)
+        written = jams.Annotation(name, time=0, duration=jam.file_metadata.duration)
+        if one.attrs.get("annotator"):
+            written.annotation_metadata.annotator = jams.JObject(id=str(one.attrs["annotator"]))
+        for time, duration, value, confidence in observations_of(one, name, jam.file_metadata.duration):
+            written.append(time=time, duration=duration, value=value, confidence=confidence)
+        jam.annotations.append(written)
+    return jam
+
+
+def _duration(annotations: Sequence[Annotation]) -> float:
+    given = [float(one.attrs["duration"]) for one in annotations if "duration" in one.attrs]
+    ends = [one.columns[name] for one in annotations for name in ("time", "end", "onset") if name in one.columns]
+    return given[0] if given else max((float(end.max()) for end in ends if len(end)), default=0.0)
+
+
+def _namespace(annotation: Annotation, task: str | None, namespace: str | None) -> str:
+    if task is None and not annotation.attrs.get("namespace"):
+        noted = annotation.attrs.get("task")  # by load()
+        task = None if noted is None else str(noted)
+    name = namespace or (default_namespace(task) if task is not None else annotation.attrs.get("namespace"))
+    if name not in NAMESPACES:
+        raise AnnotationError(f"which JAMS namespace is it, not {name!r}? name one of {', '.join(NAMESPACES)}")
+    if NAMESPACES[str(name)].value == "position" and annotation.kind == "events":
+        return "beat"
+    if annotation.kind in ("series", "multipitch") and name in ("pitch_hz", "pitch_midi"):
+        return "pitch_contour"
+    if annotation.kind not in NAMESPACES[str(name)].kinds:
+        raise AnnotationError(f"namespace {name!r} holds {NAMESPACES[str(name)].kind}, not {annotation.kind}")
+    return str(name)
+
+
+def observations_of(annotation: Annotation, namespace: str, duration: float) -> list[Observation]:
+    """The observations of an annotation.
+
+    Parameters
+    ----------
+    duration : float, seconds
+        Of the track, for what holds throughout: a key, a tempo.
+
+    Examples
+    --------
+    >>> observations_of(Annotation("key", {}, ["C minor"]), "key_mode", 120.0)
+    [(0.0, 120.0, 'C:minor', None)]
+    """
+    kind = annotation.kind
+    if kind == "patterns":
+        return list(_notes(annotation))
+    if kind == "tempo":
+        tempi = annotation.columns["tempo"].tolist()
+        strengths = annotation.columns.get("salience", np.full(len(tempi), np.nan)).tolist()
+        return [(0.0, duration, tempo, None if x != x else x) for tempo, x in zip(tempi, strengths, strict=True)]
+    if kind == "key":
+        return [(0.0, duration, label.replace(" ", ":", 1), None) for label in annotation.labels or ()]
+    if kind == "labels":
+        texts = annotation.labels or []
+        degrees = annotation.columns.get("value", np.full(len(texts), np.nan)).tolist()
+        return [(0.0, duration, text, None if x != x else x) for text, x in zip(texts, degrees, strict=True)]
+    if kind in PITCHED:
+        return list(_pitches(annotation, NAMESPACES[namespace].value))
+    times = annotation.columns["time" if kind == "events" else "start"]
+    texts = annotation.labels if annotation.labels is not None else [""] * len(times)
+    if kind == "events":
+        values: list[Any] = list(map(_number, texts)) if NAMESPACES[namespace].value == "number" else list(texts)
+        return [(time, 0.0, value, None) for time, value in zip(times.tolist(), values, strict=True)]
+    lengths = (annotation.columns["end"] - times).tolist()
+    rows = list(zip(times.tolist(), lengths, texts, strict=True))
+    if kind == "hierarchy":
+        levels = rows_of(annotation.inner_counts[0]).tolist()
+        return [
+            (start, length, {"label": text, "level": level}, None)
+            for (start, length, text), level in zip(rows, levels, strict=True)
+        ]
+    return [(start, length, text, None) for start, length, text in rows]
+
+
+def _pitches(annotation: Annotation, form: str) -> Iterator[Observation]:
+    """Notes, or points of a pitch contour; a frame in which nothing sounds is a point that is not voiced."""
+    columns = annotation.columns
+    if annotation.kind == "notes":
+        pitch: Float = np.asarray(hz_to_midi(columns["pitch"])) if form == "midi" else columns["pitch"]
+        lengths = columns["end"] - columns["start"]
+        for start, length, value in zip(columns["start"].tolist(), lengths.tolist(), pitch.tolist(), strict=True):
+            yield start, length, value, None
+        return
+    time, frequency = columns["time"], columns["frequency"]
+    if annotation.kind == "multipitch":
+        counts = annotation.inner_counts[0]
+        held = np.zeros(int(np.maximum(counts, 1).sum()))
+        held[np.repeat(counts > 0, np.maximum(counts, 1))] = frequency
+        time, frequency = np.repeat(time, np.maximum(counts, 1)), held
+    for moment, hertz in zip(time.tolist(), frequency.tolist(), strict=True):
+        yield moment, 0.0, {"index": 0, "frequency": abs(hertz), "voiced": hertz > 0}, None
+
+
+def _notes(annotation: Annotation) -> Iterator[Observation]:
+    """Notes of patterns; what the namespace demands and we do not know, the morphetic pitch and the staff, is 0."""
+    occurrences, notes = annotation.inner_counts
+    pattern, owner = rows_of(occurrences), rows_of(notes)
+    number = np.arange(len(notes)) - np.repeat(offsets_of(occurrences)[:-1], occurrences)
+    onsets, pitches = annotation.columns["onset"].tolist(), annotation.columns["pitch"].tolist()
+    for onset, pitch, p, o in zip(onsets, pitches, pattern[owner].tolist(), number[owner].tolist(), strict=True):
+        ids = {"pattern_id": p + 1, "occurrence_id": o + 1}
+        yield onset, 0.0, {"midi_pitch": pitch, "morph_pitch": 0, "staff": 0, **ids}, None
+
+
+def _number(label: str) -> float | str | None:
+    """A label as a number where it is one, null where it is empty."""
+    if not label:
+        return None
+    try:
+        number = float(label)
+    except ValueError:
+        return label
+    return int(number) if number.is_integer() else number
+
+
+def schema_problems(path: str | Path, max_bytes: int = MAX_BYTES) -> list[Problem]:
+    """Breaches of the JAMS schema, or of the schema of an annotation's namespace.
+
+    Returns
+    -------
+    list of Problem
+        Each with its place, such as ``annotations[0].data[12].value``; empty for a valid file.
+    """
+    data = read_bytes(path, max_bytes)
+    try:
+        document = json.loads(data, parse_int=_parse_whole)
+    except RecursionError:
+        raise UnreadableError("is nested too deeply for JAMS", path=path) from None
+    except UnicodeDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error}", path=path) from None
+    except json.JSONDecodeError as error:
+        raise UnreadableError(f"is not JSON: {error.msg}", path=path, line=error.lineno) from None
+    return list(_problems(document))
+
+
+def _problems(document: Any) -> Iterator[Problem]:
+    import jams
+
+    annotations = document.get("annotations") if isinstance(document, Mapping) else None
+    held = annotations if isinstance(annotations, list) else []
+    # The observations are judged by their namespace below; in the frame they would all be listed in one message.
+    frame = [{**one, "data": []} if isinstance(one, Mapping) and "data" in one else one for one in held]
+    document = {**document, "annotations": frame} if held else document
+    yield from _breaches(document, jams.schema.JAMS_SCHEMA, "")
+    for place, one in enumerate(held):
+        if not isinstance(one, Mapping) or "data" not in one or not isinstance(one.get("namespace"), str):
+            continue
+        where = f"annotations[{place}].data"
+        try:
+            schema = jams.schema.namespace_array(one["namespace"])
+        except jams.NamespaceError:
+            yield Problem(f"annotations[{place}].namespace", f"unknown to JAMS: {one['namespace']!r}")
+        else:
+            yield from _breaches(_rows(one["data"]), schema, where)
+
+
+def _rows(data: Any) -> Any:
+    """Observations as a list, also where an old file keeps them in columns."""
+    if not isinstance(data, Mapping) or not all(isinstance(column, list) for column in data.values()):
+        return data
+    return [dict(zip(data, values, strict=False)) for values in zip(*data.values(), strict=False)]
+
+
+def _breaches(instance: Any, schema: Mapping[str, Any], where: str) -> Iterator[Problem]:
+    import jams.schema
+
+    for error in jams.schema.VALIDATOR.evolve(schema=schema).iter_errors(instance):
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in error.absolute_path)
+        yield Problem((where + place).lstrip("."), _short(error))
+
+
+def _short(error: Any) -> str:
+    if error.validator == "pattern":
+        return f"not a valid value: {error.instance!r}"
+    return error.message if len(error.message) < 200 else f"breaks the rule {error.validator!r}"

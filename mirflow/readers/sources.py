@@ -82,9 +82,10 @@ class FileSource(Source):
         name = self.name or self.path
         format = self.reading.format_of(self.path.rpartition(".")[2])
         if format == "jams":
-            from .jams import read_jams
+            from .jams import open_jams
 
-            return read_jams(self.path, self.reading, self.annotator, name)
+            file = open_jams(self.path, self.reading.max_bytes, name)
+            return file.select(self.reading, self.annotator), file.digest
         data = read_bytes(self.path, self.reading.max_bytes, name)
         return parse_file(data, self.reading, format, name), digest_of(data)
 

@@ -15,8 +15,7 @@ import pytest
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from mirflow.readers import from_jams, is_jams, read, read_all, schema_problems, to_jams
-from mirflow.readers.options import Reading
+from mirflow.readers import is_jams, read, read_all, schema_problems, to_jams
 
 # jams itself calls jsonschema in a way that is deprecated.
 pytestmark = pytest.mark.filterwarnings("ignore:Passing a schema to Validator:DeprecationWarning")
@@ -89,7 +88,7 @@ def test_files_and_objects_read_alike(shared_data: Path) -> None:
 
 def test_an_object_without_such_an_annotation() -> None:
     with pytest.raises(InvalidAnnotationError, match="holds no annotation for 'beat'; it holds chord by A1"):
-        from_jams(to_jams(CHORDS), Reading.of(task="beat"))
+        read(to_jams(CHORDS), task="beat")
 
 
 @pytest.fixture

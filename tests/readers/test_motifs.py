@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import InvalidAnnotationError
-from mirflow.readers import Reading, from_jams, read, schema_problems, to_jams
+from mirflow.readers import Reading, read, schema_problems, to_jams
 from mirflow.readers.single_layout import parse_patterns
 
 MOTIFS = Reading.of("pattern")
@@ -90,8 +90,7 @@ PATTERNS = st.lists(st.lists(NOTES, min_size=1, max_size=3), max_size=3)
 def test_text_and_jams_survive_the_round_trip(patterns: Nested) -> None:
     found = parse_patterns(text_of(patterns, "{!r}, {!r}").encode(), MOTIFS)
     assert nested(found) == patterns
-    reading = Reading.of(task="pattern")
-    back = from_jams(to_jams(found, task="pattern"), reading)
+    back = read(to_jams(found, task="pattern"), task="pattern")
     assert nested(back) == [[sorted_by_time(one) for one in pattern] for pattern in patterns]
 
 
