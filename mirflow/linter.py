@@ -195,7 +195,6 @@ def _line(problem: FileProblem) -> int:
 
 
 def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterator[FileCheck]:
-    """Every annotation of a pack."""
     sources = open_pack(path, str(path)) if task is None else pack_sources(path, kind_of(task).name)
     for source in sources.values():
         known = KINDS[source.kind].tasks
@@ -203,7 +202,6 @@ def _check_pack(path: Path, task: str | None, convention: str | None) -> Iterato
 
 
 def _check_source(source: Source, task: str | None, convention: str | None) -> FileCheck:
-    """One track of a pack or a table."""
     try:
         annotation, _ = source.read()
     except AnnotationError as error:
@@ -217,7 +215,6 @@ def _reading(task: str, options: Mapping[str, Any]) -> Reading:
 
 
 def _check_table(path: Path, task: str, convention: str | None, options: Mapping[str, Any]) -> Iterator[FileCheck]:
-    """Every annotation of a file of many tracks."""
     reading, name = _reading(task, options), str(path)
     try:
         keys = list(open_table(name, reading, name).keys)

@@ -336,7 +336,6 @@ def combine_references(
 
 
 def _mean(score: Float, weight: Float) -> tuple[Float, Float]:
-    """Means over the annotators that have something to measure; over all where none has."""
     counted = (weight > 0) | ~(weight > 0).any(axis=0)
     # A reference without velocities gives no score where they are compared; the others do, and count.
     present = counted & ~np.isnan(score)

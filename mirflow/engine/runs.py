@@ -73,7 +73,6 @@ class Job:
 
 
 def _start(plan: EvaluationPlan, writer: StoreWriter, force: bool) -> Job:
-    """Compare a plan with what the store and the journal hold."""
     before = writer.previous(plan.name)
     stale = stale_cells(plan, before, force)
     written = [] if force else writer.journal.read(plan.name, plan.signature)
@@ -99,7 +98,6 @@ def _latest(plan: EvaluationPlan, cells: Cells, mask: Bool | None = None) -> Cel
 
 
 def _of_measures(plan: EvaluationPlan, cells: Cells) -> Cells:
-    """Cells with only the plan's measures, in the plan's order."""
     scalars = tuple(str(measure) for measure in plan.measures if not measure.metric.dims)
     columns = [cells.measures.index(name) for name in scalars]
     named = {measure.variable for measure in plan.measures if measure.metric.dims}
@@ -151,7 +149,6 @@ def _heading(content: GroupContent) -> list[Any]:
 
 
 def _same(some: Cells, others: Cells) -> bool:
-    """True if two lists of cells hold the same results."""
     texts = ("system", "track", "measures", "message", "digest")
     if any(getattr(some, name) != getattr(others, name) for name in texts):
         return False

@@ -214,7 +214,6 @@ def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None)
 
 
 def _read(path: str | Path) -> Document:
-    """A document, with the name of its file where it gives no other."""
     document = read_document(path)
     if isinstance(document.data, Mapping) and "name" not in document.data:
         document.data = {"name": Path(path).stem, **document.data}
@@ -292,7 +291,6 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
 
 
 def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
-    """The plan of an evaluation, or all that is wrong with it."""
     resolved = resolve(evaluation, root)
     troubles: list[Trouble] = []
     if not isinstance(resolved, Resolved):

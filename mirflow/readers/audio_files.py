@@ -143,7 +143,7 @@ class FileSignal:
             raise UnreadableError(f"is no audio file that can be read: {_reason(error)}", path=self.name) from None
 
     def _demand_whole(self, file: Any) -> None:
-        """True if all is there that the header promises; the samples of compressed files are tried at the end."""
+        """Raise unless all is there that the header promises; the samples of compressed files are tried at the end."""
         for found in _PROMISE.finditer(file.extra_info):
             promised, held = int(found["promised"]), int(found["held"])
             # Some programs count the container's own head in, which is 8 bytes, or a byte of padding.

@@ -19,8 +19,17 @@ from ..errors import InvalidAnnotationError, suggest
 from ..ragged import Column, Float
 from ..theory.pitch import to_hertz
 from .content import decode
-from .headings import demand_read, is_header, named_columns
-from .layouts import are_numbers_of, are_plain, demand_columns, guess_task, is_number, look
+from .layouts import (
+    are_numbers_of,
+    are_plain,
+    demand_columns,
+    demand_read,
+    guess_task,
+    is_header,
+    is_number,
+    look,
+    named_columns,
+)
 from .options import KEYS, DelimitedOptions, Reading
 from .positions import select_beats
 from .ranks import order_names

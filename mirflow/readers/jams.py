@@ -442,7 +442,6 @@ def _typed_observations(header: _Header, name: str, where: str) -> Observations:
 
 
 def _odd_observations(header: _Header, name: str, where: str) -> Observations:
-    """Values that are no text, missing fields, and data in columns."""
     try:
         rows = _OBSERVATIONS.decode(header.data)
     except msgspec.ValidationError as error:
@@ -543,7 +542,6 @@ def _broken(reason: str, data: bytes, name: str) -> UnreadableError:
 
 
 def _file_attrs(metadata: Any) -> dict[str, Attribute]:
-    """Duration, title and artist from a file's metadata, where they are given."""
     attrs: dict[str, Attribute] = {}
     if not isinstance(metadata, Mapping):
         return attrs

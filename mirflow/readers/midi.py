@@ -137,7 +137,6 @@ class _Note:
 
 
 def _notes(track: mido.MidiTrack, drums: bool, instrument: str) -> Iterator[_Note]:
-    """The notes of one track."""
     programs: dict[int, int] = defaultdict(int)
     title = track.name.strip() if instrument == "track" else ""
     sounding: dict[tuple[int, int], list[tuple[int, int, str]]] = defaultdict(list)

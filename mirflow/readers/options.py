@@ -125,7 +125,6 @@ def option(
 
 
 def _declared(of: type) -> dict[str, Option]:
-    """The options that the fields of a class declare."""
     types = get_type_hints(of)
     return {
         one.name: replace(one.metadata["option"], name=one.name, type=types[one.name])

@@ -67,7 +67,6 @@ def select_beats(annotation: Annotation, select: Select | None, name: str | Path
 
 
 def _positions(annotation: Annotation, name: str | Path) -> Float:
-    """Positions in the bar, counted from 1."""
     if annotation.labels is None:
         raise InvalidAnnotationError("has no positions in the bar, which select: downbeat needs", path=name)
     # A file has a handful of distinct positions, so few texts are converted.

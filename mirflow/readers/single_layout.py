@@ -15,8 +15,7 @@ from ..ragged import Int
 from ..theory.pitch import to_hertz
 from .content import decode
 from .delimited import find_separator, first_row, number_lines, sniff
-from .headings import demand_frames, is_header
-from .layouts import SAMPLE, are_numbers_of, guess_task, is_number, look, refusal
+from .layouts import SAMPLE, are_numbers_of, demand_frames, guess_task, is_header, is_number, look, refusal
 from .options import Reading
 
 Parser = Callable[[bytes, Reading, str, str | Path], Annotation]

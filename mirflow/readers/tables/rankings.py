@@ -14,7 +14,7 @@ from ...annotations.schema import KINDS
 from ...errors import InvalidAnnotationError, UnreadableError
 from ..content import decode, open_file, unreadable
 from ..delimited import find_separator
-from ..headings import is_known
+from ..layouts import is_known
 from ..options import DelimitedOptions, Reading
 from ..ranks import demand_numbers, order_by_score
 from .table import RowKey, SameLine, SpanTable, index_rows

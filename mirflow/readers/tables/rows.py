@@ -20,8 +20,7 @@ from ..delimited import (
     number_lines,
     sniff,
 )
-from ..headings import is_header
-from ..layouts import SAMPLE, demand_columns, demand_width
+from ..layouts import SAMPLE, demand_columns, demand_width, is_header
 from ..options import COLUMNS, KEYS, Reading
 from .distance_matrix import name_items
 from .table import RowKey, TrackTable

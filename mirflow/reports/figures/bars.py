@@ -131,7 +131,6 @@ def _drawn(cluster: str | None) -> str:
 
 
 def _columns(result: Result, inches: float) -> int:
-    """Number of columns of the legend."""
     longest = max(len(label(name, 24)) for name in result.systems) + 7
     return max(1, min(4, len(result.systems), int(inches * 72 / (0.56 * 6.5)) // longest))
 

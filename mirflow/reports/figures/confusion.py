@@ -73,7 +73,6 @@ def confusion(
 
 
 def _variable(ds: xr.Dataset, metric: str | None) -> str:
-    """The variable of a matrix that is named, or of the only one."""
     tables = find_tables(ds)
     found = list(tables) if metric is None else split_names(ds, metric)[1]
     if metric is not None and not found:

@@ -124,7 +124,6 @@ class _Shown:
 
 
 def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
-    """Mean ranks."""
     ds = friedman(ds, query, unit=unit, level=level, group=group)
     mean = ds["mean_rank"].values[:, 0]
     if np.isnan(mean).any():
@@ -137,7 +136,6 @@ def _ranked(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -
 
 
 def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str) -> _Shown:
-    """The values themselves."""
     ds = compare(ds, query, unit=unit, level=level, group=group, sizes=False)
     value, higher = ds["value"].values[:, 0], ds["orientation"].item() != "lower"
     ranked = np.argsort(-value if higher else value, kind="stable").tolist()
@@ -152,7 +150,6 @@ def _compared(ds: xr.Dataset, query: Query, unit: str, level: float, group: str)
 
 
 def _groups(ds: xr.Dataset, order: list[int]) -> list[list[int]]:
-    """The systems of each letter, in order."""
     letters = [re.findall(r"\(\d+\)|.", text) for text in ds["letters"].values[:, 0].tolist()]
     every = dict.fromkeys(letter for place in order for letter in letters[place])
     return [[place for place in order if letter in letters[place]] for letter in every]
@@ -175,7 +172,6 @@ def _levels(shown: _Shown) -> list[tuple[list[int], int]]:
 
 
 def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars: float) -> None:
-    """Everything, in inches downwards from the axis."""
     ax, place, order = page.ax, shown.place, shown.order
     ticks, low, high = _ticks(shown)
     room, reach = 0.04 * (high - low), 0.006 * (high - low)
@@ -207,7 +203,6 @@ def _draw(page: Sheet, shown: _Shown, levels: list[tuple[list[int], int]], bars:
 
 
 def _is_run(members: list[int], order: list[int]) -> bool:
-    """True if systems stand one after the other."""
     places = sorted(order.index(member) for member in members)
     return places[-1] - places[0] == len(places) - 1
 
@@ -248,7 +243,6 @@ def _axis(page: Sheet, ticks: list[float], ends: tuple[float, float], shown: _Sh
 
 
 def _describe(ds: xr.Dataset, unit: str) -> str:
-    """Describe values and bars."""
     kind = ds["aggregate"].item()
     share = f"{kind} over tracks" if unit == "track" else f"{kind} within each {unit}"
     notes = [share, f"missing: {ds.attrs['missing']}", *infinite(ds["value"].values[:, 0], "infinite value")]
@@ -266,6 +260,5 @@ def _describe_ranks(ds: xr.Dataset, unit: str) -> str:
 
 
 def _bars(ds: xr.Dataset) -> str:
-    """Describe the bars, which mean the same as letters."""
     note = letters_note(ds, 0)
     return note.replace("systems that share a letter", "bars join systems that").replace("no letters", "no bars")

@@ -82,7 +82,6 @@ def heatmap(
 
 
 def _columns(result: Result, score: Float, order: str) -> Int:
-    """The tracks from left to right."""
     if order == "stored":
         return np.arange(score.shape[1])
     with warnings.catch_warnings():  # tracks that no system has come last

@@ -123,7 +123,6 @@ def _draw_intervals(lanes: Lanes, one: Annotation, at: float, room: tuple[float,
 
 
 def _draw_hierarchy(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Levels above each other, the coarsest on top."""
     ends = np.concatenate([[0], np.cumsum(one.inner_counts[0])])
     levels = len(ends) - 1
     height = (TOP + BOTTOM) / max(1, levels)
@@ -183,7 +182,6 @@ def _draw_following(lanes: Lanes, one: Annotation, at: float) -> None:
 
 
 def _draw_patterns(lanes: Lanes, one: Annotation, at: float) -> None:
-    """Notes, coloured by pattern."""
     occurrence = np.repeat(np.arange(len(one.inner_counts[1])), one.inner_counts[1])
     pattern = np.repeat(np.arange(len(one.inner_counts[0])), one.inner_counts[0])[occurrence]
     colours = [CYCLE[place % len(CYCLE)] for place in pattern.tolist()]
@@ -357,7 +355,6 @@ def _pitches(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
 
 
 def _words(lanes: Lanes, evidence: Mapping[str, Column], at: float) -> None:
-    """The verdicts as text, for what has no times."""
     words = evidence.get("verdict", evidence.get("relation"))
     if words is not None:
         text = label(", ".join(map(str, words.tolist())), 100)

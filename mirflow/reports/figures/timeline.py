@@ -110,14 +110,12 @@ def timeline(
 
 
 def _height(kind: Kind, lanes: int) -> float:
-    """Inches of a lane."""
     if kind.drawn_as in _POLYPHONIC:
         return min(_DENSE, max(_TALL, _PAGE / lanes))
     return _TALL if kind.height else _LANE
 
 
 def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
-    """Plan of the files that an evaluation compares."""
     plans, reason = find_plans(ds.attrs, root)
     if reason:
         raise FigureError(f"no timeline without annotations. {reason}")
@@ -135,7 +133,6 @@ def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationP
 
 
 def _widest(ds: xr.Dataset, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> str:
-    """The track on which the systems differ most."""
     known = np.where(np.isnan(values), -np.inf, values)
     spread = known.max(axis=0) - np.where(np.isnan(values), np.inf, values).min(axis=0)
     return names_of(ds, "track")[int(np.argmax(np.where(np.isfinite(spread), spread, -1)))]
@@ -240,7 +237,6 @@ def _draw(page: Sheet, rows: Sequence[_Lane], start: float | None, end: float | 
 
 
 def _span(read: Sequence[Annotation], start: float | None, end: float | None) -> tuple[float, float]:
-    """Visible span, in seconds."""
     times = [one.columns[name] for one in read for name in one.schema.times[-1:]]
     found = np.concatenate([time[np.isfinite(time)] for time in times]) if times else np.empty(0)
     first = 0.0 if start is None else start
@@ -265,7 +261,6 @@ def _pitches(read: Sequence[Annotation], first: float, last: float) -> tuple[flo
 
 
 def _shown(one: Annotation, first: float, last: float) -> Bool:
-    """Pitches of an annotation between two times."""
     begin, end = one.columns[one.schema.times[0]], one.columns[one.schema.times[-1]]
     inside = np.asarray((end >= first) & (begin <= last))
     return np.repeat(inside, one.inner_counts[0]) if one.schema.drawn_as == "frames" else inside

@@ -95,7 +95,6 @@ Family = dict[str, Measure]
 
 
 def _families(ds: xr.Dataset, parameter: str | None) -> list[Family]:
-    """The metrics of an evaluation, those together that differ in the parameter only."""
     try:
         convention = get_task(str(ds.attrs.get("task"))).convention(ds.attrs.get("convention"))
         measures = {identity: parse(identity, convention.metrics) for identity in names_of(ds, "metric")}

@@ -75,7 +75,6 @@ def describe_extras(scores: xr.Dataset, blocks: CompressedParts) -> list[dict[st
 
 
 def _values(ds: xr.Dataset, systems: Sequence[str], blocks: CompressedParts) -> dict[str, Any]:
-    """The values of one metric, systems in the order of the evaluation."""
     place = {name: at for at, name in enumerate(ds["system"].values.tolist())}
     value, dims = ds["value"].values[[place[name] for name in systems]], []
     is_score = ds.attrs["orientation"] != "none" or "nominal" in ds.attrs

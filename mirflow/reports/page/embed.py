@@ -215,7 +215,6 @@ def _add_items(found: Encoded, annotation: Annotation, task: str, vocabulary: Pa
 
 
 def _finite(annotation: Annotation) -> Bool:
-    """The innermost items whose numbers can be drawn."""
     columns = [annotation.columns[name] for name in ("time", "start", "end", "onset") if name in annotation.columns]
     if annotation.kind in ("notes", "patterns"):
         columns.append(annotation.columns["pitch"])
