@@ -246,7 +246,7 @@ def noninferiority_table(ds: xr.Dataset, *, percent: bool = False) -> Table:
     )
     notes = (
         f"gain: system minus baseline on their common tracks, towards better values; [ ]: its {level} interval",
-        f"not worse: the interval does not reach below {-ds.attrs['margin']:g}; better, worse: it excludes 0",
+        f"not worse: the interval does not reach below {0 - ds.attrs['margin']:g}; better, worse: it excludes 0",
     )
     columns = ("system", "baseline", "metric", "aggregate", "gain", level, "n", "lacking", "verdict")
     return Table(columns, rows, title_of(ds.attrs), notes)
