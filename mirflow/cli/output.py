@@ -31,7 +31,7 @@ MEANINGS = {
     OK: "done",
     INTERNAL: "an error inside mirflow; --debug shows the traceback",
     BAD_INPUT: "the command, a pipeline or a file is wrong, a name is unknown, or a scheduler cannot be reached",
-    FAILED: "cells have no score (run, evaluate), files have errors (check), scores differ or are worse (diff, compare)",
+    FAILED: "cells without score (run, evaluate), bad files (check), scores that differ (diff) or are worse (compare)",
     STORE: "the store is locked by another run, damaged, or none",
     HUNG_UP: "the terminal went away (SIGHUP); what was computed is kept",
     INTERRUPTED: "interrupted (Ctrl-C); what was computed is kept",
