@@ -109,6 +109,7 @@ def _first_share(salience: Float) -> Float:
     missing = np.isnan(salience)
     rest = np.maximum(1 - salience[:, ::-1], 0)
     salience = np.where(missing, rest, salience)
+    salience = np.where(salience.max(axis=1, keepdims=True) > 1e300, salience / 4, salience)  # whose sum would overflow
     total = salience.sum(axis=1)
     unknown = missing.all(axis=1) | (total == 0)
     return np.asarray(np.divide(salience[:, 0], total, out=np.full(len(total), 0.5), where=~unknown))

@@ -18,7 +18,6 @@ from tests.event_strategies import pairs, to_rows
 
 TASK = get_task("beat")
 Pair = tuple[np.ndarray, np.ndarray]
-ALL = tuple(map(str, TASK.convention().select()))
 
 
 def score(batch: list[Pair], *metrics: str, convention: str = "mir_eval") -> Scores:
@@ -48,18 +47,6 @@ def test_scores_are_those_of_mir_evals_evaluate(batch: list[Pair]) -> None:
                 continue
         np.testing.assert_allclose(found.score[number], expected, rtol=0, atol=1e-9)
         assert number not in found.refused
-
-
-@settings(deadline=None, max_examples=40)
-@given(batch=st.lists(pairs, min_size=1, max_size=4))
-@pytest.mark.parametrize("convention", list(TASK.conventions))
-def test_weights_are_never_nan_and_0_without_beats_of_the_reference(convention: str, batch: list[Pair]) -> None:
-    empty = [(np.zeros(0), np.zeros(0))]
-    found = score(batch + empty, *ALL, "f_measure_best", convention=convention)
-    assert np.isfinite(found.weight).all()
-    assert (found.weight >= 0).all()
-    assert (found.weight[-1] == 0).all()
-    assert (found.score[-1] == 0).all()
 
 
 def test_weights_are_the_scores_own_denominators() -> None:

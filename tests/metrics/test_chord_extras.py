@@ -277,9 +277,6 @@ class TestEvidence:
             pair for place, pair in enumerate(expected) if place == 0 or pair != expected[place - 1]
         ]
 
-    def test_is_offered_by_the_convention(self) -> None:
-        assert CONVENTION.explain is evidence
-
     def test_is_not_defined_for_measures_without_segments(self) -> None:
         side = annotation(chords((0.0, 1.0, "C")))
         for name in ("seg", "class_recall", "csr_framewise"):

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.errors import AnnotationError, MetricError
+from mirflow.errors import AnnotationError
 from mirflow.metrics.base import Convention, Scores, get_task
 from mirflow.metrics.chord.metrics import clean, clean_unmerged
 from mirflow.theory.harte import not_a_chord
@@ -41,15 +41,6 @@ def chords(*rows: tuple[float, float, str]) -> Sequence_:
     return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
 
 
-def test_defaults_are_mir_evals_scores_in_its_order() -> None:
-    one = chords((0.0, 1.0, "C"))
-    import mir_eval
-
-    keys = mir_eval.chord.evaluate(np.array([[0.0, 1.0]]), ["C"], np.array([[0.0, 1.0]]), ["C"]).keys()
-    assert [measure.metric.key for measure in DEFAULT] == list(keys)
-    assert score_pairs([(one, one)]).score.tolist() == [[1.0] * 15]
-
-
 @given(chord_sequences(min_size=1), chord_sequences())
 @settings(max_examples=300, deadline=None)
 def test_equals_mir_eval(reference: Sequence_, estimate: Sequence_) -> None:
@@ -65,25 +56,6 @@ def test_equals_mir_eval_where_most_neighbours_are_merged(reference: Sequence_, 
     np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
 
 
-@given(st.lists(st.tuples(chord_sequences(), chord_sequences()), min_size=1, max_size=8), st.randoms())
-@settings(max_examples=100, deadline=None)
-@pytest.mark.parametrize("grid", ["union", 0.3])
-def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(grid, pairs, random) -> None:
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = score_pairs([pairs[i] for i in order], ALL, grid)
-    assert np.isfinite(together.score).all()
-    for place, index in enumerate(order):
-        alone = score_pairs([pairs[index]], ALL, grid)
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
-        assert alone.repairs[0] == together.repairs[place]
-        for name, sparse in together.extras.items():
-            own = sparse.index[:, 0] == place
-            assert np.array_equal(alone.extras[name].index[:, 1:], sparse.index[own, 1:])
-            assert alone.extras[name].value.tobytes() == sparse.value[own].tobytes()
-
-
 def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     rng = np.random.default_rng(4)
     labels = np.array(["N", "C", "G:7", "A:min", "X", "D:min7/b3"])
@@ -97,23 +69,6 @@ def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     for place in range(0, 60, 7):
         alone = score_pairs([pairs[place]], ALL)
         assert alone.score[0].tobytes() == together.score[place].tobytes()
-
-
-def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit() -> None:
-    pair = (
-        chords((0.1, 1.3, "C"), (1.3, 2.7, "F:7"), (2.7, 9.1, "G")),
-        chords((0.0, 1.1, "C"), (1.1, 3.3, "F"), (3.3, 8.3, "G")),
-    )
-    together = score_pairs([pair])
-    for column, measure in enumerate(DEFAULT):
-        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
-
-
-def test_rows_may_serve_several_pairs() -> None:
-    rows = to_rows([chords((0.0, 2.0, "C")), chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))])
-    measures = CONVENTION.select(["root"])
-    found = CONVENTION.score(rows, rows, np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]), measures, "union")
-    assert found.score[:, 0].tolist() == [0.5, 0.5, 1.0, 1.0]
 
 
 def test_weight_is_the_seconds_that_were_comparable() -> None:
@@ -140,12 +95,6 @@ def test_empty_reference_scores_0_with_weight_0() -> None:
     assert not found.score.any()
     assert not found.weight.any()
     assert not found.refused
-
-
-def test_no_pairs_at_all() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    found = CONVENTION.score(to_rows([]), to_rows([]), none, none, ALL, "union")
-    assert found.score.shape == (0, sum(not measure.metric.dims for measure in ALL))
 
 
 def test_an_overlap_within_one_side_is_refused_and_spoils_nothing_else() -> None:
@@ -180,13 +129,6 @@ def test_ragged_ends_are_counted_as_repairs() -> None:
     assert score_pairs([(reference, one) for one in estimates]).repairs.tolist() == [0, 1, 2, 0]
 
 
-@pytest.mark.parametrize("grid", ["reference", "frames", 0.0, -1.0, float("nan"), float("inf")])
-def test_other_grids_are_refused(grid) -> None:
-    one = chords((0.0, 1.0, "C"))
-    with pytest.raises(MetricError, match="chords are not scored on grid"):
-        score_pairs([(one, one)], grid=grid)
-
-
 @given(st.lists(st.tuples(chord_sequences(), chord_sequences()), min_size=1, max_size=4))
 @settings(max_examples=30, deadline=None)
 def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> None:
@@ -198,14 +140,6 @@ def test_a_vocabulary_too_large_for_a_table_of_pairs_changes_nothing(pairs) -> N
 
 
 GOOD = chords((0.0, 1.0, "C"), (1.0, 2.0, "G"))
-
-
-def test_what_is_good_is_passed_on_as_it_is() -> None:
-    rows = to_rows([GOOD, chords()])
-    cleaned = clean(rows)
-    assert cleaned.rows is rows
-    assert cleaned.repairs.tolist() == [0, 0]
-    assert not cleaned.flaws
 
 
 def test_intervals_without_length_are_dropped_and_counted() -> None:
@@ -360,13 +294,6 @@ def test_a_sample_of_mirex_2013(shared_data: Path) -> None:
 
 def test_a_sample_of_annotator_pairs(shared_data: Path) -> None:
     check_real(casd(shared_data)[::12])
-
-
-def test_mir_evals_own_examples(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures/chord"
-    pairs = [(read_lab(path), read_lab(folder / path.name.replace("ref", "est"))) for path in folder.glob("ref*.lab")]
-    assert pairs
-    check_real(pairs)
 
 
 @pytest.mark.slow

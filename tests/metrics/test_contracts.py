@@ -11,7 +11,7 @@ from random import Random
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation, to_ragged
@@ -20,7 +20,7 @@ from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
-from mirflow.metrics.base import Convention, Scores, get_task, tasks
+from mirflow.metrics.base import FRAMES, Convention, Grid, Scores, get_task, tasks
 from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
@@ -103,13 +103,27 @@ def test_a_pair_alone_gives_what_it_gives_in_any_batch_to_the_bit(task: str, nam
     shuffled = score(rules, ref, est, [pairs[i] for i in order])
     np.testing.assert_array_equal(shuffled.score, together.score[order])
     np.testing.assert_array_equal(shuffled.weight, together.weight[order])
-    for number in (0, 17, 35):
-        alone = score(rules, ref, est, [pairs[number]])
+    for number in (0, 17, 32):
+        row, column = pairs[number]
+        alone = score(rules, ref.take([row]), est.take([column]), [(0, 0)])
         np.testing.assert_array_equal(alone.score[0], together.score[number])
         np.testing.assert_array_equal(alone.weight[0], together.weight[number])
 
 
-UNTIMED = {
+@each_convention
+def test_a_measure_alone_gives_what_it_gives_among_others_to_the_bit(task: str, name: str) -> None:
+    rules = convention(task, name)
+    ref, est = sides(task, rules, 2)
+    row = np.arange(2)
+    together = score(rules, ref, est, [(0, 0), (1, 1)])
+    scalars = [measure for measure in all_measures(rules) if not measure.metric.dims]
+    for column, measure in enumerate(scalars):
+        alone = rules.score(ref, est, row, row, (measure,), rules.grids[0])
+        assert alone.score[:, 0].tobytes() == together.score[:, column].tobytes()
+        assert alone.weight[:, 0].tobytes() == together.weight[:, column].tobytes()
+
+
+COMPARED = {
     "tempo": "tempi",
     "key": "keys",
     "alignment": "aligned events",
@@ -120,19 +134,27 @@ UNTIMED = {
     "score_following": "notes of a score",
     "separation": "separated sources",
     "pattern": "patterns",
+    "chord": "chords",
+    "segment": "segments",
+    "hierarchy": "hierarchies",
+    "melody": "melodies",
+    "multipitch": "multiple F0 estimates",
 }
-"""What is compared one by one, so that there is nothing to choose."""
+"""What the kernel of a task calls its annotations where it refuses a grid."""
 
 
-@pytest.mark.parametrize("task", UNTIMED)
-def test_what_has_no_time_is_scored_on_no_grid(task: str) -> None:
-    rules = get_task(task).convention()
+@each_convention
+def test_other_grids_are_refused(task: str, name: str) -> None:
+    rules = convention(task, name)
     rows, row = rules.clean(sample_rows(task, 1, 1)).rows, np.zeros(1, dtype=np.int64)
-    for grid in (0.1, "reference"):
-        with pytest.raises(MetricError, match=rf"{UNTIMED[task]} are (not scored|compared note by note, not) on grid"):
-            rules.score(rows, rows, row, row, rules.select(), grid)
+    for grid in {"union", "reference", "frames", 0.1, 0.0, -1.0, float("nan"), float("inf")} - {*rules.grids}:
+        if grid == 0.1 and "frames" in rules.grids:
+            continue
         with pytest.raises(MetricError, match="is not scored on the grid"):
             rules.grid(grid)
+        if task in COMPARED:
+            with pytest.raises(MetricError, match=rf"({COMPARED[task]} are|convention {name} is) .*on grid"):
+                rules.score(rows, rows, row, row, rules.select(), grid)
 
 
 @each_convention
@@ -290,20 +312,46 @@ def test_whatever_is_scored_lies_in_the_range_of_its_record_or_is_undefined(task
 @pytest.mark.parametrize(("task", "name"), [one for one in CONVENTIONS if one[0] not in ("hierarchy", "separation")])
 def test_odd_pairs_alone_give_what_they_give_in_any_batch_to_the_bit(task: str, name: str) -> None:
     rules = convention(task, name)
-    wanted = all_measures(rules)
+    others = altered(rules)
+    some = st.lists(st.sampled_from(others), max_size=4) if others else st.just([])
+    grids = st.sampled_from([0.3 if grid == FRAMES else grid for grid in rules.grids])
 
     @settings(MANY, max_examples=60)
-    @given(st.lists(st.tuples(annotations(task), annotations(task)), min_size=2, max_size=5), st.randoms())
-    def check(pairs: list[Pair], random: Random) -> None:
+    @given(st.lists(st.tuples(annotations(task), annotations(task)), min_size=2, max_size=5), some, grids, st.randoms())
+    def check(pairs: list[Pair], chosen: list[str], grid: Grid, random: Random) -> None:
         random.shuffle(pairs)
+        wanted = tuple(dict.fromkeys((*all_measures(rules), *rules.select(chosen))))
         reference, estimate = (rules.clean(to_ragged(side)).rows for side in zip(*pairs, strict=True))
         rows = np.arange(len(pairs))
-        together = rules.score(reference, estimate, rows, rows, wanted, rules.grids[0])
+        try:
+            together = rules.score(reference, estimate, rows, rows, wanted, grid)
+        except MetricError:  # of a parameter beyond what its metric takes
+            reject()
         for row in rows:
-            alone = rules.score(reference, estimate, rows[[row]], rows[[row]], wanted, rules.grids[0])
+            alone = rules.score(reference, estimate, rows[[row]], rows[[row]], wanted, grid)
             assert alone.score[0].tobytes() == together.score[row].tobytes()
             assert alone.weight[0].tobytes() == together.weight[row].tobytes()
             assert alone.refused.get(0) == together.refused.get(row)
+            for variable, sparse in together.extras.items():
+                here = sparse.index[:, 0] == row
+                assert alone.extras[variable].value.tobytes() == sparse.value[here].tobytes()
+
+    check()
+
+
+# Judgements are cleaned to numbers of their own.
+@pytest.mark.parametrize(("task", "name"), [one for one in CONVENTIONS if one[0] != "similarity"])
+def test_what_is_clean_stays_as_it_is(task: str, name: str) -> None:
+    rules = convention(task, name)
+
+    @(FEWER if task == "separation" else MANY)
+    @given(annotations(task), annotations(task))
+    def check(one: Annotation, other: Annotation) -> None:
+        once = rules.clean(to_ragged([one, other])).rows
+        again = rules.clean(once)
+        assert not again.flaws
+        np.testing.assert_equal(again.rows.counts, once.counts)
+        np.testing.assert_equal(again.rows.columns, once.columns)
 
     check()
 

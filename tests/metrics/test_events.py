@@ -10,14 +10,6 @@ from mirflow.ragged import Ragged
 from tests.event_strategies import to_rows
 
 
-def test_good_rows_pass_as_they_are() -> None:
-    rows = to_rows(np.array([0.5, 1.0]), np.zeros(0))
-    cleaned = clean(rows)
-    assert cleaned.rows is rows
-    assert cleaned.repairs.tolist() == [0, 0]
-    assert not cleaned.flaws
-
-
 def test_rows_out_of_order_are_sorted_with_their_labels_and_counted() -> None:
     columns = {"time": np.array([9.0, 2.0, 1.0]), "label": np.array([2, 1, 0])}
     cleaned = clean(Ragged(columns, (np.array([1, 2]),), ("a", "b", "c")))

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import json
 import warnings
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,7 +17,7 @@ from hypothesis import strategies as st
 from mirflow.errors import MirflowWarning
 from mirflow.metrics import hierarchy
 
-from .hierarchies import Hierarchy, hierarchies, mir_eval_scores, read_lab
+from .hierarchies import Hierarchy, hierarchies, read_lab
 
 
 def outcome(function: Callable[..., object], *args: object, **kwargs: object) -> object:
@@ -74,21 +72,6 @@ def test_mir_evals_own_examples(shared_data: Path) -> None:
     for path in outputs:
         found = hierarchy.evaluate(*sides, window=float(path.stem.partition("=")[2]))
         assert dict(found) == pytest.approx(json.loads(path.read_text(encoding="utf-8")), abs=1e-12)
-
-
-def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
-    one = [np.array([[0.0, 2.0], [2.0, 5.0]])], [["a", "b"]]
-    found = hierarchy.evaluate(*one, *one)
-    assert isinstance(found, OrderedDict)
-    assert {type(score) for score in found.values()} == {float}
-    assert list(found) == list(mir_eval_scores(one, one))
-
-
-@pytest.mark.parametrize("name", ["evaluate", "tmeasure", "lmeasure", "validate_hier_intervals"])
-def test_arguments_have_mir_evals_names_order_and_defaults(name: str) -> None:
-    ours = inspect.signature(getattr(hierarchy, name)).parameters.values()
-    theirs = inspect.signature(getattr(mir_eval.hierarchy, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
 
 
 def test_the_callers_labels_are_not_changed() -> None:
@@ -172,9 +155,3 @@ def test_negative_times_of_a_single_level_are_refused_by_the_measures() -> None:
 def test_a_track_of_one_frame_scores_0() -> None:
     one = [np.array([[0.0, 0.15]])]
     assert hierarchy.tmeasure(one, one) == (0.0, 0.0, 0.0)
-
-
-@pytest.mark.parametrize(("name", "hint"), [("windo", "did you mean 'window'"), ("transitive", "known: ")])
-def test_other_keyword_arguments_are_refused_by_name(name: str, hint: str) -> None:
-    with pytest.raises(TypeError, match=f"unexpected keyword argument {name!r}; {hint}"):
-        hierarchy.evaluate(FLAT, [["a"]], FLAT, [["a"]], **{name: 5.0})

@@ -91,13 +91,6 @@ def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, ran
         assert alone.weight[0].tobytes() == together.weight[place].tobytes()
 
 
-def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit() -> None:
-    pair = hierarchy(level(0, 7.3, 20), level(0, 3, 7.3, 11, 20)), hierarchy(level(0, 8, 20), level(0, 2, 8, 15, 20))
-    together = score_pairs([pair], MORE)
-    for column, measure in enumerate(MORE):
-        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
-
-
 @given(hierarchies(), hierarchies())
 @settings(max_examples=30, deadline=None)
 def test_the_size_of_the_pieces_changes_nothing_but_the_last_bits(reference: Hierarchy, estimate: Hierarchy) -> None:
@@ -164,11 +157,6 @@ def test_an_empty_reference_scores_0_with_weight_0() -> None:
     assert not found.refused
 
 
-def test_no_pairs_at_all() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert CONVENTION.score(to_rows([]), to_rows([]), none, none, MORE, "union").score.shape == (0, len(MORE))
-
-
 def test_references_whose_levels_do_not_fit_are_refused_and_spoil_nothing_else() -> None:
     good = hierarchy(level(0, 10, 20), level(0, 5, 20))
     short, hollow = hierarchy(level(0, 20), level(0, 5, 12)), hierarchy(level(0, 20), (np.zeros((0, 2)), []))
@@ -203,31 +191,11 @@ def test_impossible_frames_are_refused(measure: str, message: str) -> None:
         score_pairs([(one, one)], CONVENTION.select([measure]))
 
 
-def test_other_grids_are_refused() -> None:
-    rows, row = to_rows([hierarchy(level(0, 10))]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match="not on grid"):
-        CONVENTION.score(rows, rows, row, row, DEFAULT, 0.1)
-
-
-def test_rows_may_serve_several_pairs() -> None:
-    rows = to_rows([hierarchy(level(0, 10, 20)), hierarchy(level(0, 5, 20))])
-    found = CONVENTION.score(rows, rows, np.array([0, 1, 0]), np.array([1, 0, 0]), DEFAULT, "union")
-    assert found.score[0, 0] == found.score[1, 1]
-    assert found.score[2].tolist() == [1.0] * 9
-
-
 GOOD = [np.array([[0.0, 9.0]]), np.array([[0.0, 4.0], [4.0, 9.0]])], [["A"], ["a", "b"]]
 
 
 def with_second(start: float, end: float) -> Hierarchy:
     return [np.array([[0.0, 9.0]]), np.array([[0.0, 4.0], [start, end]])], [["A"], ["a", "b"]]
-
-
-def test_well_formed_rows_stay_as_they_are() -> None:
-    rows = to_rows([GOOD, GOOD])
-    cleaned = clean(rows)
-    assert cleaned.rows is rows
-    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([0, 0], {})
 
 
 def test_segments_without_length_are_dropped_and_counted() -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import warnings
-from collections import OrderedDict
 from pathlib import Path
 
 import mir_eval
@@ -16,9 +13,9 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.errors import AnnotationError, MetricError, MirflowWarning, UnknownNameError
+from mirflow.errors import AnnotationError, MirflowWarning, UnknownNameError
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics import io, melody
+from mirflow.metrics import melody
 from mirflow.metrics.base import Scores, get_task
 from mirflow.metrics.measures import Measure
 from mirflow.metrics.melody.metrics import clean
@@ -99,15 +96,6 @@ def test_cents_and_voicing_on_common_frames_are_mir_evals(
         np.testing.assert_allclose(ours_, theirs_, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("number", range(10))
-def test_expected_scores_of_mir_evals_examples(shared_data: Path, number: int) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "melody"
-    expected = json.loads((folder / f"output{number:02d}.json").read_text(encoding="utf-8"))
-    sides = (io.load_time_series(folder / f"{side}{number:02d}.txt") for side in ("ref", "est"))
-    found = melody.evaluate(*(column for side in sides for column in side))
-    assert dict(found) == pytest.approx(expected, abs=1e-9)
-
-
 def real_pairs(shared_data: Path) -> list[Pair]:
     folder = shared_data / "adc2004-melody"
     pairs = []
@@ -166,12 +154,6 @@ class TestEmptySides:
         found = score([(self.nothing, self.melody), (self.nothing, self.nothing)], measures())
         assert found.score.tolist() == found.weight.tolist() == [[0.0] * 5] * 2
         assert ours((self.nothing, self.melody)) == [0.0] * 5
-
-    def test_empty_ones_among_others_change_nothing(self) -> None:
-        pairs = [(self.melody, self.melody), (self.melody, self.nothing), (self.nothing, self.melody)]
-        together = score(pairs, measures())
-        for number, pair in enumerate(pairs):
-            assert score([pair], measures()).score[0].tolist() == together.score[number].tolist()
 
 
 class TestMirex:
@@ -290,32 +272,8 @@ def test_frequencies_of_no_pitch_make_a_melody_invalid(frequency: float) -> None
     assert cleaned.flaws[0].message == f"frequency is not in Hz: {frequency}"
 
 
-def test_other_grids_are_refused() -> None:
-    usual = np.array([0.0, 0.5]), np.full(2, 220.0), None
-    for grid in ("union", -1.0, 0.0, np.inf):
-        with pytest.raises(MetricError, match="melodies are not scored on grid"):
-            score([(usual, usual)], measures(), grid)
-
-
 class TestPairFunctions:
     """mir_eval's interface."""
-
-    @pytest.mark.parametrize("name", [name for name in melody.__all__ if name != "TASK"])
-    def test_arguments_have_mir_evals_names_order_and_defaults(self, name: str) -> None:
-        ours_ = inspect.signature(getattr(melody, name)).parameters.values()
-        other = inspect.signature(getattr(mir_eval.melody, name)).parameters.values()
-        assert [(p.name, p.default, p.kind) for p in ours_] == [(p.name, p.default, p.kind) for p in other]
-
-    def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order(self) -> None:
-        times, frequencies = np.arange(3.0), np.array([220.0, 0.0, 330.0])
-        found = melody.evaluate(times, frequencies, times, frequencies)
-        assert isinstance(found, OrderedDict)
-        assert {type(value) for value in found.values()} == {float}
-        assert list(found) == list(mir_eval.melody.evaluate(times, frequencies, times, frequencies))
-
-    def test_a_misspelt_argument_is_named_with_the_nearest_known_one(self) -> None:
-        with pytest.raises(TypeError, match=r"'cent_tolerence'; did you mean 'cent_tolerance'\?"):
-            melody.evaluate(np.arange(2.0), np.ones(2), np.arange(2.0), np.ones(2), cent_tolerence=1)
 
     def test_what_is_given_is_never_changed(self) -> None:
         voicing, times = np.ones(3), np.arange(3.0)

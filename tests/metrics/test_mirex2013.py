@@ -279,12 +279,6 @@ class TestConvention:
             "n_estimate_chords",
         ]
 
-    @pytest.mark.parametrize("grid", ["reference", 0.01])
-    def test_it_is_defined_on_the_union_of_boundaries_only(self, grid: str | float) -> None:
-        one = np.zeros(1, dtype=np.int64)
-        with pytest.raises(MetricError, match="defined on grid union"):
-            CONVENTION.score(rows(span("C")), rows(span("C")), one, one, CONVENTION.select(["root"]), grid)
-
     def test_no_measures_and_no_pairs_give_empty_arrays(self) -> None:
         none: tuple[Measure, ...] = ()
         one, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -327,9 +321,6 @@ class TestClean:
     def test_the_first_flaw_of_a_row_is_the_one_that_is_named(self) -> None:
         cleaned = CONVENTION.clean(rows([(0, 1, "C"), (1, 2, "oops"), (2, 1, "G")]))
         assert cleaned.flaws[0].item == 1
-
-    def test_no_rows_are_clean(self) -> None:
-        assert CONVENTION.clean(rows([], [])).repairs.tolist() == [0, 0]
 
     def test_an_estimate_that_ends_early_is_counted_with_its_pair(self) -> None:
         references, estimates = rows(span("C")), rows(span("C"), [(0, 0.5, "C")], [])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import groupby, pairwise
-from random import Random
 
 import numpy as np
 import pytest
@@ -151,26 +150,3 @@ def test_segmentation_equals_comparing_every_segment_with_every_other(
         assert scores[0, -1] == 1 - scores[0, -3:-1].max()
     else:
         assert scores[0, -3:].tolist() == [0, 0, 0]
-
-
-@given(st.lists(st.tuples(sequences, sequences), min_size=2, max_size=6), st.randoms(use_true_random=False))
-@settings(max_examples=100, deadline=None)
-def test_a_pair_alone_equals_the_same_pair_in_any_batch(
-    pairs: list[tuple[list[Segment], list[Segment]]], random: Random
-) -> None:
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = score([pairs[i] for i in order])
-    for place, i in enumerate(order):
-        alone = score([pairs[i]])
-        assert [values[place].tobytes() for values in together] == [values[0].tobytes() for values in alone]
-
-
-@given(orderly(), orderly())
-@settings(max_examples=50, deadline=None)
-def test_a_measure_alone_equals_the_same_measure_among_all(reference: list[Segment], estimate: list[Segment]) -> None:
-    scores, weights = score([(reference, estimate)])
-    one = np.zeros(1, dtype=np.int64)
-    for at, measure in enumerate(CONVENTION.select()):
-        alone = CONVENTION.score(rows(reference), rows(estimate), one, one, [measure], "union")
-        assert (alone.score[0, 0], alone.weight[0, 0]) == (scores[0, at], weights[0, at])

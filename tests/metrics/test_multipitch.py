@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import warnings
-from collections import OrderedDict
-from pathlib import Path
 
 import mir_eval
 import numpy as np
@@ -15,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
-from mirflow.errors import MetricError, MirflowWarning
+from mirflow.errors import MirflowWarning
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics import io, multipitch
+from mirflow.metrics import multipitch
 from mirflow.metrics.base import Scores, get_task
 from mirflow.metrics.multipitch.metrics import MOST_PAIRS
 from mirflow.ragged import Ragged
@@ -79,16 +75,6 @@ def test_scores_are_mir_evals_alone_and_in_batches_to_the_bit(batch: list[Pair],
         np.testing.assert_allclose(alone, call(mir_eval.multipitch.evaluate, pair, window=window), rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("number", range(10))
-def test_expected_scores_of_mir_evals_examples(shared_data: Path, number: int) -> None:
-    folder = shared_data / "mir_eval-fixtures" / "multipitch"
-    expected = json.loads((folder / f"output{number:02d}.json").read_text(encoding="utf-8"))
-    sides = (io.load_ragged_time_series(folder / f"{side}{number:02d}.txt") for side in ("ref", "est"))
-    with pytest.warns(MirflowWarning, match="Resampling to common time base"):
-        found = multipitch.evaluate(*(column for side in sides for column in side))
-    assert dict(found) == pytest.approx(expected, abs=1e-12)
-
-
 def test_weights_are_the_scores_own_denominators() -> None:
     found = evaluate(annotation([220.0, 330.0], []), annotation([221.0], [440.0, 550.0]), "multipitch")
     weights = dict(zip(found.metric.values.tolist(), found.weight.values.ravel().tolist(), strict=True))
@@ -128,12 +114,6 @@ def test_frames_with_too_many_pitches_are_refused_and_others_scored() -> None:
     assert found.score[1:, 0].tolist() == [1.0, 1 / size]
 
 
-def test_other_grids_are_refused() -> None:
-    rules, rows, row = TASK.convention(), to_rows([(np.zeros(1), [np.zeros(0)])]), np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match="not scored on grid"):
-        rules.score(rows, rows, row, row, rules.select(), 0.01)
-
-
 class TestCleaning:
     """What dataset runs do with odd rows."""
 
@@ -171,22 +151,6 @@ class TestPairFunctions:
     """mir_eval's interface."""
 
     pair = (np.array([0.0, 0.01]), [np.array([220.0]), np.array([])]), (np.array([0.0, 0.01]), [np.array([220.0])] * 2)
-
-    @pytest.mark.parametrize("name", [name for name in multipitch.__all__ if name.islower()])
-    def test_arguments_have_mir_evals_names_order_and_defaults(self, name: str) -> None:
-        ours = inspect.signature(getattr(multipitch, name)).parameters.values()
-        other = inspect.signature(getattr(mir_eval.multipitch, name)).parameters.values()
-        assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in other]
-
-    @pytest.mark.parametrize("name", ["MAX_TIME", "MAX_FREQ", "MIN_FREQ"])
-    def test_constants_are_mir_evals(self, name: str) -> None:
-        assert getattr(multipitch, name) == getattr(mir_eval.multipitch, name)
-
-    def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order(self) -> None:
-        found = multipitch.evaluate(*self.pair[0], *self.pair[1])
-        assert isinstance(found, OrderedDict)
-        assert {type(value) for value in found.values()} == {float}
-        assert list(found) == list(mir_eval.multipitch.evaluate(*self.pair[0], *self.pair[1]))
 
     def test_a_misspelt_argument_is_named_with_the_nearest_known_one(self) -> None:
         for function in (multipitch.evaluate, multipitch.metrics):

@@ -81,10 +81,6 @@ def test_onsets_of_real_tracks_are_mir_evals(shared_data: Path) -> None:
         np.testing.assert_allclose(found.score, [theirs(pair, window) for pair in batch], rtol=0, atol=1e-9)
 
 
-def test_the_latest_time_is_mir_evals() -> None:
-    assert onset.MAX_TIME == mir_eval.onset.MAX_TIME
-
-
 def test_empty_sides_warn_and_score_0() -> None:
     with pytest.warns(MirflowWarning, match=r"^Reference onsets are empty\.$"):
         assert onset.f_measure(np.array([]), np.arange(3.0)) == (0.0, 0.0, 0.0)

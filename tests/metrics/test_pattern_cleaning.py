@@ -17,13 +17,6 @@ def counts(rows) -> list[list[int]]:
     return [level.tolist() for level in rows.counts]
 
 
-def test_well_formed_rows_stay_as_they_are() -> None:
-    rows = to_rows([GOOD, [], [[A]]])
-    cleaned = clean(rows)
-    assert counts(cleaned.rows) == counts(rows)
-    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([0, 0, 0], {})
-
-
 def test_occurrences_without_notes_are_dropped_and_counted() -> None:
     cleaned = clean(to_rows([GOOD, [[[], A, []], [B]], [[B]]]))
     assert counts(cleaned.rows) == [[2, 2, 1], [2, 1, 1, 1, 1], [2, 1, 1, 2, 1, 1]]

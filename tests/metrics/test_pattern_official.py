@@ -43,15 +43,6 @@ def test_every_official_score_is_reproduced_to_its_five_decimals(shared_data: Pa
     np.testing.assert_allclose(found.score, list(table.values()), rtol=0, atol=5.001e-6)
 
 
-def test_a_piece_alone_equals_the_same_piece_in_a_batch_to_the_bit(shared_data: Path) -> None:
-    pieces = list(jku(shared_data).values())
-    together = score_pairs(pieces)
-    for place in range(0, len(pieces), 3):
-        alone = score_pairs([pieces[place]])
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
-
-
 @pytest.mark.parametrize("algorithm", ["nf1", "nf2", "nf3", "nf4"])
 def test_equals_mir_eval(algorithm: str, shared_data: Path) -> None:
     pieces = [pair for (name, _), pair in jku(shared_data).items() if name == algorithm]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections import OrderedDict
 from pathlib import Path
 
 import mir_eval
@@ -64,13 +63,6 @@ def test_mir_evals_own_examples_but_for_its_misspelt_threshold(shared_data: Path
         true = mir_eval.pattern.occurrence_FPR(*sides, thres=0.5)
         expected |= dict(zip(("F_occ.5", "P_occ.5", "R_occ.5"), map(float, true), strict=True))
         assert dict(pattern.evaluate(*sides)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_the_result_is_an_ordered_dict_of_floats_in_mir_evals_order() -> None:
-    found = pattern.evaluate(ONE, ONE)
-    assert isinstance(found, OrderedDict)
-    assert {type(score) for score in found.values()} == {float}
-    assert list(found) == list(mir_eval.pattern.evaluate(ONE, ONE))
 
 
 @pytest.mark.parametrize("name", ["evaluate", *THREE, *FIRST, "validate"])

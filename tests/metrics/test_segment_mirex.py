@@ -6,13 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from mirflow.metrics.base import Scores, get_task
 
 from .chord_pairs import to_rows
-from .segment_pairs import Segments, messy_segments, read_lab, segments
+from .segment_pairs import Segments, read_lab
 from .test_segment_scoring import rows, score_pairs
 
 CONVENTION = get_task("segment").convention("mirex")
@@ -90,32 +88,6 @@ def test_time_that_one_side_does_not_cover_is_left_out_of_entropies_only() -> No
     found = mirex([(reference, estimate)], CONVENTION.select(["nce_over", "nce_under", "rand_index"])).score[0]
     assert found[:2].tolist() == [1.0, 1.0]
     assert found[2] < 0.8
-
-
-@given(segments(min_size=1))
-@settings(max_examples=50, deadline=None)
-def test_a_reference_against_itself_is_perfect(one: Segments) -> None:
-    spoken = (one[0], one[1], [f"{label}." for label in one[2]])  # no silence
-    found = mirex([(spoken, spoken)]).score[0]
-    if spoken[1][-1] - spoken[0][0] > 0.01:
-        np.testing.assert_allclose(found, [1.0] * 12 + [0.0] * 2, rtol=0, atol=1e-12)
-
-
-@given(
-    st.lists(st.tuples(segments() | messy_segments(), segments() | messy_segments()), min_size=1, max_size=8),
-    st.randoms(),
-)
-@settings(max_examples=50, deadline=None)
-def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, random) -> None:
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    measures = (*DEFAULT, *FITTED)
-    together = mirex([pairs[i] for i in order], measures)
-    assert np.isfinite(together.weight).all()
-    for place, index in enumerate(order):
-        alone = mirex([pairs[index]], measures)
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
 
 
 def test_empty_sides_score_0() -> None:

@@ -176,12 +176,6 @@ def test_single_scores_of_empty_sides_are_single_numbers(name: str) -> None:
         assert getattr(segment, name)(nothing, [], nothing, []) == 0.0
 
 
-def test_keyword_arguments_are_refused_by_name() -> None:
-    times = np.array([[0.0, 1.0]])
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'frame_sise'; did you mean 'frame_size'\?$"):
-        segment.evaluate(times, ["a"], times, ["a"], frame_sise=0.5)
-
-
 def test_a_window_is_refused_as_both_windows_are_in_the_result() -> None:
     times = np.array([[0.0, 8.0]])
     with pytest.raises(TypeError, match="unexpected keyword argument 'window'"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +20,6 @@ from .segment_pairs import (
     messy_segments,
     mir_eval_scores,
     read_boundaries,
-    read_lab,
     segments,
 )
 
@@ -62,14 +60,6 @@ def check(reference: Segments, estimate: Segments) -> None:
     assert (found.weight >= 0).all()
 
 
-def test_defaults_are_mir_evals_scores_in_its_order() -> None:
-    one = rows((0.0, 2.0, "a"), (2.0, 4.0, "b"))
-    expected = mir_eval_scores(one, one)
-    assert isinstance(expected, dict)
-    named = [f"{m.metric.key}@{m['window']}" if "window" in m.parameters else m.metric.key for m in DEFAULT]
-    assert named == list(expected)
-
-
 @given(segments(min_size=1), segments())
 @settings(max_examples=150, deadline=None)
 @example(rows((0.0, 0.05, "A")), rows((0.0, 0.05, "A")))  # no frame at all
@@ -105,22 +95,6 @@ def test_parameters_mean_what_they_mean_in_mir_eval(parameters, reference, estim
     np.testing.assert_allclose(found[informative], np.array(list(expected.values()))[informative], rtol=0, atol=1e-9)
 
 
-@given(
-    st.lists(st.tuples(segments() | messy_segments(), segments() | messy_segments()), min_size=1, max_size=8),
-    st.randoms(),
-)
-@settings(max_examples=40, deadline=None)
-def test_each_pair_alone_equals_the_same_pair_in_any_batch_to_the_bit(pairs, random) -> None:
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = score_pairs([pairs[i] for i in order], MORE)
-    for place, index in enumerate(order):
-        alone = score_pairs([pairs[index]], MORE)
-        assert alone.score[0].tobytes() == together.score[place].tobytes()
-        assert alone.weight[0].tobytes() == together.weight[place].tobytes()
-        assert alone.repairs[0] == together.repairs[place]
-
-
 def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     rng = np.random.default_rng(4)
 
@@ -133,23 +107,6 @@ def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
     for place in range(0, 400, 37):
         alone = score_pairs([pairs[place]], MORE)
         assert alone.score[0].tobytes() == together.score[place].tobytes()
-
-
-def test_one_measure_alone_equals_the_same_measure_among_others_to_the_bit() -> None:
-    pair = (
-        rows((0.1, 11.3, "A"), (11.3, 22.7, "B"), (22.7, 39.1, "A")),
-        rows((0.0, 11.1, "x"), (11.1, 33.3, "y"), (33.3, 38.3, "z")),
-    )
-    together = score_pairs([pair], MORE)
-    for column, measure in enumerate(MORE):
-        assert score_pairs([pair], [measure]).score[0, 0] == together.score[0, column]
-
-
-def test_rows_may_serve_several_pairs() -> None:
-    both = to_rows([rows((0.0, 20.0, "a")), rows((0.0, 10.0, "a"), (10.0, 20.0, "b"))])
-    measures = CONVENTION.select(["recall"])
-    found = CONVENTION.score(both, both, np.array([0, 1, 0, 1]), np.array([1, 0, 0, 1]), measures, "union")
-    assert found.score[:, 0].tolist() == [1.0, 2 / 3, 1.0, 1.0]
 
 
 def test_score_times_weight_adds_up_to_what_was_counted() -> None:
@@ -219,19 +176,6 @@ def test_a_reference_too_long_for_frames_is_refused_and_spoils_nothing_else() ->
     assert (boundaries.refused, boundaries.score.tolist()) == ({}, [[0.5]])  # no frames are needed
 
 
-def test_no_pairs_at_all() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert CONVENTION.score(to_rows([]), to_rows([]), none, none, MORE, "union").score.shape == (0, len(MORE))
-
-
-@pytest.mark.parametrize("grid", ["reference", 0.1])
-def test_other_grids_are_refused(grid) -> None:
-    one = to_rows([rows((0.0, 1.0, "a"))])
-    row = np.zeros(1, dtype=np.int64)
-    with pytest.raises(MetricError, match="segments are not scored on grid"):
-        CONVENTION.score(one, one, row, row, DEFAULT, grid)
-
-
 @pytest.mark.parametrize("size", [0.0, -1.0])
 def test_frames_need_a_length(size) -> None:
     one = rows((0.0, 1.0, "a"))
@@ -242,13 +186,6 @@ def test_frames_need_a_length(size) -> None:
 TASK = get_task("segment")
 CLEAN = TASK.convention("mir_eval").clean
 CLEAN_MIREX = TASK.convention("mirex").clean
-
-
-def test_regular_rows_stay_as_they_are() -> None:
-    given = to_rows([rows((0.0, 1.0, "a"), (1.0, 2.0, "a")), rows()])
-    cleaned = CLEAN(given)
-    assert cleaned.rows is given
-    assert (cleaned.repairs.tolist(), cleaned.flaws) == ([0, 0], {})
 
 
 def test_segments_without_length_are_dropped_and_counted() -> None:
@@ -346,10 +283,6 @@ def test_sides_that_cannot_be_scored_are_named() -> None:
         explain(rows(), one, "recall")
 
 
-def test_every_convention_is_listed() -> None:
-    assert list(get_task("segment").conventions) == ["mir_eval", "mirex"]
-
-
 Pairs = list[tuple[Segments, Segments]]
 
 LAYERS = ("functions", "uppercase", "lowercase")
@@ -393,16 +326,3 @@ def test_all_of_salami_both_ways(shared_data: Path) -> None:
     pairs = salami(shared_data)
     assert len(pairs) == 120 * 3
     check_real(pairs + [(estimate, reference) for reference, estimate in pairs])
-
-
-def test_mir_evals_own_examples_and_their_expected_scores(shared_data: Path) -> None:
-    folder = shared_data / "mir_eval-fixtures/segment"
-    references = sorted(folder.glob("ref*.lab"))
-    pairs = [(read_lab(path), read_lab(folder / path.name.replace("ref", "est"))) for path in references]
-    assert len(pairs) == 10
-    check_real(pairs)
-    expected = [
-        json.loads((folder / path.name.replace("ref", "output")).with_suffix(".json").read_text())
-        for path in references
-    ]
-    np.testing.assert_allclose(score(pairs), [list(one.values()) for one in expected], rtol=0, atol=1e-9)

@@ -225,10 +225,6 @@ def test_samples_that_are_not_finite_leave_no_score() -> None:
         side[0, 5] = kept
 
 
-def test_the_number_of_sources_is_mir_evals() -> None:
-    assert separation.MAX_SOURCES == mir_eval.separation.MAX_SOURCES
-
-
 class TestOrder:
     def test_many_sources_are_ordered_without_trying_all_orders(self) -> None:
         rng = np.random.default_rng(0)

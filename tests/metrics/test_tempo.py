@@ -97,14 +97,6 @@ def test_a_tolerance_of_0_is_a_warning() -> None:
         assert tempo.detection(np.array([60, 120]), 0.5, np.array([60, 121]), tol=0) == (0.5, True, False)
 
 
-def test_types_are_mir_evals() -> None:
-    assert [type(value) for value in tempo.evaluate(np.array([60, 120]), 1, np.array([60, 121])).values()] == [
-        float,
-        bool,
-        bool,
-    ]
-
-
 # -- single tempi ------------------------------------------------------------------------------------------------------
 
 
@@ -170,6 +162,7 @@ def test_a_single_reference_has_all_the_salience() -> None:
 def test_saliences_are_shares_of_their_sum() -> None:
     assert scores(annotation(60, 120, salience=(3, 1)), annotation(60), "p_score") == [0.75]
     assert scores(annotation(60, 120), annotation(120), "p_score") == [0.5]
+    assert scores(annotation(60, 120, salience=(1e308, 1e308)), annotation(60), "p_score") == [0.5]
 
 
 def test_empty_sides() -> None:
@@ -231,11 +224,6 @@ def test_flaws(bad: Annotation, item: int, message: str) -> None:
     assert {row: (flaw.item, flaw.message) for row, flaw in cleaned.flaws.items()} == {1: (item, message)}
     assert cleaned.rows.counts[0].tolist() == [2, 0, 2]
     assert cleaned.repairs.tolist() == [0, 0, 0]
-
-
-def test_what_is_good_is_passed_on_as_it_is() -> None:
-    rows = to_ragged([annotation(60, 120), annotation()])
-    assert clean(rows).rows is rows
 
 
 def test_evaluate_and_explain_from_annotations() -> None:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import inspect
-import json
 import warnings
-from collections import OrderedDict
-from pathlib import Path
-from random import Random
-from types import ModuleType
 from typing import Any
 
 import mir_eval
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mirflow.errors import MirflowWarning
-from mirflow.metrics import io, transcription, transcription_velocity
+from mirflow.metrics import transcription, transcription_velocity
 from mirflow.metrics.base import get_task
 from tests.note_strategies import Notes, pairs, to_annotation
 
-from .batches import assert_batches_do_not_matter, score_pairs
+from .batches import score_pairs
 
 TASK = get_task("transcription")
 Pair = tuple[Notes, Notes]
@@ -88,62 +82,10 @@ def test_matchings_are_mir_evals_note_by_note(pair: Pair, ratio: float | None, s
         assert transcription_velocity.match_notes(*loud) == mir_eval.transcription_velocity.match_notes(*loud)
 
 
-@settings(max_examples=40)
-@given(st.lists(pairs, min_size=1, max_size=5), st.randoms(use_true_random=False))
-def test_a_pair_scores_in_a_batch_what_it_scores_alone(batch: list[Pair], random: Random) -> None:
-    annotated = [(to_annotation(one), to_annotation(other)) for one, other in batch]
-    for rules in TASK.conventions.values():
-        names = [metric.name for metric in rules.metrics if not metric.dims]
-        assert_batches_do_not_matter(rules, annotated, rules.select(names), random)
-
-
 @given(pairs)
 def test_a_pair_alone_scores_in_a_dataset_what_it_scores_as_arrays(pair: Pair) -> None:
     found = score_pairs(TASK.convention(), [(to_annotation(pair[0]), to_annotation(pair[1]))])
     assert found.score[0].tolist() == list(quietly(transcription.evaluate, *arguments(pair, False)).values())
-
-
-def read_fixture(path: Path, velocity: bool) -> Notes:
-    if not velocity:
-        return *io.load_valued_intervals(path), np.zeros(0)
-    # The pitches are MIDI numbers, but mir_eval's expected scores are those of the same numbers taken as Hz.
-    start, end, pitch, loud = io.load_delimited(path, [float] * 4)
-    return np.array([start, end]).T, np.array(pitch), np.array(loud)
-
-
-@pytest.mark.parametrize("module", [transcription, transcription_velocity], ids=["plain", "velocity"])
-def test_fixtures_score_what_mir_eval_expects(shared_data: Path, module: ModuleType) -> None:
-    name = module.__name__.rpartition(".")[2]
-    velocity = module is transcription_velocity
-    references = sorted((shared_data / "mir_eval-fixtures" / name).glob("ref*.txt"))
-    assert len(references) == 10
-    for path in references:
-        output = path.with_name(path.name.replace("ref", "output")).with_suffix(".json")
-        pair = read_fixture(path, velocity), read_fixture(path.with_name(path.name.replace("ref", "est")), velocity)
-        found = module.evaluate(*arguments(pair, velocity))
-        assert_same(dict(found), json.loads(output.read_text(encoding="utf-8")), 1e-9)
-
-
-def test_the_result_is_an_ordered_dict_of_floats() -> None:
-    notes = np.array([[0.0, 1.0]]), A4
-    for found in (
-        transcription.evaluate(*notes, *notes),
-        transcription_velocity.evaluate(*notes, A4, *notes, A4),
-    ):
-        assert isinstance(found, OrderedDict)
-        assert {type(value) for value in found.values()} == {float}
-
-
-@pytest.mark.parametrize(("module", "name"), FUNCTIONS)
-def test_arguments_have_mir_evals_names_order_and_defaults(module: ModuleType, name: str) -> None:
-    peer = getattr(mir_eval, module.__name__.rpartition(".")[2])
-    ours = inspect.signature(getattr(module, name)).parameters.values()
-    theirs = inspect.signature(getattr(peer, name)).parameters.values()
-    assert [(p.name, p.default, p.kind) for p in ours] == [(p.name, p.default, p.kind) for p in theirs]
-
-
-def test_the_decimals_are_mir_evals() -> None:
-    assert transcription.N_DECIMALS == mir_eval.transcription.N_DECIMALS
 
 
 def test_empty_sides_warn_and_score_0() -> None:
@@ -191,11 +133,3 @@ def test_what_are_no_velocities_is_refused(velocities: list[float], message: str
     for function in (transcription_velocity.validate, transcription_velocity.evaluate):
         with pytest.raises(ValueError, match=message):
             function(*notes, A4, *notes, np.array(velocities))
-
-
-def test_a_misspelt_argument_is_named_with_the_nearest_known_one() -> None:
-    notes = np.array([[0.0, 1.0]]), A4
-    with pytest.raises(TypeError, match=r"'ofset_ratio'; did you mean 'offset_ratio'\?"):
-        transcription.evaluate(*notes, *notes, ofset_ratio=0.1)
-    with pytest.raises(TypeError, match=r"did you mean 'velocity_tolerance'\?"):
-        transcription_velocity.evaluate(*notes, A4, *notes, A4, velocity_tolerence=0.1)

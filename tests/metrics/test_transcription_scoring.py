@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import InvalidAnnotationError, MetricError
 from mirflow.evaluation import evaluate, explain
@@ -217,11 +216,6 @@ class TestEvidence:
 def test_octaves_are_ignored_on_request() -> None:
     estimate = notes((0.0, 1.0, 880.0), (1.0, 2.0, 221.0), (2.0, 3.0, 400.0))
     assert score((THREE, estimate), metrics="recall recall(chroma=true)").score[0].tolist() == [1 / 3, 2 / 3]
-
-
-def test_the_grid_is_refused() -> None:
-    with pytest.raises(MetricError, match="is not scored on the grid"):
-        mirflow.evaluate(THREE, THREE, "transcription", grid=0.01)
 
 
 class TestMirex2015:
