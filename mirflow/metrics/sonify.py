@@ -1,7 +1,7 @@
 """Sounds of annotations, for evaluation by ear, under mir_eval's names.
 
 Beats become clicks, chords and chromagrams Shepard tones, pitch contours a gliding tone, piano rolls a tone a row. Each
-function returns a signal, float64 (samples,), between -1 and 1.
+function returns a signal, float64 (samples,), between -1 and 1. :func:`annotation` chooses by the kind of annotation.
 """
 
 from __future__ import annotations
@@ -12,10 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..errors import AnnotationError
+
 if TYPE_CHECKING:
+    import xarray as xr
+
+    from ..annotations.annotation import Annotation
     from ..ragged import Float, Int
 
-__all__ = ["chords", "chroma", "clicks", "pitch_contour", "time_frequency"]
+__all__ = ["annotation", "chords", "chroma", "clicks", "pitch_contour", "time_frequency"]
 
 Waveform = Callable[[Any], Any]
 """A function of the phase in radians with a period of ``2 * pi``."""
@@ -25,10 +30,10 @@ _LOWEST = 24  # MIDI: the C of the lowest octave of a Shepard tone
 _CENTRE, _WIDTH = 72, 6  # of the bell that weighs the octaves, MIDI
 
 
-def _blip(fs: int) -> Float:
-    """The default click: 100 ms of 1 kHz that dies away."""
+def _blip(fs: int, frequency: float = 1000.0) -> Float:
+    """A click: 100 ms of a tone, by default of 1 kHz, that dies away."""
     samples = np.arange(fs * 0.1)
-    tone: Float = np.sin(2 * np.pi * samples * 1000 / fs)
+    tone: Float = np.sin(2 * np.pi * samples * frequency / fs)
     return tone * np.exp(-samples / (fs * 0.01))
 
 
@@ -364,3 +369,164 @@ def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwa
     roots, bitmaps, _ = encode_many(chord_labels)
     sounding = [np.roll(bitmap, root) for bitmap, root in zip(bitmaps, roots, strict=True)]
     return chroma(np.transpose(sounding), spans, fs, **kwargs)
+
+
+_LONGEST = 6 * 3600.0
+"""Seconds of the longest signal of an annotation: 3.8 GB at 22,050 Hz."""
+_TEMPO_SECONDS, _KEY_SECONDS = 20.0, 4.0
+
+
+def annotation(
+    given: xr.Dataset | Annotation,
+    fs: int = 44100,
+    task: str | None = None,
+    *,
+    length: int | None = None,
+    click_frequency: float = 1000.0,
+) -> Float:
+    """Return an annotation as a signal, by its kind.
+
+    Events are clicks, as are the boundaries of segments and hierarchies and, for 20 s, a tempo; chords are Shepard
+    tones, a key its triad for 4 s; notes and several pitches over time are tones, a melody a gliding one.
+
+    Parameters
+    ----------
+    given : xr.Dataset or Annotation
+        As ``mirflow.load`` reads it.
+    fs : int, Hz
+        Sampling rate.
+    task : str or None
+        ``chord`` tells chords from other segments; None: that with which a dataset was loaded.
+    length : int or None, samples
+        None: until the annotation ends.
+    click_frequency : float, Hz
+        Pitch of clicks.
+
+    Returns
+    -------
+    float64 (samples,)
+
+    Raises
+    ------
+    AnnotationError
+        For other kinds, such as rankings, and for a time after six hours.
+    InvalidChordException
+        If a label of task ``chord`` is no chord.
+
+    Examples
+    --------
+    >>> from mirflow.annotations.annotation import Annotation
+    >>> beats = Annotation("events", {"time": np.array([0.0, 0.5, 1.0])})
+    >>> annotation(beats, 8000).shape
+    (8801,)
+    """
+    from ..annotations.annotation import Annotation
+    from ..annotations.labelled import from_dataset
+
+    if not isinstance(given, Annotation):
+        task = task or given.attrs.get("task")
+        given = from_dataset(given)
+    form = "chords" if given.kind == "intervals" and task == "chord" else given.schema.drawn_as
+    maker = _MAKERS.get(form if form != "text" else given.kind)
+    if maker is None:
+        raise AnnotationError(
+            f"{given.kind} cannot be made audible: only events, segments, pitches, keys and tempi can"
+        )
+    times = [given.columns[name] for name in ("time", "start", "end") if name in given.columns]
+    latest = max((float(np.max(one)) for one in times if len(one)), default=0.0)
+    if not latest <= _LONGEST:
+        raise AnnotationError(f"ends at {latest:g} s: signals are at most {_LONGEST / 3600:g} hours long")
+    if maker is _clicks:
+        return clicks(_clicks(given), fs, _blip(fs, click_frequency), length)
+    return maker(given, fs, length)
+
+
+def _clicks(given: Annotation) -> Float:
+    """Times of the events, of the boundaries of all levels, or of the beats of a tempo."""
+    if given.kind == "tempo":
+        tempi = given.columns["tempo"][given.columns["tempo"] > 0]
+        if not len(tempi):
+            return np.zeros(0)
+        salience = given.columns.get("salience")
+        strongest = int(np.argmax(salience[given.columns["tempo"] > 0])) if salience is not None else 0
+        return np.arange(0.0, _TEMPO_SECONDS, 60.0 / float(tempi[strongest]))
+    return np.unique(given.columns["time" if "time" in given.columns else "start"])
+
+
+def _chords(given: Annotation, fs: int, length: int | None) -> Float:
+    spans = np.stack([given.columns["start"], given.columns["end"]], axis=1)
+    return chords(list(given.labels or []), spans, fs, length=length) if len(spans) else np.zeros(length or 0)
+
+
+def _key(given: Annotation, fs: int, length: int | None) -> Float:
+    from ..theory.keys import MODES, parse_key
+
+    found = [parse_key(label) for label in given.labels or []]
+    named = [key for key in found if key is not None and key.tonic < 12]
+    bars = np.zeros((12, len(named)))
+    for place, key in enumerate(named):
+        bars[[(key.tonic + step) % 12 for step in _TRIADS.get(MODES[key.mode], (0, 4, 7))], place] = 1.0
+    starts = np.arange(len(named)) * _KEY_SECONDS
+    spans = np.stack([starts, starts + _KEY_SECONDS], axis=1)
+    return chroma(bars, spans, fs, length=length) if named else np.zeros(length or 0)
+
+
+_TRIADS = {**dict.fromkeys(("minor", "dorian", "phrygian"), (0, 3, 7)), "locrian": (0, 3, 6), "other": (0, 7)}
+"""Semitones above the tonic, of the modes that are not major."""
+
+
+def _contour(given: Annotation, fs: int, length: int | None) -> Float:
+    times, frequencies = given.columns["time"], np.maximum(given.columns["frequency"], 0.0)
+    if not len(times):
+        return np.zeros(length or 0)
+    voicing = given.columns.get("voicing")
+    loud = (frequencies > 0) if voicing is None else (frequencies > 0) * np.clip(voicing, 0.0, 1.0)
+    return pitch_contour(times, frequencies, fs, amplitudes=loud.astype(np.float64), length=length)
+
+
+def _notes(given: Annotation, fs: int, length: int | None) -> Float:
+    """A piano roll of the notes: a row for each quarter of a semitone, a column from each boundary to the next."""
+    start, end, pitch = (given.columns[name] for name in ("start", "end", "pitch"))
+    velocity = given.columns.get("velocity")
+    loud = np.ones(len(start)) if velocity is None else np.where(np.isnan(velocity), 127.0, velocity) / 127.0
+    kept = (pitch > 0) & (end > start)
+    edges = np.unique(np.concatenate([start[kept], end[kept]]))
+    first, last = np.searchsorted(edges, start[kept]), np.searchsorted(edges, end[kept])
+    return _roll(pitch[kept], loud[kept], first, last, edges, fs, length)
+
+
+def _frames(given: Annotation, fs: int, length: int | None) -> Float:
+    """Pitches of each frame, which lasts until the next one; the last one as long as the median."""
+    times = given.columns["time"]
+    frame = np.repeat(np.arange(len(times)), given.inner_counts[0])
+    pitch = given.columns["frequency"]
+    hop = float(np.median(np.diff(times))) if len(times) > 1 else 0.01
+    edges = np.append(times, times[-1] + hop) if len(times) else np.zeros(0)
+    kept = pitch > 0
+    return _roll(pitch[kept], np.ones(kept.sum()), frame[kept], frame[kept] + 1, edges, fs, length)
+
+
+def _roll(pitch: Float, loud: Float, first: Int, last: Int, edges: Float, fs: int, length: int | None) -> Float:
+    """Tones between the edges with the given numbers; pitches are rounded to quarters of a semitone."""
+    if not len(pitch):
+        return np.zeros(length or 0)
+    steps, row = np.unique(np.round(4 * 12 * np.log2(pitch / 440.0)), return_inverse=True)
+    gram = np.zeros((len(steps), len(edges)))
+    np.add.at(gram, (row, first), loud)
+    np.add.at(gram, (row, last), -loud)
+    gram = np.clip(np.cumsum(gram, axis=1)[:, :-1], 0.0, 1.0)
+    spans = np.stack([edges[:-1], edges[1:]], axis=1)
+    return time_frequency(gram, 440.0 * 2.0 ** (steps / 48), spans, fs, length=length)
+
+
+_MAKERS: dict[str, Callable[..., Float]] = {
+    "ticks": _clicks,
+    "segments": _clicks,
+    "levels": _clicks,
+    "tempo": _clicks,
+    "chords": _chords,
+    "key": _key,
+    "curve": _contour,
+    "notes": _notes,
+    "frames": _frames,
+}

@@ -9,11 +9,17 @@ from typing import Any
 import mir_eval
 import numpy as np
 import pytest
+import soundfile
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mirflow
+from mirflow.annotations.annotation import Annotation
+from mirflow.errors import AnnotationError
 from mirflow.metrics import sonify
 from mirflow.metrics.chord import InvalidChordException
+
+from ..commands import invoke, refused
 
 FS = 8000
 
@@ -132,3 +138,100 @@ def test_what_cannot_sound_is_an_error_that_says_why() -> None:
         sonify.time_frequency([[1.0, 1.0]], [9000.0], [[0.0, 0.1], [0.1, 0.2]], FS)
     with pytest.raises(ValueError, match="3 times are incompatible with the 2 columns"):
         sonify.time_frequency([[1.0, 1.0]], [100.0], [[0.0, 0.1], [0.1, 0.2], [0.2, 0.3]], FS)
+
+
+class TestAnnotations:
+    """An annotation sounds as the function for its form sounds with its arrays."""
+
+    @staticmethod
+    def loaded(tmp_path: Path, task: str, text: str, suffix: str = ".txt") -> Any:
+        path = tmp_path / f"{task}{suffix}"
+        path.write_text(text, encoding="utf-8")
+        return mirflow.load(path, task)
+
+    @pytest.mark.parametrize("task", ["beat", "onset"])
+    def test_events_are_clicks(self, tmp_path: Path, task: str) -> None:
+        events = self.loaded(tmp_path, task, "0.5\n1.25\n")
+        np.testing.assert_array_equal(sonify.annotation(events, FS), sonify.clicks([0.5, 1.25], FS))
+
+    def test_boundaries_are_clicks_and_chords_are_chords(self, tmp_path: Path) -> None:
+        text = "0.0 0.5 A\n0.5 1.25 D:min\n"
+        segments = self.loaded(tmp_path, "segment", text, ".lab")
+        np.testing.assert_array_equal(sonify.annotation(segments, FS), sonify.clicks([0.0, 0.5], FS))
+        chords = self.loaded(tmp_path, "chord", text, ".lab")
+        expected = sonify.chords(["A", "D:min"], [[0.0, 0.5], [0.5, 1.25]], FS)
+        np.testing.assert_array_equal(sonify.annotation(chords, FS), expected)
+        np.testing.assert_array_equal(sonify.annotation(segments, FS, "chord"), expected)
+
+    def test_melodies_glide_and_are_silent_where_unvoiced(self, tmp_path: Path) -> None:
+        melody = self.loaded(tmp_path, "melody", "0.0 220\n0.1 220\n0.2 0\n0.3 -220\n")
+        signal = sonify.annotation(melody, FS)
+        np.testing.assert_array_equal(
+            signal, sonify.pitch_contour([0, 0.1, 0.2, 0.3], [220, 220, 0, 0], FS, amplitudes=[1.0, 1.0, 0, 0])
+        )
+        assert not signal[int(0.2 * FS) :].any()
+
+    def test_notes_and_frames_are_a_piano_roll(self, tmp_path: Path) -> None:
+        notes = self.loaded(tmp_path, "transcription", "0.0 0.5 440\n0.25 0.5 880\n")
+        gram = [[1.0, 1.0], [0.0, 1.0]]
+        expected = sonify.time_frequency(gram, [440.0, 880.0], [[0.0, 0.25], [0.25, 0.5]], FS)
+        np.testing.assert_array_equal(sonify.annotation(notes, FS), expected)
+        frames = self.loaded(tmp_path, "multipitch", "0.0 440\n0.25 440 880\n")
+        np.testing.assert_array_equal(sonify.annotation(frames, FS), expected)
+
+    @pytest.mark.parametrize(
+        ("label", "classes"),
+        [("C major", {0, 4, 7}), ("A:min", {9, 0, 4}), ("B:locrian", {11, 2, 5}), ("G:lydian", {7, 11, 2})],
+    )
+    def test_a_key_is_its_triad(self, tmp_path: Path, label: str, classes: set[int]) -> None:
+        key = self.loaded(tmp_path, "key", label)
+        gram = [[float(step in classes)] for step in range(12)]
+        np.testing.assert_array_equal(sonify.annotation(key, FS), sonify.chroma(gram, [[0.0, 4.0]], FS))
+
+    def test_a_tempo_is_clicks_of_the_stronger_one(self, tmp_path: Path) -> None:
+        tempo = self.loaded(tmp_path, "tempo", "60 120 0.3")
+        np.testing.assert_array_equal(sonify.annotation(tempo, FS), sonify.clicks(np.arange(40) / 2, FS))
+
+    def test_what_has_no_times_is_refused(self) -> None:
+        ranking = Annotation("ranking", {}, ["a", "b"])
+        with pytest.raises(AnnotationError, match="ranking cannot be made audible"):
+            sonify.annotation(ranking)
+        with pytest.raises(AnnotationError, match="at most 6 hours long"):
+            sonify.annotation(Annotation("events", {"time": np.array([1e8])}))
+
+
+class TestCommand:
+    """``mirflow sonify`` writes what the functions give."""
+
+    @pytest.fixture
+    def pair(self, tmp_path: Path) -> tuple[Path, Path]:
+        paths = tmp_path / "ref.txt", tmp_path / "est.txt"
+        for path, times in zip(paths, ("0.0\n0.5\n", "0.0\n0.75\n"), strict=True):
+            path.write_text(times)
+        return paths
+
+    def test_the_reference_is_left_and_the_estimate_right_a_fifth_higher(self, tmp_path: Path, pair: Any) -> None:
+        out = tmp_path / "x.wav"
+        invoke("sonify", *pair, "--task", "beat", "--stereo", "-o", out, "--rate", FS, code=0)
+        samples, rate = soundfile.read(out)
+        assert (rate, samples.shape) == (FS, (FS * 17 // 20 + 1, 2))
+        blips = [np.abs(np.fft.rfft(samples[: FS // 10, ear])).argmax() * 10 for ear in (0, 1)]
+        assert blips == [1000, 1500]
+        expected = sonify.clicks([0.0, 0.5], FS)
+        np.testing.assert_allclose(samples[: len(expected), 0], expected, atol=2**-14)
+
+    def test_annotations_are_added_to_audio_of_another_rate(self, tmp_path: Path, pair: Any) -> None:
+        audio, out = tmp_path / "song.wav", tmp_path / "x.flac"
+        soundfile.write(audio, np.full((16000, 2), 0.25), 16000)
+        invoke("sonify", pair[0], "--task", "beat", "--mix", audio, "--rate", FS, "-o", out, code=0)
+        samples, rate = soundfile.read(out)
+        assert (rate, len(samples)) == (FS, FS)
+        middle = slice(FS * 7 // 10, FS * 9 // 10)
+        np.testing.assert_allclose(samples[middle] / samples[middle].mean(), 1.0, atol=0.01)
+
+    def test_mistakes_are_messages(self, tmp_path: Path, pair: Any) -> None:
+        out = tmp_path / "x.wav"
+        assert "--stereo takes two annotations" in refused("sonify", pair[0], "--task", "beat", "--stereo", "-o", out)
+        assert "write .wav, .flac, .ogg" in refused("sonify", pair[0], "--task", "beat", "-o", tmp_path / "x.mp3")
+        assert "unknown task" in refused("sonify", pair[0], "--task", "beet", "-o", out)
+        assert not out.exists()

@@ -1,0 +1,120 @@
+"""The command that makes annotations audible: ``sonify``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from .common_options import ReadingCommand, check_existing, option
+
+if TYPE_CHECKING:
+    from ..ragged import Float
+
+_FIFTH = 1.5
+_SUFFIXES = (".wav", ".flac", ".ogg")
+
+
+@click.command("sonify", cls=ReadingCommand, place=9, short_help="Write annotations as audio, to listen to.")
+@click.argument(
+    "annotations",
+    nargs=-1,
+    required=True,
+    type=click.Path(path_type=Path),
+    metavar="ANNOTATION...",
+    callback=check_existing,
+)
+@click.option(
+    "--output", "-o", required=True, type=click.Path(dir_okay=False, path_type=Path), help="A wav, flac or ogg file."
+)
+@option("task", required=True)
+@option("annotator")
+@click.option("--mix", type=click.Path(path_type=Path, exists=True, dir_okay=False), help="Audio to listen to with it.")
+@click.option("--stereo", is_flag=True, help="Two annotations: the first one left, the second one right.")
+@click.option("--rate", type=click.IntRange(1000, 384000), help="Hz. Default: that of --mix, else 44100.")
+def sonify_command(
+    annotations: tuple[Path, ...],
+    output: Path,
+    task: str,
+    annotator: str | int | None,
+    mix: Path | None,
+    stereo: bool,
+    rate: int | None,
+    options: Mapping[str, Any],
+) -> None:
+    """Write annotations as audio: clicks, chords, tones.
+
+    Clicks of every second annotation are a fifth higher. Several annotations are added up; with --stereo the
+    reference is in the left ear and the estimate in the right one.
+    """
+    import numpy as np
+
+    from ..metrics.sonify import annotation as sonify
+    from ..readers import read
+
+    if stereo and len(annotations) != 2:
+        raise click.UsageError(f"--stereo takes two annotations, one for each ear, not {len(annotations)}")
+    if output.suffix.lower() not in _SUFFIXES:
+        raise click.BadParameter(f"{output}: write {', '.join(_SUFFIXES)}", param_hint="'--output'")
+    audio, own_rate = _read_audio(mix) if mix is not None else (None, 44100)
+    fs = rate or own_rate
+    signals = [
+        sonify(
+            read(path, task=task, annotator=annotator, **options),
+            fs,
+            task,
+            click_frequency=1000.0 * (_FIFTH if place % 2 else 1.0),
+        )
+        for place, path in enumerate(annotations)
+    ]
+    ears = signals if stereo else [_add(signals)]
+    if audio is not None:
+        ears = [_add([ear, _resampled(audio, own_rate, fs)]) for ear in ears]
+    size = max(map(len, ears))
+    samples = np.stack([np.pad(ear, (0, size - len(ear))) for ear in ears], axis=1)
+    _write(output, samples, fs)
+    click.echo(f"{output} written ({size / fs:.1f} s)", err=True)
+
+
+def _add(signals: list[Float]) -> Float:
+    """The sum of signals, as long as the longest."""
+    import numpy as np
+
+    total = np.zeros(max(map(len, signals)))
+    for signal in signals:
+        total[: len(signal)] += signal
+    return total
+
+
+def _read_audio(path: Path) -> tuple[Float, int]:
+    """The mean of the channels of a file, and its sampling rate."""
+    from ..readers.audio_files import FileSignal
+
+    signal = FileSignal(str(path))
+    return signal.read(0, signal.frames).mean(axis=0), round(signal.rate)
+
+
+def _resampled(signal: Float, rate: int, fs: int) -> Float:
+    if rate == fs:
+        return signal
+    from math import gcd
+
+    import numpy as np
+    from scipy.signal import resample_poly
+
+    common = gcd(rate, fs)
+    return np.asarray(resample_poly(signal, fs // common, rate // common))
+
+
+def _write(path: Path, samples: Float, fs: int) -> None:
+    """Write samples with 16 bits, quieter where they would be clipped."""
+    import numpy as np
+    import soundfile
+
+    loudest = float(np.abs(samples).max(initial=0.0))
+    try:
+        soundfile.write(path, samples / max(loudest, 1.0), fs)
+    except soundfile.SoundFileError as error:
+        raise click.UsageError(f"{path} cannot be written: {error}") from error
