@@ -455,7 +455,9 @@ def _clicks(given: Annotation) -> Float:
 
 def _chords(given: Annotation, fs: int, length: int | None) -> Float:
     spans = np.stack([given.columns["start"], given.columns["end"]], axis=1)
-    return chords(list(given.labels or []), spans, fs, length=length) if len(spans) else np.zeros(length or 0)
+    sounding = np.flatnonzero(spans[:, 1] > spans[:, 0])
+    labels = [given.labels[place] for place in sounding.tolist()] if given.labels else []
+    return chords(labels, spans[sounding], fs, length=length) if labels else np.zeros(length or 0)
 
 
 def _key(given: Annotation, fs: int, length: int | None) -> Float:

@@ -155,7 +155,7 @@ class TestAnnotations:
         np.testing.assert_array_equal(sonify.annotation(events, FS), sonify.clicks([0.5, 1.25], FS))
 
     def test_boundaries_are_clicks_and_chords_are_chords(self, tmp_path: Path) -> None:
-        text = "0.0 0.5 A\n0.5 1.25 D:min\n"
+        text = "0.0 0.5 A\n0.5 0.5 G\n0.5 1.25 D:min\n"
         segments = self.loaded(tmp_path, "segment", text, ".lab")
         np.testing.assert_array_equal(sonify.annotation(segments, FS), sonify.clicks([0.0, 0.5], FS))
         chords = self.loaded(tmp_path, "chord", text, ".lab")
