@@ -171,15 +171,15 @@ def test_a_signal_to_the_terminal_ends_a_run_with_one_line(
         ("zarr", 1, f"interrupted; {KEPT}"),
         ("mirflow.store.zarr_io:BuildingStore.set", 1, f"interrupted; {KEPT}"),
         ("mirflow.store.zarr_io:BuildingStore.set", 40, f"interrupted; {KEPT}"),
-        ("mirflow.store.generations:Generations.publish", 1, f"interrupted; {KEPT}"),
-        ("mirflow.store.generations:Generations._link", 1, f"interrupted; {KEPT}"),
+        ("mirflow.store.write:StoreWriter._put", 1, f"interrupted; {KEPT}"),
+        ("mirflow.store.write:StoreWriter._link", 1, f"interrupted; {KEPT}"),
     ],
 )
 def test_ctrl_c_while_starting_or_publishing_ends_with_one_line(
     tmp_path: Path, moment: str, which: int, line: str, times: int
 ) -> None:
     pipeline = write_dataset(tmp_path)
-    command = [sys.executable, "-c", AT, moment, str(which), str(times), "run", str(pipeline)]
+    command = [sys.executable, "-c", AT, moment, str(which), str(times), "run", "--quiet", str(pipeline)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, cwd=HERE, check=False)
     assert (done.returncode, done.stderr, done.stdout) == (130, f"{line}\n", "")
     assert mirflow.run(pipeline).evaluations[0].failed == 0

@@ -1,6 +1,6 @@
 """Pipeline files: what they may say, what they name, and the plans that come of them."""
 
-from .load import PlannedPipeline, json_schema, load_pipeline, plan_evaluation, plan_pipeline, plan_text
+from .load import PlannedPipeline, find_files, json_schema, load_pipeline, plan_evaluation, plan_pipeline
 from .model import Estimates, Evaluation, Execution, Pipeline, References
 
 __all__ = [
@@ -10,9 +10,9 @@ __all__ = [
     "Pipeline",
     "PlannedPipeline",
     "References",
+    "find_files",
     "json_schema",
     "load_pipeline",
     "plan_evaluation",
     "plan_pipeline",
-    "plan_text",
 ]

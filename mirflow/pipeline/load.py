@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -19,11 +19,12 @@ from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
-from .discovery import OpenPack, absolute, discover, find_matches, is_lone, is_table
+from .discovery import Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
 from .document import Document, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
-from .plan import EvaluationPlan, Metadata, cell_stamps, fingerprint
+from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
 
+Made = TypeVar("Made")
 MAX_VALUE = 4096
 """Bytes that the file of one value may have."""
 
@@ -201,16 +202,43 @@ def plan_pipeline(
     """
     document = _read(path)
     own = document.data.get("root") if isinstance(document.data, Mapping) else None
-    folder = Path(absolute(str(path))).parent
+    rooted = root is not None
     if root is None:
+        folder = Path(absolute(str(path))).parent
         root = Path(folder, own) if isinstance(own, str) else folder
-        return _plan_document(document, absolute(str(root)), False, path, open_pack)
-    return _plan_document(document, absolute(str(root)), True, path, open_pack)
+    place = absolute(str(root))
+    plans: list[EvaluationPlan] = []
+    pipeline, problems = _check_form(document)
+    block = (pipeline.execution if pipeline else Execution()).block
+    # Without its root nothing would be found; that is one problem, not one for each pattern.
+    if rooted or all(problem.where != "root" for problem in problems):
+        plans = _each(document, pipeline, problems, lambda one: _plan(one, place, open_pack, block))
+    if pipeline is None or problems:
+        raise PipelineError(problems, path)
+    return PlannedPipeline(pipeline, tuple(plans), document.text, place)
 
 
-def plan_text(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> PlannedPipeline:
-    """Plan the text of a pipeline file, which a store keeps, as :func:`plan_pipeline`, below a given root."""
-    return _plan_document(parse_document(text), absolute(str(root)), True, None, open_pack)
+def find_files(text: str, root: str | Path, *, open_pack: OpenPack | None = None) -> tuple[EvaluationFiles, ...]:
+    """Find the files that the text of a pipeline file names, as a store keeps it, below a given root.
+
+    Metadata of tracks are not read, nor is it looked whether files have changed.
+
+    Raises
+    ------
+    PipelineError
+        With all problems, as of :func:`plan_pipeline`.
+    """
+    document, folder = parse_document(text), absolute(str(root))
+    pipeline, problems = _check_form(document)
+
+    def files(evaluation: Evaluation) -> EvaluationFiles | list[Trouble]:
+        found = _discover(evaluation, folder, open_pack)
+        return found if isinstance(found, list) else EvaluationFiles(**_files_of(found))
+
+    found = _each(document, pipeline, problems, files)
+    if problems:
+        raise PipelineError(problems)
+    return tuple(found)
 
 
 def _read(path: str | Path) -> Document:
@@ -220,33 +248,29 @@ def _read(path: str | Path) -> Document:
     return document
 
 
-def _plan_document(
-    document: Document, folder: str, rooted: bool, path: str | Path | None, open_pack: OpenPack | None
-) -> PlannedPipeline:
-    """Plan the evaluations of a document under a root; `rooted`: in place of the document's own root."""
-    pipeline, problems = _check_form(document)
-    plans: list[EvaluationPlan] = []
-    block = pipeline.execution.block if pipeline else Execution().block
-    # Without its root nothing would be found; that is one problem, not one for each pattern.
-    rooted = rooted or all(problem.where != "root" for problem in problems)
+def _each(
+    document: Document,
+    pipeline: Pipeline | None,
+    problems: list[Problem],
+    make: Callable[[Evaluation], Made | list[Trouble]],
+) -> list[Made]:
+    """What can be made of the evaluations of a document; what is wrong with them is added to its problems."""
+    made: list[Made] = []
     listed = document.data.get("evaluations") if isinstance(document.data, Mapping) else None
-    for position, one in enumerate(listed if isinstance(listed, list) and rooted else ()):
+    for position, one in enumerate(listed if isinstance(listed, list) else ()):
         try:  # also those that have the right form where the rest of the file has not
-            evaluation = pipeline.evaluations[position] if pipeline else Evaluation.model_validate(one)
+            outcome = make(pipeline.evaluations[position] if pipeline else Evaluation.model_validate(one))
         except ValidationError:
             continue
-        outcome = _plan(evaluation, folder, open_pack, block)
-        if isinstance(outcome, EvaluationPlan):
-            plans.append(outcome)
+        if not isinstance(outcome, list):
+            made.append(outcome)
             continue
         for step, why in outcome:
             place = "evaluations", position, *step
             # As written in the file, where a side may be just its path.
             short = place[-1] == "path" and place not in document.lines
             problems.append(document.problem(place[:-1] if short else place, why))
-    if pipeline is None or problems:
-        raise PipelineError(problems, path)
-    return PlannedPipeline(pipeline, tuple(plans), document.text, folder)
+    return made
 
 
 def plan_evaluation(
@@ -290,25 +314,44 @@ def _check_form(document: Document) -> tuple[Pipeline | None, list[Problem]]:
     return pipeline, [*problems[:own], *twice, *problems[own:]]
 
 
-def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
+def _discover(evaluation: Evaluation, root: str, open_pack: OpenPack | None) -> Discovery | list[Trouble]:
+    """The files of an evaluation, or all that is wrong with it."""
     resolved = resolve(evaluation, root)
     troubles: list[Trouble] = []
-    if not isinstance(resolved, Resolved):
-        for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
-            trackless = is_lone(evaluation) or is_table(side, evaluation.task)
-            find_matches(side, key, root, trackless, troubles)
-        return [*resolved, *troubles]
-    found = discover(evaluation, resolved, root, open_pack, troubles)
+    if isinstance(resolved, Resolved):
+        found = discover(evaluation, resolved, root, open_pack, troubles)
+        return troubles or found
+    for key, side in (("reference", evaluation.reference), ("estimates", evaluation.estimates)):
+        find_matches(side, key, root, is_lone(evaluation) or is_table(side, evaluation.task), troubles)
+    return [*resolved, *troubles]
+
+
+def _files_of(found: Discovery) -> dict[str, Any]:
+    """The fields of `EvaluationFiles`."""
+    evaluation = found.evaluation
+    return {
+        "name": evaluation.name,
+        "task": evaluation.task,
+        "convention": found.resolved.convention.name,
+        "systems": tuple(found.systems),
+        "tracks": tuple(found.tracks),
+        "references": tuple(tuple(found.references.get(track, ())) for track in found.tracks),
+        "estimates": tuple(tuple(found.estimates.get((name, one)) for one in found.tracks) for name in found.systems),
+        "classes": found.resolved.classes,
+    }
+
+
+def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: int) -> EvaluationPlan | list[Trouble]:
+    found = _discover(evaluation, root, open_pack)
+    if isinstance(found, list):
+        return found
+    resolved, files = found.resolved, _files_of(found)
     track_meta = dict(tabulate(found.tracks, found.track_meta))
-    if evaluation.tracks is not None and not troubles:
+    if evaluation.tracks is not None:
         try:
             track_meta |= track_metadata(evaluation.tracks, root, found.tracks)
         except MetadataError as error:
-            troubles.append((("tracks",), str(error)))
-    if troubles:
-        return troubles
-    references = tuple(tuple(found.references.get(track, ())) for track in found.tracks)
-    estimates = tuple(tuple(found.estimates.get((system, track)) for track in found.tracks) for system in found.systems)
+            return [(("tracks",), str(error))]
     given = evaluation.systems or {}
     system_meta = {name: {**found.system_meta.get(name, {}), **given.get(name, {})} for name in found.systems}
     # Everything but the files that scores depend on.
@@ -324,23 +367,16 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
         *([] if resolved.classes is None else [resolved.classes.digest]),
     )
     return EvaluationPlan(
-        name=evaluation.name,
-        task=evaluation.task,
-        convention=resolved.convention.name,
+        **files,
         grid=resolved.grid,
         measures=resolved.measures,
-        systems=tuple(found.systems),
-        tracks=tuple(found.tracks),
-        references=references,
-        estimates=estimates,
         combine=evaluation.reference.combine or "",
         track_meta=track_meta,
         system_meta=tabulate(found.systems, system_meta),
-        stamps=cell_stamps(references, estimates),
+        stamps=cell_stamps(files["references"], files["estimates"]),
         signatures={str(one): fingerprint(*shared, str(one), str(one.metric.version)) for one in resolved.measures},
         on_error=evaluation.on_error,
         max_block=block,
-        classes=resolved.classes,
         cautions=tuple(found.cautions),
     )
 

@@ -51,20 +51,40 @@ class Caution:
     system: str = ""
 
 
-@dataclass(frozen=True)
-class EvaluationPlan:
-    """Everything that one evaluation compares.
+@dataclass(frozen=True, kw_only=True)
+class EvaluationFiles:
+    """The files that one evaluation compares.
 
     Parameters
     ----------
     name, task, convention : str
         ``name`` is the group in the store.
-    grid : str or float
-    measures : tuple of Measure
     systems, tracks : tuple of str
     references : tuple of tuples of Reference, one per track
         Empty for a track without a reference.
     estimates : tuple of tuples of Source or None, ``estimates[system][track]``
+    classes : Classes or None
+        The classes or tags that there are, where the evaluation says so.
+    """
+
+    name: str
+    task: str
+    convention: str
+    systems: tuple[str, ...]
+    tracks: tuple[str, ...]
+    references: tuple[tuple[Reference, ...], ...]
+    estimates: tuple[tuple[Source | None, ...], ...]
+    classes: Classes | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class EvaluationPlan(EvaluationFiles):
+    """Everything that one evaluation compares, and what its scores depend on.
+
+    Parameters
+    ----------
+    grid : str or float
+    measures : tuple of Measure
     combine : {"", "mean", "max", "each"}
         What becomes of the scores against several references of a track; empty: there is one.
     track_meta, system_meta : mapping of str to tuple
@@ -77,8 +97,6 @@ class EvaluationPlan:
     on_error : {"record", "ignore", "raise"}
     max_block : int
         Most tracks in a block.
-    classes : Classes or None
-        The classes or tags that there are, where the evaluation says so.
     cautions : tuple of Caution
         What was warned of, which the store keeps.
 
@@ -87,15 +105,8 @@ class EvaluationPlan:
     Cells are numbered as ``system * len(tracks) + track``, the order of a flattened ``(systems, tracks)`` array.
     """
 
-    name: str
-    task: str
-    convention: str
     grid: Grid
     measures: tuple[Measure, ...]
-    systems: tuple[str, ...]
-    tracks: tuple[str, ...]
-    references: tuple[tuple[Reference, ...], ...]
-    estimates: tuple[tuple[Source | None, ...], ...]
     combine: Combine
     track_meta: Metadata
     system_meta: Metadata
@@ -103,7 +114,6 @@ class EvaluationPlan:
     signatures: Mapping[str, str]
     on_error: str = "record"
     max_block: int = 64
-    classes: Classes | None = None
     cautions: tuple[Caution, ...] = ()
 
     @property

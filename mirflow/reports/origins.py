@@ -16,8 +16,8 @@ from ..annotations.schema import TASK_KINDS
 from ..annotations.source import Source
 from ..errors import AnnotationError, MirflowError, PipelineError, QueryError
 from ..metrics.base import get_task
-from ..pipeline import plan_text
-from ..pipeline.plan import EvaluationPlan
+from ..pipeline import find_files
+from ..pipeline.plan import EvaluationFiles
 from ..store.packs import open_pack, row_digests
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 LONGEST = 300
 """Characters of a label or a message that the page shows."""
 Roots = str | Path | Sequence[str | Path] | None
-Plans = Mapping[str, EvaluationPlan]
+Plans = Mapping[str, EvaluationFiles]
 
 
 def shorten(text: str, longest: int) -> str:
@@ -41,7 +41,7 @@ def shorten(text: str, longest: int) -> str:
 
 
 def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tuple[Plans, str]:
-    """Plan a store's pipeline again, with the files that there are now.
+    """Find the files of a store's pipeline that there are now.
 
     A store holds digests of what was scored, but no paths: only its pipeline says where files are.
 
@@ -54,7 +54,7 @@ def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tupl
 
     Returns
     -------
-    plans : mapping of str to EvaluationPlan
+    plans : mapping of str to EvaluationFiles
     reason : str
         Why there are none; empty: there are.
     """
@@ -66,11 +66,11 @@ def find_plans(attrs: Mapping[str, Any], root: str | Path | None = None) -> tupl
     if not Path(folder).is_dir():
         return {}, "The folder of the annotations is gone; name the one where they are now with --root."
     try:
-        planned = plan_text(str(text), folder, open_pack=open_pack)
+        found = find_files(str(text), folder, open_pack=open_pack)
     except MirflowError as error:
         problem = error.problems[0] if isinstance(error, PipelineError) else error
         return {}, f"The annotations cannot be found: {problem}"
-    return {plan.name: plan for plan in planned.plans}, ""
+    return {one.name: one for one in found}, ""
 
 
 class Shelf:
@@ -114,7 +114,7 @@ class Files:
     ----------
     ds : xr.Dataset
         What was scored, as this store holds it: its systems, and the digests of the files.
-    plan : EvaluationPlan
+    plan : EvaluationFiles
         The files that there are now.
     store : str
         What the store is called; empty where there is no other.
@@ -122,7 +122,7 @@ class Files:
         What stands before its systems' names where several stores are one.
     """
 
-    def __init__(self, ds: xr.Dataset, plan: EvaluationPlan, store: str, prefix: str) -> None:
+    def __init__(self, ds: xr.Dataset, plan: EvaluationFiles, store: str, prefix: str) -> None:
         self.plan, self.store = plan, store
         self.references = dict(zip(plan.tracks, plan.references, strict=True))
         rows = zip(plan.systems, plan.estimates, strict=True)
@@ -160,7 +160,7 @@ class Origin:
         What stands before its systems' names.
     boards : mapping of str to xr.Dataset
         Its evaluations, as it holds them.
-    plans : mapping of str to EvaluationPlan
+    plans : mapping of str to EvaluationFiles
         The files that there are now.
     lost : str
         Why there are none.

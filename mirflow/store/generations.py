@@ -1,4 +1,4 @@
-"""Generations of a store: whole folders, one of which the user's path leads to; durable files, one writer at a time."""
+"""Generations of a store: whole folders, one of which the user's path leads to; durable files, the writer's lock."""
 
 from __future__ import annotations
 
@@ -115,96 +115,6 @@ def generation_number(folder: Path) -> int | None:
     """The number in the name of a generation's folder; None for other folders."""
     match = _GENERATION.fullmatch(folder.name)
     return int(match[1]) if match else None
-
-
-class Generations:
-    """The generations of one store, for its one writer.
-
-    Parameters
-    ----------
-    path : str or path
-        The path that the user names.
-
-    Raises
-    ------
-    StoreError
-        If something that mirflow did not make lies there.
-    """
-
-    def __init__(self, path: str | Path) -> None:
-        # Not resolved: the last part of the path is the link itself.
-        self.path = Path(path).parent.resolve() / Path(path).name
-        self.folder = self.path.with_name(f".{self.path.name}.d")
-        self.refuse_foreign()
-
-    def refuse_foreign(self) -> None:
-        """Raise where the path is taken by something that is not ours to replace."""
-        if self.path.is_symlink():
-            target = self.path.readlink()
-            if target.parent != Path(self.folder.name) or generation_number(target) is None:
-                raise StoreError(
-                    f"{self.path}: is a link to {target} that mirflow did not make; name the store itself, or remove it"
-                )
-        elif self.path.exists():
-            what = "a folder" if self.path.is_dir() else "a file"
-            raise StoreError(
-                f"{self.path}: is {what} that mirflow's runs did not make (a copy of a store can be read but not "
-                f"written); name another store, or move it away"
-            )
-
-    @property
-    def current(self) -> int:
-        """The number of the generation that the path leads to; 0 before the first."""
-        return generation_number(self.path.readlink()) or 0 if self.path.is_symlink() else 0
-
-    def start(self) -> Path:
-        """An empty folder to build the next generation in."""
-        self._discard(self.folder / "building")
-        (self.folder / "building").mkdir()
-        return self.folder / "building"
-
-    def publish(self, building: Path) -> Path:
-        """Put a built generation in place in one step, remove those before the previous one, and return its folder."""
-        numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
-        target = self.folder / f"generation-{max([self.current, *numbers]) + 1:06d}"
-        sync_tree(building)
-        building.rename(target)
-        sync_folder(self.folder)
-        previous = self.current
-        self._link(target)
-        self.clean(keep=previous)
-        return target
-
-    def _link(self, target: Path) -> None:
-        temporary = self.folder / "link"
-        temporary.unlink(missing_ok=True)
-        temporary.symlink_to(target.relative_to(self.path.parent))
-        # Looked at once more, as replacing is the one step that could destroy what somebody put there meanwhile.
-        self.refuse_foreign()
-        temporary.replace(self.path)
-        sync_folder(self.path.parent)
-
-    def clean(self, keep: int = 0) -> None:
-        """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
-        current = self.current
-        numbers = {entry: generation_number(entry) for entry in self.folder.iterdir()}
-        older = [number for number in numbers.values() if number is not None and number < current]
-        kept = {current, keep or max(older, default=0)}
-        for entry, number in numbers.items():
-            unfinished = entry.name in ("building", "link") or entry.name.startswith("discarded-")
-            if unfinished or (number is not None and number not in kept):
-                self._discard(entry)
-
-    def _discard(self, entry: Path) -> None:
-        """Remove a folder so that its readers find all of it or, from one moment on, nothing."""
-        if entry.is_symlink() or not entry.is_dir():
-            remove(entry)
-            return
-        away = entry if entry.name.startswith("discarded-") else entry.with_name(f"discarded-{entry.name}")
-        if away != entry:
-            remove(away)
-            entry.rename(away)
-        remove(away)
 
 
 def resolve(path: str | Path) -> Path:

@@ -1,4 +1,4 @@
-"""The one door through which a run writes a store."""
+"""Writing of a store by a run: generation after generation, each put in place in one step."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..errors import StoreError
 from ..metrics.base import Sparse
 from ..ragged import Int
 from .format import StoredVariable, check, variables
-from .generations import Generations, locked, remove, storing
+from .generations import generation_number, locked, remove, storing, sync_folder, sync_tree
 from .journal import Journal
 from .read import CREATED, FORMAT, FORMAT_KEY, group_names, read_attrs, read_group
 
@@ -65,17 +65,19 @@ class StoreWriter:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._generations = Generations(path)
-        self.path = self._generations.path
+        # Not resolved: the last part of the path is the link itself.
+        self.path = Path(path).parent.resolve() / Path(path).name
+        self.folder = self.path.with_name(f".{self.path.name}.d")
+        self._refuse_foreign()
         with storing(self.path):
-            self._generations.folder.mkdir(parents=True, exist_ok=True)
+            self.folder.mkdir(parents=True, exist_ok=True)
 
     def __enter__(self) -> StoreWriter:
         with ExitStack() as stack:
-            stack.enter_context(locked(self._generations.folder, self.path))
-            self._generations.refuse_foreign()
+            stack.enter_context(locked(self.folder, self.path))
+            self._refuse_foreign()
             with storing(self.path):
-                self._generations.clean()
+                self._clean()
                 self.journal = self._open_journal()
             self._stack = stack.pop_all()
         return self
@@ -85,8 +87,8 @@ class StoreWriter:
 
     def _open_journal(self) -> Journal:
         """The journal on top of the current generation; those of others are published or have lost their ground."""
-        mine = self._generations.folder / f"journal-{self._generations.current:06d}"
-        for other in self._generations.folder.glob("journal-*"):
+        mine = self.folder / f"journal-{self.current:06d}"
+        for other in self.folder.glob("journal-*"):
             if other != mine:
                 remove(other)
         return Journal(mine)
@@ -137,13 +139,82 @@ class StoreWriter:
             check(content)
         stamp = {CREATED: created or datetime.now(UTC).isoformat(timespec="seconds")}
         with storing(self.path):
-            folder = self._generations.start()
+            folder = self._start()
             with building(folder, {**(attrs or {}), FORMAT_KEY: FORMAT, **stamp}) as root:
                 for content in contents:
                     _write_group(root, content, stamp)
-            target = self._generations.publish(folder)
+            target = self._put(folder)
             self.journal = self._open_journal()
         return target
+
+    def _refuse_foreign(self) -> None:
+        """Raise where the path is taken by something that is not ours to replace."""
+        if self.path.is_symlink():
+            target = self.path.readlink()
+            if target.parent != Path(self.folder.name) or generation_number(target) is None:
+                raise StoreError(
+                    f"{self.path}: is a link to {target} that mirflow did not make; name the store itself, or remove it"
+                )
+        elif self.path.exists():
+            what = "a folder" if self.path.is_dir() else "a file"
+            raise StoreError(
+                f"{self.path}: is {what} that mirflow's runs did not make (a copy of a store can be read but not "
+                f"written); name another store, or move it away"
+            )
+
+    @property
+    def current(self) -> int:
+        """The number of the generation that the path leads to; 0 before the first."""
+        return generation_number(self.path.readlink()) or 0 if self.path.is_symlink() else 0
+
+    def _start(self) -> Path:
+        """An empty folder to build the next generation in."""
+        self._discard(self.folder / "building")
+        (self.folder / "building").mkdir()
+        return self.folder / "building"
+
+    def _put(self, building: Path) -> Path:
+        """Put a built generation in place in one step, remove those before the previous one, and return its folder."""
+        numbers = [number for entry in self.folder.iterdir() if (number := generation_number(entry)) is not None]
+        target = self.folder / f"generation-{max([self.current, *numbers]) + 1:06d}"
+        sync_tree(building)
+        building.rename(target)
+        sync_folder(self.folder)
+        previous = self.current
+        self._link(target)
+        self._clean(keep=previous)
+        return target
+
+    def _link(self, target: Path) -> None:
+        temporary = self.folder / "link"
+        temporary.unlink(missing_ok=True)
+        temporary.symlink_to(target.relative_to(self.path.parent))
+        # Looked at once more, as replacing is the one step that could destroy what somebody put there meanwhile.
+        self._refuse_foreign()
+        temporary.replace(self.path)
+        sync_folder(self.path.parent)
+
+    def _clean(self, keep: int = 0) -> None:
+        """Remove what no reader needs: half-built generations, unpublished ones, those before the previous one."""
+        current = self.current
+        numbers = {entry: generation_number(entry) for entry in self.folder.iterdir()}
+        older = [number for number in numbers.values() if number is not None and number < current]
+        kept = {current, keep or max(older, default=0)}
+        for entry, number in numbers.items():
+            unfinished = entry.name in ("building", "link") or entry.name.startswith("discarded-")
+            if unfinished or (number is not None and number not in kept):
+                self._discard(entry)
+
+    def _discard(self, entry: Path) -> None:
+        """Remove a folder so that its readers find all of it or, from one moment on, nothing."""
+        if entry.is_symlink() or not entry.is_dir():
+            remove(entry)
+            return
+        away = entry if entry.name.startswith("discarded-") else entry.with_name(f"discarded-{entry.name}")
+        if away != entry:
+            remove(away)
+            entry.rename(away)
+        remove(away)
 
 
 def _write_group(root: zarr.Group, content: GroupContent, attrs: Mapping[str, Any]) -> None:

@@ -12,7 +12,6 @@ import numpy as np
 
 from mirflow.cells import Cells, concatenate_cells
 from mirflow.store import StoreWriter
-from mirflow.store.generations import Generations
 
 from .example import CREATED, SYSTEMS, make_cells, make_content
 
@@ -64,12 +63,12 @@ def publish_forever(path: Path) -> None:
 def killed_at(path: Path, step: str, before: bool) -> None:
     """Run once and be killed right before or right after a step of publishing."""
     owner, name = {
-        "start": (Generations, "start"),
+        "start": (StoreWriter, "_start"),
         "rename": (Path, "rename"),
-        "link": (Generations, "_link"),
-        "clean": (Generations, "clean"),
+        "link": (StoreWriter, "_link"),
+        "clean": (StoreWriter, "_clean"),
         "replace": (Path, "replace"),
-        "discard": (Generations, "_discard"),
+        "discard": (StoreWriter, "_discard"),
     }[step]
     original: Callable[..., object] = getattr(owner, name)
 

@@ -16,7 +16,7 @@ from ...annotations.annotation import Annotation
 from ...annotations.schema import Kind, kind_of
 from ...errors import FigureError, MirflowError, UnknownNameError
 from ...metrics.base import Convention, get_task
-from ...pipeline.plan import EvaluationPlan
+from ...pipeline.plan import EvaluationFiles
 from ...ragged import Bool, Column
 from ..layout import title_of
 from ..origins import Shelf, find_plans
@@ -115,7 +115,7 @@ def _height(kind: Kind, lanes: int) -> float:
     return _TALL if kind.height else _LANE
 
 
-def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationPlan:
+def _plan_of(ds: xr.Dataset, group: str, root: str | Path | None) -> EvaluationFiles:
     plans, reason = find_plans(ds.attrs, root)
     if reason:
         raise FigureError(f"no timeline without annotations. {reason}")
@@ -147,7 +147,7 @@ class _Rule:
     chosen: str = ""
 
     @classmethod
-    def of(cls, ds: xr.Dataset, plan: EvaluationPlan, place: int, *, named: bool) -> _Rule:
+    def of(cls, ds: xr.Dataset, plan: EvaluationFiles, place: int, *, named: bool) -> _Rule:
         convention = get_task(plan.task).convention(plan.convention, plan.classes)
         first = names_of(ds, "metric")[place]
         others = [] if named else [*names_of(ds, "metric"), *(metric.name for metric in convention.metrics)]
@@ -176,7 +176,7 @@ class _Rule:
         return []
 
 
-def _read(plan: EvaluationPlan, track: str, systems: Sequence[tuple[str, float]], rule: _Rule) -> list[_Lane]:
+def _read(plan: EvaluationFiles, track: str, systems: Sequence[tuple[str, float]], rule: _Rule) -> list[_Lane]:
     """The annotations of a track, read and explained; the reference first."""
     shelf, place = Shelf(), plan.tracks.index(track)
     lanes = []
