@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,8 @@ LOADED = "'dask.array.core' in sys.modules"
 DASK = "'dask' in sys.modules"
 
 
-def run(code: str) -> str:
-    done = subprocess.run([sys.executable, "-c", DEFERRED + code], capture_output=True, text=True, check=False)
+def run(code: str, *words: str) -> str:
+    done = subprocess.run([sys.executable, "-c", DEFERRED + code, *words], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -48,3 +49,18 @@ def test_scipy_takes_plain_arrays() -> None:
     assert (
         run("from scipy import stats\nprint(stats.wilcoxon([1, 2, 3.0, 4, 5], [2, 1, 5, 7, 8]).pvalue > 0)") == "True\n"
     )
+
+
+def test_commands_load_what_they_need(tmp_path: Path) -> None:
+    heavy = ("xarray", "pandas", "dask", "scipy")
+    loads = (
+        f"import atexit\natexit.register(lambda: print('loaded:', *[one for one in {heavy} if one in sys.modules]))\n"
+    )
+    command = "from mirflow.cli import main\nmain(sys.argv[1:])\n"
+
+    def loaded_by(*words: object) -> str:
+        return run(loads + command, *map(str, words)).splitlines()[-1]
+
+    store = tmp_path / "demo.zarr"
+    assert loaded_by("run", Path(__file__).parents[1] / "pipelines/demo.yaml", "--store", store) == "loaded:"
+    assert loaded_by("query", store, "--group", "chord") == "loaded: xarray pandas"

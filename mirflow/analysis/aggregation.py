@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -17,7 +17,7 @@ from ..store.format import WARNINGS
 from .combine import REFERENCES_DIFFER, list_cautions
 from .dims import check_over, derive, refuse_annotators
 from .missing import Gaps, are_apart, check_policies, find_gaps, included_scores
-from .scores import Array, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
+from .scores import Array, Loaded, Scores, Status8, arrays_of, coords_of, group_tracks, members_of, names_of
 from .selection import (
     BEST,
     CHOSEN,
@@ -181,53 +181,157 @@ def select(ds: xr.Dataset, query: Query, *, single: bool = False) -> xr.Dataset:
     part.attrs["left_out"] = " ".join(left_out)
     if query.sort != BEST:
         return part
-    return _best_first(part, headline if query.metric is None else None)
+    names, orientations = names_of(part, "metric"), names_of(part, "orientation")
+    first = headline if query.metric is None else None
+    return part.isel(system=CountedScores.of_dataset(part).best_first(names, orientations, first))
 
 
 def _counted(ds: xr.Dataset, kinds: Mapping[int, str], query: Query) -> xr.Dataset:
     """Some metrics of an evaluation, with what counts under the policies of a query."""
     from ..lazy_array import plain_dataset
 
-    metrics = list(kinds)
-    score, weight, status, duration = arrays_of(ds)
+    arrays = arrays_of(ds)
+    status, duration = arrays[2:]
     missing = query.policy(ds.sizes["system"], apart=are_apart(ds.attrs, status))
-    # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
-    gaps = find_gaps(score, weight, status, duration)
-    gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
-    # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
-    score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
-    check_policies(missing, query.undefined)
-    known = ~np.isnan(score[gaps.undefined])
-    attrs = {"missing": missing, "undefined": query.undefined}
-    if not known.all():
-        attrs[VALUELESS] = "some" if known.any() else "all"
-    score, included = included_scores(score, weight, gaps, missing, query.undefined)
+    counted = CountedScores.of(arrays, kinds, missing, query.undefined)
     dims = ("system", "track", "metric")
-    cells = {"score": score, "weight": weight, "_included": included}
-    cells |= {"_missing": gaps.missing, "_undefined": gaps.undefined}
+    variables: dict[str, Any] = {name: (dims, values) for name, values in counted.cells().items()}
+    variables |= {"status": (dims[:2], status), "duration": (dims[1:2], duration)}
     # In a store no name begins with an underscore.
-    coords: dict[str, Any] = {"_aggregate": ("metric", np.array(list(kinds.values()), dtype=str))}
+    coords: dict[str, Any] = {"_aggregate": ("metric", np.array(counted.kinds, dtype=str))}
     for dim in dims:
         own = {dim: ds[dim].values, **coords_of(ds, dim)}
-        coords |= {name: (dim, one[metrics] if dim == "metric" else one) for name, one in own.items()}
-    variables: dict[str, Any] = {name: (dims, values) for name, values in cells.items()}
-    variables |= {"status": (dims[:2], status), "duration": (dims[1:2], duration)}
-    part = plain_dataset(variables, coords, {**ds.attrs, **attrs})
+        coords |= {name: (dim, one[list(kinds)] if dim == "metric" else one) for name, one in own.items()}
+    part = plain_dataset(variables, coords, {**ds.attrs, **counted.policies})
     _check(part)
+    counted.check_durations(names_of(part, "track"))
     return part
 
 
-def _best_first(part: xr.Dataset, headline: str | None) -> xr.Dataset:
-    """The systems in the order of the headline, else of the first metric of which high or low values are better."""
-    orientations = names_of(part, "orientation")
-    places = [place for place, one in enumerate(orientations) if one != "none"]
-    if not places or part.sizes["system"] < 2:
-        return part
-    names = names_of(part, "metric")
-    place = next((place for place in places if names[place] == headline), places[0])
-    one = [np.ascontiguousarray(part[name].values[..., [place]]) for name in ("score", "weight", "_included")]
-    value = reduce(one[0], one[1], part["duration"].values, names_of(part, "_aggregate")[place], one[2])[:, 0]
-    return part.isel(system=ranked(value, orientations[place]))
+@dataclass(frozen=True)
+class CountedScores:
+    """Scores of some metrics, and which of them count under the policies of a query.
+
+    Parameters
+    ----------
+    score, weight : float64 (systems, tracks, metrics)
+        What is missing has the score 0 under ``zero``.
+    included, missing, undefined : bool (systems, tracks, metrics)
+        Whether a score counts, is missing, and has nothing to measure.
+    duration : float64 (tracks,), seconds
+    kinds : list of str
+        The aggregate of each metric.
+    policies : mapping of str to str
+        The attributes that name the policies, and which scores with nothing to measure are NaN.
+    """
+
+    score: Float
+    weight: Float
+    included: Bool
+    missing: Bool
+    undefined: Bool
+    duration: Float
+    kinds: list[str]
+    policies: Mapping[str, str]
+
+    @classmethod
+    def of(cls, arrays: Loaded, kinds: Mapping[int, str], missing: str, undefined: str) -> CountedScores:
+        """Choose metrics by their positions, and see what counts.
+
+        Raises
+        ------
+        UnknownNameError
+            For a policy that there is not.
+        """
+        score, weight, status, duration = arrays
+        metrics = list(kinds)
+        # Whether a track has a reference shows in the weights of all metrics, not only those of the query.
+        gaps = find_gaps(score, weight, status, duration)
+        gaps = Gaps(gaps.missing[..., metrics], gaps.undefined[..., metrics], gaps.without_reference)
+        # Sums depend on the memory layout in their last bits; xarray's own come from contiguous arrays.
+        score, weight = np.ascontiguousarray(score[..., metrics]), np.ascontiguousarray(weight[..., metrics])
+        check_policies(missing, undefined)
+        known = ~np.isnan(score[gaps.undefined])
+        policies = {"missing": missing, "undefined": undefined}
+        if not known.all():
+            policies[VALUELESS] = "some" if known.any() else "all"
+        score, included = included_scores(score, weight, gaps, missing, undefined)
+        return cls(score, weight, included, gaps.missing, gaps.undefined, duration, list(kinds.values()), policies)
+
+    @classmethod
+    def of_dataset(cls, part: xr.Dataset) -> CountedScores:
+        """Take the arrays out of a dataset, as :func:`select` gives it."""
+        score, weight, included, missing, undefined = (part[name].values for name in _CELLS)
+        policies = {name: part.attrs[name] for name in POLICIES if name in part.attrs}
+        duration, kinds = part["duration"].values, names_of(part, "_aggregate")
+        return cls(score, weight, included, missing, undefined, duration, kinds, policies)
+
+    def cells(self) -> dict[str, Array]:
+        """The arrays over (system, track, metric), as they are called in a dataset."""
+        arrays = (self.score, self.weight, self.included, self.missing, self.undefined)
+        return dict(zip(_CELLS, arrays, strict=True))
+
+    def check_durations(self, tracks: Sequence[str]) -> None:
+        """Refuse an aggregate over seconds that are not known."""
+        for kind in dict.fromkeys(kind for kind in self.kinds if AGGREGATES[kind].needs_duration):
+            unknown = np.isnan(self.duration) & self.included.any(axis=(0, 2))
+            if unknown.any():
+                track = tracks[int(np.flatnonzero(unknown)[0])]
+                raise QueryError(
+                    f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
+                    "known here; choose wcsr, or ask a store that holds `duration`"
+                )
+
+    def take(self, systems: Sequence[int]) -> CountedScores:
+        """Some of the systems, by their positions."""
+        score, weight, included, missing, undefined = (one[systems, :, :] for one in self.cells().values())
+        return CountedScores(score, weight, included, missing, undefined, self.duration, self.kinds, self.policies)
+
+    def best_first(self, metrics: Sequence[str], orientations: Sequence[str], headline: str | None) -> list[int]:
+        """Order the systems by the headline, else by the first metric of which high or low values are better."""
+        places = [place for place, one in enumerate(orientations) if one != "none"]
+        if not places or len(self.score) < 2:
+            return list(range(len(self.score)))
+        place = next((place for place in places if metrics[place] == headline), places[0])
+        score, weight = (np.ascontiguousarray(one[..., [place]]) for one in (self.score, self.weight))
+        included = np.ascontiguousarray(self.included[..., [place]])
+        value = reduce(score, weight, self.duration, self.kinds[place], included)[:, 0]
+        return ranked(value, orientations[place])
+
+    def aggregate(self, codes: Int, groups: int) -> dict[str, Array]:
+        """Aggregate the scores over the tracks of each group.
+
+        Parameters
+        ----------
+        codes : int64 (tracks,)
+            The group of each track.
+        groups : int
+
+        Returns
+        -------
+        dict of str to array (systems, metrics, groups)
+            ``value`` float64; ``n``, ``n_missing`` and ``n_undefined`` int64.
+        """
+        shape = (self.score.shape[0], self.score.shape[2], groups)
+        found: dict[str, Array] = {"value": np.full(shape, np.nan)}
+        flags = dict(zip(COUNTS, (self.included, self.missing, self.undefined), strict=True))
+        found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
+        for group, members in members_of(codes).items():
+            whole = len(members) == self.score.shape[1]
+            own = [each if whole else each[:, members] for each in (self.score, self.weight)]
+            counted = self.included if whole else self.included[:, members]
+            found["value"][..., group] = reduce_kinds(own[0], own[1], counted, self.duration[members], self.kinds)
+            for name, flag in flags.items():
+                found[name][..., group] = flag[:, members].sum(axis=1)
+        return found
+
+    def attrs(self) -> dict[str, str]:
+        """The policies, and numbers of cells: one counts once, however many metrics it is about."""
+        gaps = {"missing_cells": self.missing, "undefined_cells": self.undefined}
+        return {**self.policies, **{name: str(int(flag.any(axis=2).sum())) for name, flag in gaps.items()}}
+
+
+_CELLS = ("score", "weight", "_included", "_missing", "_undefined")
 
 
 def ranked(value: Float, orientation: str) -> list[int]:
@@ -303,7 +407,7 @@ def _with_figures(ds: xr.Dataset, kind: str) -> list[str]:
 
 
 def _check(part: xr.Dataset) -> None:
-    """Refuse a policy that what is missing does not allow, and an aggregate over seconds that are not known."""
+    """Refuse a policy that what is missing does not allow."""
     policy, missing, status = part.attrs["missing"], part["_missing"].values, part["status"].values
     if policy == "raise" and missing.any():
         names = names_of(part, "system"), names_of(part, "track")
@@ -320,14 +424,6 @@ def _check(part: xr.Dataset) -> None:
                     f"metric {names_of(part, 'metric')[column]!r}: lower is better, so a missing score cannot count as "
                     "0; choose missing skip or common (--missing)"
                 )
-    for kind in dict.fromkeys(kind for kind in names_of(part, "_aggregate") if AGGREGATES[kind].needs_duration):
-        unknown = np.isnan(part["duration"].values) & part["_included"].values.any(axis=(0, 2))
-        if unknown.any():
-            track = names_of(part, "track")[int(np.flatnonzero(unknown)[0])]
-            raise QueryError(
-                f"aggregate {kind!r} needs the durations of the references, and that of track {track!r} is not "
-                "known here; choose wcsr, or ask a store that holds `duration`"
-            )
 
 
 def list_missing(systems: Sequence[str], tracks: Sequence[str], missing: Bool, status: Status8) -> str:
@@ -381,7 +477,8 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
 
     groupings, codes = group_tracks(part, as_names(by) or [])
     sizes = tuple(map(len, groupings.values()))
-    arrays = _values_and_counts(part, codes, math.prod(sizes))
+    counted = CountedScores.of_dataset(part)
+    arrays = counted.aggregate(codes, math.prod(sizes))
     along = {name.removeprefix("_"): values for name, values in coords_of(part, "metric").items()}
     labels = {dim: part[dim].values for dim in ("system", "metric")}
     coords: dict[str, Any] = {name: ("metric", values) for name, values in free_names(along, LONG_NAMES).items()}
@@ -394,9 +491,7 @@ def aggregate_scores(part: xr.Dataset, by: Names = None, group: str = "") -> xr.
     }
     n_tracks = np.bincount(codes, minlength=math.prod(sizes)).astype(np.int64).reshape(sizes)
     variables["n_tracks"] = (dims[2:], n_tracks, {"long_name": LONG_NAMES["n_tracks"]})
-    attrs = {**origin_of(part, group), **{name: part.attrs[name] for name in POLICIES if name in part.attrs}}
-    for name in ("missing", "undefined"):  # a cell counts once, however many metrics it is about
-        attrs[f"{name}_cells"] = str(int(part[f"_{name}"].values.any(axis=2).sum()))
+    attrs = {**origin_of(part, group), **counted.attrs()}
     return plain_dataset(variables, {**labels, **coords, **groupings}, attrs)
 
 
@@ -404,30 +499,12 @@ POLICIES = ("missing", "undefined", "left_out", VALUELESS)
 """Attributes of a result that name what was done about scores that are missing or measure nothing."""
 
 
-def origin_of(ds: xr.Dataset, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
+def origin_of(ds: Scores, group: str = "", systems: Sequence[str] | None = None) -> dict[str, str]:
     """Attributes that name where results about some systems come from, and warnings of when these were scored."""
     kept = (*_ORIGIN, STORES, REFERENCES_DIFFER, *CHOSEN)
     origin = {name: str(ds.attrs[name]) for name in kept if name in ds.attrs}
     cautions = "\n".join(list_cautions(ds.attrs, names_of(ds, "system") if systems is None else systems))
     return {**({"group": group} if group else {}), **origin, **({WARNINGS: cautions} if cautions else {})}
-
-
-def _values_and_counts(part: xr.Dataset, codes: Int, groups: int) -> dict[str, Array]:
-    """Values and counts (systems, metrics, groups)."""
-    score, weight, included = (part[name].values for name in ("score", "weight", "_included"))
-    duration, kinds = part["duration"].values, names_of(part, "_aggregate")
-    shape = (part.sizes["system"], part.sizes["metric"], groups)
-    found: dict[str, Array] = {"value": np.full(shape, np.nan)}
-    flags = dict(zip(COUNTS, (included, part["_missing"].values, part["_undefined"].values), strict=True))
-    found |= {name: np.zeros(shape, dtype=np.int64) for name in flags}
-    for group, members in members_of(codes).items():
-        whole = len(members) == part.sizes["track"]
-        own = [each if whole else each[:, members] for each in (score, weight)]
-        counted = included if whole else included[:, members]
-        found["value"][..., group] = reduce_kinds(own[0], own[1], counted, duration[members], kinds)
-        for name, flag in flags.items():
-            found[name][..., group] = flag[:, members].sum(axis=1)
-    return found
 
 
 def reduce_kinds(score: Float, weight: Float, included: Bool, duration: Float, kinds: list[str]) -> Float:

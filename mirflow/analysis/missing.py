@@ -6,19 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import EMPTY, FAILED, SCORED, WARNING, Status
+from ..cells import EMPTY, FAILED, SCORED, WARNING, GroupContent, Status
 from ..errors import UnknownNameError
 from ..ragged import Bool, Float
 from .policies import MISSING, UNDEFINED
-from .scores import arrays_of, cell_texts, names_of
-
-if TYPE_CHECKING:
-    import xarray as xr
+from .scores import Scores, arrays_of, cell_texts, names_of
 
 
 @dataclass(frozen=True)
@@ -148,9 +144,10 @@ class CellProblem:
         return f"{self.status.name}: {named}"
 
 
-def find_problems(ds: xr.Dataset) -> list[CellProblem]:
+def find_problems(ds: Scores) -> list[CellProblem]:
     """The cells without a score or that of some metrics, of what is empty, or with a warning, system by system."""
-    status, messages = arrays_of(ds.isel(metric=[]))[2], cell_texts(ds, "message")
+    bare = ds if isinstance(ds, GroupContent) else ds.isel(metric=[])
+    status, messages = arrays_of(bare)[2], cell_texts(ds, "message")
     partly = (status == Status.ok) & (messages != "")
     listed = np.argwhere(np.isin(status, [int(one) for one in FAILED | EMPTY]) | partly)
     systems, tracks = names_of(ds, "system"), names_of(ds, "track")

@@ -16,7 +16,7 @@ from ..ragged import Float, Int
 from .aggregation import aggregate_scores, select
 from .dims import REDUCTIONS
 from .per_class import aggregate_table, explain_name, select_table
-from .scores import ANNOTATOR, arrays_of, as_scores, coords_of, names_of, without_value
+from .scores import ANNOTATOR, Scores, arrays_of, as_scores, coords_of, names_of, without_value
 from .selection import (
     Names,
     Query,
@@ -422,7 +422,7 @@ def primary_results(
     for name, ds in boards.items():
         lacking = [one for one in wanted if one not in known[name]]
         if not ds.sizes["metric"]:
-            left_out[name] = "a metric that is one number a track"
+            left_out[name] = NO_NUMBER
         elif lacking:
             left_out[name] = lacking[0]
         else:
@@ -430,11 +430,14 @@ def primary_results(
     return found, left_out
 
 
+NO_NUMBER = "a metric that is one number a track"
+"""What an evaluation lacks that has metrics with extra dims only."""
+
 _RECALLS = ("root", "majmin", "majmin_inv", "sevenths", "sevenths_inv")
 """The chord recalls that campaigns publish since 2013."""
 
 
-def headline_metrics(ds: xr.Dataset, most: int = 12) -> list[str]:
+def headline_metrics(ds: Scores, most: int = 12) -> list[str]:
     """The metrics that a short table shows: the headline, and the recalls of the field, else all, of many the first."""
     standard = names_of(ds, "standard_aggregate")
     recalls = [label for label, kind in zip(names_of(ds, "metric"), standard, strict=True) if kind == "wcsr"]

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from ..cells import SCORED, Status
+from ..cells import SCORED, GroupContent, Status
 from ..errors import QueryError, UnknownNameError
 from ..ragged import Bool, Float, Int
-from ..store.format import nested_attrs
+from ..store.format import dense_cells, nested_attrs, strings, usable_text
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 Array = npt.NDArray[Any]
 Status8 = npt.NDArray[np.int8]
 Loaded = tuple[Float, Float, Status8, Float]
+Scores: TypeAlias = "xr.Dataset | GroupContent"
+"""The scores of an evaluation: a dataset, or, where xarray need not be loaded, what a run has in memory."""
 
 _COORDINATES = ("system", "track", "metric", "aggregates", "standard_aggregate", "orientation", "unit")
 _VARIABLES = ("score", "weight", "status")
@@ -63,9 +65,14 @@ def as_scores(ds: xr.Dataset) -> xr.Dataset:
     return ds
 
 
-def names_of(ds: xr.Dataset, name: str, places: Iterable[int] | None = None) -> list[str]:
+def names_of(ds: Scores, name: str, places: Iterable[int] | None = None) -> list[str]:
     """Labels along a dim, or a coordinate as text, of all places or of some."""
-    names = [str(one) for one in ds[name].values.tolist()]
+    if isinstance(ds, GroupContent):
+        labels = {"system": ds.systems, "track": ds.tracks, "metric": ds.measures}
+        entries = labels.get(name) or ds.metric_coords.get(name, ())
+        names = strings("" if one is None else str(one) for one in entries).tolist()
+    else:
+        names = [str(one) for one in ds[name].values.tolist()]
     return names if places is None else [names[place] for place in places]
 
 
@@ -74,12 +81,15 @@ def coords_of(ds: xr.Dataset, dim: str) -> dict[str, Array]:
     return {str(name): one.values for name, one in ds.coords.items() if one.dims == (dim,) and name != dim}
 
 
-def arrays_of(ds: xr.Dataset) -> Loaded:
+def arrays_of(ds: Scores) -> Loaded:
     """Score and weight float64 (systems, tracks, metrics), status int8 (systems, tracks), duration float64 (tracks,).
 
     Seconds are NaN where they are not known. Cells that xarray filled when it joined or masked datasets are those that
     nobody has computed.
     """
+    if isinstance(ds, GroupContent):
+        dense = dense_cells(ds, [*_VARIABLES, "duration"])
+        return dense["score"], dense["weight"], dense["status"], dense["duration"]
     names = [*_VARIABLES, *(["duration"] if "duration" in ds.data_vars else [])]
     # All in one call: scores, weights and statuses of a lazy dataset come from the same computation.
     part = ds[names].compute()
@@ -94,8 +104,10 @@ def arrays_of(ds: xr.Dataset) -> Loaded:
     return score, np.where(np.isnan(weight), 0.0, weight), status.astype(np.int8), duration
 
 
-def cell_texts(ds: xr.Dataset, name: str) -> Array:
+def cell_texts(ds: Scores, name: str) -> Array:
     """Text of the cells (systems, tracks), such as ``message`` or ``digest``; empty where there is none."""
+    if isinstance(ds, GroupContent):
+        return usable_text(dense_cells(ds, [name])[name])
     if name not in ds.data_vars:
         return np.full((ds.sizes["system"], ds.sizes["track"]), "")
     return _filled_text(ds[name].values)
@@ -198,9 +210,9 @@ SCORE, WEIGHT = "score_by_annotator", "weight_by_annotator"
 """Variables over (system, track, annotator, metric)."""
 
 
-def has_annotators(ds: xr.Dataset) -> bool:
+def has_annotators(ds: Scores) -> bool:
     """True if an evaluation keeps the scores of each annotator."""
-    return SCORE in ds.data_vars and WEIGHT in ds.data_vars
+    return {SCORE, WEIGHT} <= (ds.cells.extras if isinstance(ds, GroupContent) else ds.data_vars).keys()
 
 
 def by_annotator(ds: xr.Dataset) -> xr.Dataset:

@@ -20,7 +20,7 @@ from ..metrics.aggregates import CLASS_AGGREGATES, ORDER_AGGREGATES, table_aggre
 from ..metrics.base import Convention, get_task, tasks
 from ..metrics.measures import Measure, parse
 from ..ragged import Bool
-from .scores import ANNOTATOR, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
+from .scores import ANNOTATOR, Scores, arrays_of, by_annotator, coords_of, labels_of, names_of, tables_of
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -323,7 +323,7 @@ def as_names(names: Names) -> list[str] | None:
     return [names] if isinstance(names, str) else list(dict.fromkeys(map(str, names)))
 
 
-def headline_metric(ds: xr.Dataset) -> str | None:
+def headline_metric(ds: Scores) -> str | None:
     """The metric by which an evaluation ranks its systems; None where none is one number.
 
     That of its task's record (:attr:`mirflow.metrics.base.Task.headline`), with other parameters where it was scored

@@ -15,6 +15,7 @@ import click
 if TYPE_CHECKING:
     import xarray as xr
 
+    from ..reports.results import Result
     from ..reports.tables import Table
 
 OK = 0
@@ -122,7 +123,7 @@ def terminal_width() -> int:
 
 
 def tables_of(
-    ds: xr.Dataset,
+    ds: xr.Dataset | Result,
     style: str,
     percent: bool = False,
     notes: Sequence[str] = (),
@@ -130,8 +131,9 @@ def tables_of(
 ) -> list[Table]:
     """The result of a query as the tables that a format wants; notes, and what runs across, are for people only."""
     from ..reports.layout import long_table, readable_tables
+    from ..reports.results import Result
 
-    if for_people(style):
+    if for_people(style) or isinstance(ds, Result):
         return readable_tables(ds, percent=percent, width=terminal_width(), notes=notes, across=across)
     return [long_table(ds)]
 

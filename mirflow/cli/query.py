@@ -200,11 +200,12 @@ def _results(ds: xr.Dataset, query: Query, name: str, options: Mapping[str, Any]
 def _primary(boards: Mapping[str, xr.Dataset], query: Query, style: str, options: Mapping[str, Any]) -> list[Table]:
     """The headline metric of each evaluation: one table for people, the rows of all for programs."""
     from ..analysis.queries import primary_results
+    from ..reports.results import Result
     from ..reports.summaries import primary_table
 
     found, bare = primary_results(boards, query, lambda ds, asked, name: _results(ds, asked, name, options))
     if for_people(style):
-        return [primary_table(found, percent=options["percent"], left_out=bare)]
+        return [primary_table([Result.of(one) for one in found], percent=options["percent"], left_out=bare)]
     for name, lacking in bare.items():
         click.echo(f"{name}: left out, without {lacking}", err=True)
     return [table for result in found for table in tables_of(result, style)]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import xarray as xr
 
     from ..engine.runs import EvaluationReport, RunReport
+    from ..reports.results import Result
     from ..reports.tables import Table
 
 _NAMED = 5
@@ -115,16 +116,9 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
     scored = {name for one in report.evaluations for name, count in one.counts.items() if count}
     idle = not report.published and scored <= {"reused", "removed"}
     incomplete = {one.plan.name for one in report.evaluations if one.failed or one.partly or one.empty or one.warned}
-    shown: dict[str, xr.Dataset] = {}
-    boards: dict[str, xr.Dataset] = {}
-    # Datasets only where they are read: importing xarray takes longer than scoring small collections.
-    if (primary and not quiet) if idle else (not quiet or incomplete):
-        from ..analysis.scores import as_scores
-        from ..store.read import dataset_of
-
-        contents = sorted((one.content for one in report.evaluations), key=lambda content: content.name)
-        boards = {content.name: as_scores(dataset_of(content)) for content in contents}
-        shown = {} if quiet else _print_results(store, boards, primary)
+    shown = {}
+    if not quiet and (primary or not idle):
+        shown = _print_results(store, report.evaluations, primary)
     if idle:
         if not quiet or report.failed:
             click.echo(_idle_line(report, path, store), err=True)
@@ -137,7 +131,7 @@ def _print_report(report: RunReport, quiet: bool, primary: bool) -> None:
             from ..analysis.missing import find_problems
             from ..reports.summaries import problem_lines
 
-            for line in problem_lines(name, find_problems(boards[name])):
+            for line in problem_lines(name, find_problems(evaluation.content)):
                 click.echo(f"  {line}", err=True)
     if incomplete:
         click.echo(f"  all of them: mirflow show {store} --problems", err=True)
@@ -160,54 +154,58 @@ def _idle_line(report: RunReport, path: Path, store: str) -> str:
     return f"nothing to do: {held}; mirflow query {store} shows them ({report.seconds:.1f} s)"
 
 
-def _print_results(store: str, boards: Mapping[str, xr.Dataset], primary: bool) -> dict[str, xr.Dataset]:
+def _print_results(store: str, evaluations: Sequence[EvaluationReport], primary: bool) -> dict[str, Result]:
     """Print the main metrics of each evaluation, and how to see the others; or only the headline of each.
 
     Returns
     -------
-    dict of str to xr.Dataset
+    dict of str to Result
         What was printed, by the name of its evaluation.
     """
-    from ..analysis.queries import evaluate_query, headline_metrics, primary_results
-    from ..analysis.selection import BEST, Query
+    from ..analysis.queries import NO_NUMBER, headline_metrics
+    from ..reports.results import Result
     from ..reports.summaries import primary_table
 
-    if primary:
-        found, bare = primary_results(boards, Query(sort=BEST))
-        emit([primary_table(found, left_out=bare)], "table")
-        return {answer.attrs["group"]: answer for answer in found}
-    tables, shown = [], {}
-    for name, ds in boards.items():
-        headline = headline_metrics(ds)
-        notes = _other_results(f"mirflow query {store} --group {name}", ds, headline)
-        if ds.sizes["metric"]:
-            (shown[name],) = evaluate_query(ds, Query(headline, exact=True, sort=BEST), name)
-            tables += tables_of(shown[name], "table", notes=notes)
+    tables: list[Table] = []
+    shown: dict[str, Result] = {}
+    left_out: dict[str, str] = {}
+    for evaluation in sorted(evaluations, key=lambda one: one.content.name):
+        content = evaluation.content
+        headline = headline_metrics(content)[: 1 if primary else None]
+        if headline:
+            shown[content.name] = Result.of_contents(content, headline)
+        if primary:
+            left_out |= {} if headline else {content.name: NO_NUMBER}
+            continue
+        notes = _other_results(f"mirflow query {store} --group {content.name}", evaluation, headline)
+        if headline:
+            tables += tables_of(shown[content.name], "table", notes=notes)
         else:
-            click.echo("\n".join(f"{name}: {note}" for note in notes))
-    emit(tables, "table")
+            click.echo("\n".join(f"{content.name}: {note}" for note in notes))
+    emit([primary_table(list(shown.values()), left_out=left_out)] if primary else tables, "table")
     return shown
 
 
-def _other_results(command: str, ds: xr.Dataset, shown: Sequence[str]) -> list[str]:
+def _other_results(command: str, evaluation: EvaluationReport, shown: Sequence[str]) -> list[str]:
     """Name the other contents of a store, and the commands that show them."""
     from ..analysis.scores import has_annotators
-    from ..analysis.selection import find_measures
 
-    left = [metric for metric in ds["metric"].values.tolist() if metric not in shown]
+    content = evaluation.content
+    left = [metric for metric in content.measures if metric not in shown]
     notes = []
     if left:
         some = ", ".join(left[:_NAMED]) + (", ..." if len(left) > _NAMED else "")
-        notes.append(f"{len(left)} of {ds.sizes['metric']} metrics are not shown ({some}): {command}")
-    for measure in find_measures(ds).values():
+        notes.append(f"{len(left)} of {len(content.measures)} metrics are not shown ({some}): {command}")
+    stored = [one for one in evaluation.plan.measures if one.metric.dims and one.variable in content.cells.extras]
+    for measure in sorted(stored, key=lambda one: one.variable):
         listed = " --by track" if measure.metric.nominal else ""
         notes.append(f"the store also holds {measure}: {command} --metric {shlex.quote(str(measure))}{listed}")
-    if has_annotators(ds):
+    if has_annotators(content):
         notes.append(f"the store also holds the scores of each annotator: {command} --by annotator")
     return notes
 
 
-def _print_summary(evaluation: EvaluationReport, shown: xr.Dataset | None) -> None:
+def _print_summary(evaluation: EvaluationReport, shown: Result | None) -> None:
     """Print the numbers of cells by status, and of undefined cells in the table."""
     counts = ", ".join(f"{count} {name}" for name, count in evaluation.counts.items() if count)
     status = ", ".join(f"{count} {one.name}" for one, count in evaluation.status.items())
@@ -216,7 +214,7 @@ def _print_summary(evaluation: EvaluationReport, shown: xr.Dataset | None) -> No
     count = 0 if shown is None else int(shown.attrs["undefined_cells"])
     if shown is not None and count:
         cells = counted(count, "cell")
-        metrics = shown["metric"].values.tolist()
+        metrics = shown.metrics
         what = f"one or more of {len(metrics)} metrics" if metrics[1:] else metrics[0]
         note = f"had nothing to measure for {what} and count with the score that they have (--undefined skip: not)"
         click.echo(f"  {name}: {cells} {note}", err=True)

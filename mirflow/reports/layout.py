@@ -90,7 +90,12 @@ def coordinate_columns(coordinates: Sequence[str], taken: Sequence[str]) -> list
 
 
 def readable_tables(
-    ds: xr.Dataset, *, percent: bool = False, width: int = 120, notes: Sequence[str] = (), across: str | None = None
+    ds: xr.Dataset | Result,
+    *,
+    percent: bool = False,
+    width: int = 120,
+    notes: Sequence[str] = (),
+    across: str | None = None,
 ) -> list[Table]:
     """Lay out the result of a query for people.
 
@@ -100,7 +105,7 @@ def readable_tables(
 
     Parameters
     ----------
-    ds : xr.Dataset
+    ds : xr.Dataset or Result
         The result of a query.
     percent : bool
         Ratios as percentages with two decimals, instead of four decimals; counts as shares of their rows.
@@ -116,7 +121,7 @@ def readable_tables(
     QueryError
         If groups are to run across where nothing is grouped or labels do, or anything across a table of counts.
     """
-    result = Result.of(ds)
+    result = ds if isinstance(ds, Result) else Result.of(ds)
     if result.adds_up and len(result.dims) > 1:
         if across is not None:
             whose = f"{result.metrics[0]} has a table for each system, one dim down and one across"

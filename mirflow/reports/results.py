@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ..analysis.aggregation import COUNTS
+from ..analysis.aggregation import COUNTS, CountedScores, origin_of
 from ..analysis.queries import across_of, repeats
+from ..analysis.scores import arrays_of, names_of
+from ..analysis.selection import Query
+from ..cells import GroupContent
 from ..metrics.aggregates import CLASS_AGGREGATES
 from ..ragged import Bool, Float, Int
 
@@ -132,6 +135,57 @@ class Result:
             array("n_missing"),
             tuple(array(name) for name in ("low", "high") if name in ds),
             array("like_best") if "like_best" in ds else None,
+        )
+
+    @classmethod
+    def of_contents(cls, content: GroupContent, metrics: Sequence[str]) -> Result:
+        """Aggregate metrics of an evaluation in memory over all its tracks, the best system first.
+
+        The result is that of the dataset of a query, without importing xarray.
+
+        Parameters
+        ----------
+        content : GroupContent
+        metrics : sequence of str
+            As they are stored.
+
+        Raises
+        ------
+        QueryError
+            For an aggregate over durations that are not known.
+        """
+        columns = {name: names_of(content, name) for name in ("metric", "unit", "orientation", "title")}
+        places = [columns["metric"].index(name) for name in metrics]
+        own = {name: [texts[place] for place in places] for name, texts in columns.items() if texts}
+        standard, systems = names_of(content, "standard_aggregate"), names_of(content, "system")
+        kinds = {place: standard[place] for place in places}
+        counted = CountedScores.of(arrays_of(content), kinds, Query().policy(len(systems)), "keep")
+        counted.check_durations(content.tracks)
+        order = counted.best_first(own["metric"], own["orientation"], None)
+        counted, tracks = counted.take(order), len(content.tracks)
+        found = counted.aggregate(np.zeros(tracks, dtype=np.int64), 1)
+        arrays = {name: np.ascontiguousarray(one.transpose(0, 2, 1)) for name, one in found.items()}
+        return cls(
+            attrs={**origin_of(content, content.name), **counted.attrs(), "left_out": ""},
+            has_dims=False,
+            adds_up=False,
+            metrics=own["metric"],
+            systems=[systems[place] for place in order],
+            groupings=[],
+            groups=[()],
+            labels={"metric": own["metric"]},
+            aggregates=counted.kinds,
+            units=own["unit"],
+            orientations=own["orientation"],
+            titles=own.get("title", [""] * len(places)),
+            value=arrays["value"],
+            counts={name: arrays[name] for name in COUNTS},
+            n_tracks=np.array([tracks]),
+            tracks=tracks,
+            n_counted=arrays["n"],
+            n_missing=arrays["n_missing"],
+            ends=(),
+            like_best=None,
         )
 
     def take(self, systems: Sequence[int]) -> Result:

@@ -134,20 +134,19 @@ _TITLE = "the headline metric of each evaluation"
 
 
 def primary_table(
-    found: Sequence[xr.Dataset], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
+    results: Sequence[Result], *, percent: bool = False, left_out: Mapping[str, str] = MappingProxyType({})
 ) -> Table:
     """One row for each evaluation (and group of tracks), the systems of all of them across.
 
     Parameters
     ----------
-    found : sequence of xr.Dataset
-        Results of queries about one metric each; grouped by the same coordinates.
+    results : sequence of Result
+        Those of queries about one metric each; grouped by the same coordinates.
     percent : bool
         Ratios as percentages.
     left_out : mapping of str to str
         Evaluations that have no value, and what they are without.
     """
-    results = [Result.of(ds) for ds in found]
     systems = list(dict.fromkeys(name for one in results for name in one.systems))
     groupings = results[0].groupings if results else []
     lost = any(one.n_missing.any() for one in results)

@@ -231,8 +231,14 @@ def _named_coordinates(content: GroupContent) -> Iterator[StoredVariable]:
             yield StoredVariable(name, (dim,), column(values), {"long_name": original})
 
 
-def dense_cells(content: GroupContent) -> dict[str, Array]:
+def dense_cells(content: GroupContent, names: Iterable[str] = CELL_ATTRS) -> dict[str, Array]:
     """The cells of an evaluation as arrays over (system, track), as a store has them.
+
+    Parameters
+    ----------
+    content : GroupContent
+    names : iterable of str
+        Some of the arrays below.
 
     Returns
     -------
@@ -244,20 +250,20 @@ def dense_cells(content: GroupContent) -> dict[str, Array]:
     place = cell_places(cells, content.systems, content.tracks)
     at, known = place[place >= 0], place >= 0
 
-    def dense(values: Array, fill: Any) -> Array:
+    def dense(name: str) -> Array:
+        if name == "duration":
+            duration = np.full(shape[1], np.nan)
+            np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
+            return duration
+        values = getattr(cells, name)
+        values = strings(values) if name in _TEXTS else np.asarray(values, _TYPES[name])
+        fill = np.nan if name == "score" else "" if name in _TEXTS else 0
         full = np.full((shape[0] * shape[1], *values.shape[1:]), fill, dtype=values.dtype)
         full[at] = values[known]
         return full.reshape(*shape, *values.shape[1:])
 
-    duration = np.full(shape[1], np.nan)
-    np.fmax.at(duration, at % max(shape[1], 1), cells.duration[known])
-    return {
-        "score": dense(np.asarray(cells.score, np.float64), np.nan),
-        "weight": dense(np.asarray(cells.weight, np.float64), 0.0),
-        "status": dense(np.asarray(cells.status, np.int8), 0),
-        "repairs": dense(np.asarray(cells.repairs, np.int32), 0),
-        "message": dense(strings(cells.message), ""),
-        "digest": dense(strings(cells.digest), ""),
-        "stamp": dense(np.asarray(cells.stamp, np.int64), 0),
-        "duration": duration,
-    }
+    return {name: dense(name) for name in names}
+
+
+_TEXTS = ("message", "digest")
+_TYPES = {"score": np.float64, "weight": np.float64, "status": np.int8, "repairs": np.int32, "stamp": np.int64}
