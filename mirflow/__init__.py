@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from .analysis.differences import diff as diff
     from .engine.runs import open_pipeline as open_pipeline
     from .engine.runs import run as run
+    from .engine.time_grids import align as align
+    from .engine.time_grids import from_grid as from_grid
     from .evaluation import evaluate as evaluate
     from .evaluation import evaluate_paths as evaluate_paths
     from .evaluation import explain as explain
-    from .loading import align as align
     from .loading import load as load
     from .loading import load_collection as load_collection
     from .loading import pack as pack
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
 # The module of each public function, imported when it is first used, so that `mirflow.metrics` stays light. No module
 # here may have the name of a function: importing it would replace the function.
 _HOMES = {
-    "align": "loading",
+    "align": "engine.time_grids",
     "diff": "analysis.differences",
     "evaluate": "evaluation",
     "evaluate_paths": "evaluation",
     "explain": "evaluation",
+    "from_grid": "engine.time_grids",
     "import_scores": "published.score_tables",
     "load": "loading",
     "load_collection": "loading",

@@ -1,23 +1,19 @@
-"""Annotations as labelled datasets and collections: the verbs ``load``, ``load_collection``, ``align`` and ``pack``."""
+"""Annotations as labelled datasets and collections: the verbs ``load``, ``load_collection`` and ``pack``."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .annotations import collection as collections
 from .annotations.annotation import Annotation
 from .annotations.collection import Collection
-from .annotations.grids import GridSpec
-from .annotations.grids import align as align_annotations
-from .annotations.labelled import from_dataset, to_dataset
+from .annotations.labelled import to_dataset
 from .annotations.schema import KINDS, kind_of
 from .annotations.source import Source
 from .engine.block import BLOCK
-from .engine.lazy import LazyCollection, align_lazily, read_source
+from .engine.lazy import LazyCollection, read_source
 from .errors import AnnotationError, problems_of, together
 from .readers import read, read_all
 from .readers.options import Reading, describe_options
@@ -156,52 +152,6 @@ def _sources(pattern: PathLike, reading: Reading, annotator: str | int | None) -
     matches = [replace(match, name=match.path) for match in matches]
     found = gather(matches, text, matcher.names, reading, annotator)
     return {values["track"]: source for source, values in found}
-
-
-def align(
-    annotations: Any, grid: GridSpec = "union", *, names: Sequence[str] | None = None, resampling: str = "linear"
-) -> xr.Dataset:
-    """Annotations on one time grid: a handful of them at once, or a collection lazily.
-
-    Parameters
-    ----------
-    annotations : sequence or mapping of xr.Dataset or Annotation, or a collection
-        Annotations of one kind (intervals, events or series), the reference first, perhaps by name; or a Collection or
-        LazyCollection of intervals. Notes and multipitch have several pitches at a time, and no grid.
-    grid : {"union", "reference"} or {"hop": seconds}
-        Collections take only frames.
-    names : sequence of str or None
-        Values of the coordinate ``annotation``; None: annotators, systems or file names.
-    resampling : {"linear", "nearest", "hold"}
-        Of series: what holds between two samples.
-
-    Returns
-    -------
-    xr.Dataset
-        See :func:`mirflow.annotations.grids.align`, :func:`mirflow.metrics.melody.metrics.align_series` and
-        :func:`mirflow.engine.lazy.align_lazily`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> chords = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([0.03])}, ["C"])
-    >>> align([chords, chords], {"hop": 0.01}).sizes["time"]
-    3
-    """
-    if isinstance(annotations, Collection | LazyCollection):
-        return align_lazily(annotations, grid)
-    if hasattr(annotations, "data_vars") and "track" not in annotations.dims:
-        raise AnnotationError("one annotation alone has nothing to be aligned with; give a list of them")
-    if hasattr(annotations, "data_vars"):
-        return align_lazily(collections.from_dataset(annotations), grid)
-    if isinstance(annotations, Mapping):
-        names, annotations = list(annotations), list(annotations.values())
-    plain = [one if isinstance(one, Annotation) else from_dataset(one) for one in annotations]
-    if plain and all(one.kind == "series" for one in plain):
-        from .metrics.melody.metrics import align_series
-
-        return align_series(plain, grid, names, resampling)
-    return align_annotations(plain, grid, names)
 
 
 def pack(

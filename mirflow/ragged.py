@@ -116,6 +116,20 @@ class Ragged:
         return Ragged({name: column[mask] for name, column in self.columns.items()}, (counts,), self.labels)
 
 
+def row_of_items(rows: Ragged) -> Int:
+    """The row of each innermost item.
+
+    Examples
+    --------
+    >>> row_of_items(Ragged({}, (np.array([1, 2]), np.array([2, 0, 1])))).tolist()
+    [0, 0, 1]
+    """
+    owner = rows_of(rows.counts[0])
+    for inner in rows.counts[1:]:
+        owner = np.repeat(owner, inner)
+    return owner
+
+
 def concatenate(parts: Iterable[Ragged]) -> Ragged:
     """Rows of several ragged arrays under one vocabulary, in order.
 

@@ -1,24 +1,27 @@
-"""Annotations on a common time grid: the union of all boundaries, frames of one hop, or the reference's own times."""
+"""Time grids (all times, frames of one hop, the reference's times, any others), labels and events on them, and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
-from ..kernels.intervals import frame_times, grid_frames, sample
-from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .annotation import Annotation, texts_at, to_ragged
-from .schema import LATEST
+from ..kernels.intervals import grid_frames, sample
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, row_of_items, rows_of
+from .annotation import Annotation
+from .schema import LATEST, Kind
 
-if TYPE_CHECKING:
-    import xarray as xr
-
-GridSpec = str | Mapping[str, float]
+GridSpec = str | Mapping[str, float] | npt.ArrayLike
+"""``union``, ``reference``, ``{"hop": seconds}``, or times."""
+Variables = dict[str, tuple[tuple[str, ...], Column, dict[str, str]]]
+"""Name -> dims behind that of the rows, values (rows, ...), attributes."""
 NOTHING = ""
+_ROUNDING = 1e-9
+"""Seconds by which a time may miss the frame of a hop that it is written for, as 0.3 s misses ``3 * 0.1``."""
 
 
 def hop_of(grid: GridSpec) -> float | None:
@@ -29,91 +32,166 @@ def hop_of(grid: GridSpec) -> float | None:
     >>> hop_of({"hop": 0.01}), hop_of("union")
     (0.01, None)
     """
-    if grid in ("union", "reference"):
+    if isinstance(grid, str) and grid in ("union", "reference"):
         return None
     if isinstance(grid, Mapping) and set(grid) == {"hop"}:
         hop = float(grid["hop"])
         if np.isfinite(hop) and hop > 0:
             return hop
-    raise AnnotationError(f"not a grid: {grid!r}; write union, reference or {{hop: seconds}}")
+    raise AnnotationError(f"not a grid: {grid!r}; write union, reference, {{hop: seconds}} or an array of times")
 
 
-def grid_attr(grid: GridSpec) -> str:
-    """A grid as the attribute of a dataset.
-
-    Examples
-    --------
-    >>> grid_attr("union"), grid_attr({"hop": 0.01})
-    ('union', 'hop 0.01 s')
-    """
-    hop = hop_of(grid)
-    return str(grid) if hop is None else f"hop {hop:g} s"
-
-
-def align(
-    annotations: Sequence[Annotation], grid: GridSpec = "union", names: Sequence[str] | None = None
-) -> xr.Dataset:
-    """A handful of annotations of one kind on one time grid.
+@dataclass(frozen=True, eq=False)
+class TimeGrid:
+    """Stretches of time, each of which lasts until the next one begins.
 
     Parameters
     ----------
-    annotations : sequence of Annotation
-        Intervals or events; the first is the reference.
-    grid : {"union", "reference"} or {"hop": seconds}
-        ``union``: all distinct boundaries (or event times). ``reference``: the first annotation's. ``hop``: frames at
-        k * hop from 0 to before the last end.
-    names : sequence of str or None
-        Values of the coordinate ``annotation``; None: the annotators, systems or file names, else numbers.
+    name : str
+        As an attribute of datasets.
+    times : float64 (n,), seconds
+        Starts of the stretches, ascending.
+    end : float, seconds
+        End of the last one.
+    rounding : float, seconds
+        By so much a time may lie before a start and still count as that start.
 
-    Returns
-    -------
-    xr.Dataset
-        Intervals: ``label(annotation, time)`` and ``covered(annotation, time)``, the label in force in each stretch
-        from ``time`` to ``end`` (on the grid ``reference``: at its middle), "" where nothing is. Events:
-        ``count(annotation, time)``, how many fall on each time (into each frame).
+    Examples
+    --------
+    >>> grid = TimeGrid("hop 0.5 s", np.array([0.0, 0.5]), 1.0)
+    >>> grid.ends.tolist(), grid.frame_of(np.array([-1.0, 0.2, 0.5, 1.0])).tolist()
+    ([0.5, 1.0], [-1, 0, 1, 2])
+    """
+
+    name: str
+    times: Float
+    end: float
+    rounding: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @property
+    def ends(self) -> Float:
+        """Ends of the stretches: float64 (n,), seconds."""
+        return np.append(self.times[1:], self.end)[: len(self)]
+
+    @property
+    def points(self) -> Float:
+        """The times at which labels are looked up: the starts, or in the reference's stretches their middles."""
+        return (self.times + self.ends) / 2 if self.name == "reference" else self.times
+
+    def frame_of(self, times: Float) -> Int:
+        """The stretch that each time falls into: int64 (n,), -1 before the first one, `len` behind the last one."""
+        starts = np.append(self.times, self.end)[: len(self) + (len(self) > 0)]
+        return np.searchsorted(starts - self.rounding, times, side="right") - 1
+
+
+def make_grid(kind: Kind, rows: Ragged, spec: GridSpec, decimals: int | None = None) -> TimeGrid:
+    """The grid of a specification for annotations of a kind.
+
+    Parameters
+    ----------
+    kind : Kind
+    rows : Ragged
+        The annotations; the first is the reference.
+    spec : {"union", "reference"}, {"hop": seconds} or array of seconds
+    decimals : int or None
+        Rounds the times of the annotations, so that those that hardly differ are one.
 
     Raises
     ------
     AnnotationError
-        If there is none, or they differ in kind, or the grid does not suit them.
+        If it is no grid, has too many frames, or is the reference's for events.
 
     Examples
     --------
-    >>> a = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 3.0])}, ["C", "G"])
-    >>> b = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["C"])
-    >>> both = align([a, b]); both.time.values.tolist(), both.label.values.tolist()
-    ([0.0, 1.0, 2.0], [['C', 'G', 'G'], ['C', 'C', '']])
+    >>> from .schema import KINDS
+    >>> rows = Ragged({"time": np.array([0.3, 0.0, 0.2])}, (np.array([1, 2]),))
+    >>> make_grid(KINDS["events"], rows, "union").times.tolist()
+    [0.0, 0.2, 0.3]
+    >>> len(make_grid(KINDS["events"], rows, {"hop": 0.1}))
+    4
     """
-    import xarray as xr
-
-    hop = hop_of(grid)
-    if not annotations:
-        raise AnnotationError("nothing to align")
-    kinds = sorted({annotation.kind for annotation in annotations})
-    if len(kinds) > 1 or kinds[0] not in ("intervals", "events"):
+    if not isinstance(spec, str | Mapping):
+        return _given_grid(spec)
+    hop = hop_of(spec)
+    if hop is not None:
+        return frame_grid(kind, float(extents(kind, rows).max(initial=0.0)), hop)
+    if spec == "reference" and kind.gridded_as == "events":
         raise AnnotationError(
-            "only intervals with intervals, events with events, or series with series share a grid, "
-            f"not {', '.join(kinds)}; mirflow.explain compares two annotations of other kinds"
+            "events meet on the grid union or {hop: seconds}; the reference's times hold only its own"
         )
-    rows = to_ragged(annotations)
-    labels = names_of(annotations) if names is None else list(names)
-    coords: dict[str, Any] = {"annotation": labels}
-    variables: dict[str, Any]
-    if kinds[0] == "events":
-        times = _event_grid(rows, grid, hop)
-        variables = {"count": (("annotation", "time"), _counts(rows, times), {"long_name": "number of events"})}
-    else:
-        times, ends = _interval_grid(rows, grid, hop)
-        points = (times + ends) / 2 if grid == "reference" else times
-        codes = codes_at(rows, points)
-        texts = texts_at([*rows.labels, NOTHING], codes)
-        variables = {
-            "label": (("annotation", "time"), texts, {"long_name": "label in force"}),
-            "covered": (("annotation", "time"), codes >= 0, {"long_name": "whether a label is in force"}),
-        }
-        coords["end"] = ("time", ends, {"long_name": "end of the stretch", "units": "s"})
-    coords["time"] = ("time", times, {"long_name": "start of the stretch", "units": "s"})
-    return xr.Dataset(variables, coords, {"kind": kinds[0], "grid": grid_attr(grid)})
+    if spec == "reference":
+        rows = rows.take([0])
+    times: Float = np.concatenate([rows.columns[name] for name in kind.times])
+    times = np.unique(times) if decimals is None else np.unique(np.round(times, decimals)).astype(np.float64)
+    if "end" not in kind.times:
+        return TimeGrid(str(spec), times, np.inf)
+    return TimeGrid(str(spec), times[:-1], float(times[-1]) if len(times) else 0.0)
+
+
+def frame_grid(kind: Kind, end: float, hop: float) -> TimeGrid:
+    """Frames at ``k * hop`` from 0 s to before an end, or, for kinds whose items have no end, to the last time.
+
+    Raises
+    ------
+    AnnotationError
+        If there are more than :data:`mirflow.kernels.intervals.MOST_FRAMES`.
+
+    Examples
+    --------
+    >>> from .schema import KINDS
+    >>> frame_grid(KINDS["intervals"], 0.3, 0.1).times.tolist(), len(frame_grid(KINDS["events"], 0.3, 0.1))
+    ([0.0, 0.1, 0.2], 4)
+    """
+    rounding = min(_ROUNDING, hop / 4)
+    if "end" not in kind.times:  # the last item needs a frame of its own, hence the nudge past it
+        end = float(np.nextafter(min(max(end, 0.0), 2 * LATEST) + rounding, np.inf))
+    frames = grid_frames(end, hop)
+    times: Float = np.arange(frames, dtype=np.float64) * hop
+    return TimeGrid(f"hop {hop:g} s", times, frames * hop, rounding)
+
+
+def _given_grid(spec: npt.ArrayLike) -> TimeGrid:
+    """A grid of any times; the last stretch is as long as the one before it."""
+    try:
+        times = np.asarray(spec, dtype=np.float64)
+    except (TypeError, ValueError):
+        times = np.zeros(0)
+    if times.ndim != 1 or len(times) < 2:
+        raise AnnotationError(
+            f"not a grid: {spec!r}; write union, reference, {{hop: seconds}} or an array of at least two times"
+        )
+    wrong = ~np.isfinite(times)
+    wrong[1:] |= times[1:] <= times[:-1]
+    if wrong.any():
+        place = int(wrong.argmax())
+        raise AnnotationError(f"the times of a grid are finite and ascend, but number {place} is {times[place]} s")
+    return TimeGrid("times", times, float(2 * times[-1] - times[-2]))
+
+
+def extents(kind: Kind, rows: Ragged) -> Float:
+    """The last end or time of each row: float64 (rows,), seconds; minus infinity for empty ones."""
+    name = kind.times[-1]
+    found = np.full(len(rows), -np.inf)
+    np.maximum.at(found, rows_of(rows.counts[0]) if rows.depth(name) == 1 else row_of_items(rows), rows.columns[name])
+    return found
+
+
+def valid_frames(kind: Kind, ends: Float, grid: TimeGrid) -> Bool:
+    """Stretches that begin before the end of each row, or hold its last time: bool (rows, n).
+
+    Parameters
+    ----------
+    kind : Kind
+    ends : float64 (rows,), seconds
+        See `extents`.
+    grid : TimeGrid
+    """
+    if "end" in kind.times:
+        return grid.times < ends[:, np.newaxis]
+    return np.arange(len(grid)) <= grid.frame_of(ends)[:, np.newaxis]
 
 
 def names_of(annotations: Sequence[Annotation]) -> list[str]:
@@ -123,44 +201,6 @@ def names_of(annotations: Sequence[Annotation]) -> list[str]:
         if all(names) and len(set(names)) == len(names):
             return names
     return [str(number) for number in range(len(annotations))]
-
-
-def _interval_grid(rows: Ragged, grid: GridSpec, hop: float | None) -> tuple[Float, Float]:
-    """Starts and ends of the grid's stretches."""
-    start, end = rows.columns["start"], rows.columns["end"]
-    if hop is not None:
-        times = _frames(float(end.max(initial=0.0)), hop)
-        return times, times + hop
-    if grid == "reference":
-        own = slice(0, int(rows.counts[0][0]))
-        start, end = start[own], end[own]
-    bounds = np.unique(np.concatenate([start, end]))
-    return bounds[:-1], bounds[1:]
-
-
-def _frames(end: float, hop: float) -> Float:
-    zero = np.zeros(1)
-    return frame_times(zero, hop, np.array([grid_frames(end, hop)]))
-
-
-def _event_grid(rows: Ragged, grid: GridSpec, hop: float | None) -> Float:
-    time = rows.columns["time"]
-    if grid == "reference":
-        raise AnnotationError(
-            "events meet on the grid union or {hop: seconds}; the reference's times hold only its own"
-        )
-    if hop is None:
-        return np.unique(time)
-    # The last event needs a frame of its own, hence the nudge past it.
-    last = min(float(time.max(initial=0.0)), 2 * LATEST)
-    return _frames(float(np.nextafter(last, np.inf)), hop)
-
-
-def _counts(rows: Ragged, times: Float) -> Int:
-    place = np.searchsorted(times, rows.columns["time"], side="right") - 1
-    counts = np.zeros((len(rows), len(times)), dtype=np.int64)
-    np.add.at(counts, (rows_of(rows.counts[0]), place), 1)
-    return counts
 
 
 def codes_at(rows: Ragged, times: Float) -> Int:
@@ -187,34 +227,155 @@ def _by_start(rows: Ragged) -> Ragged:
     return Ragged(columns, kept.counts, kept.labels)
 
 
-def frame_codes(rows: Ragged, hop: float, frames: int, vocabulary: Sequence[str]) -> tuple[npt.NDArray[np.int32], Bool]:
-    """Label codes of many tracks on frames of one hop.
+_CODE = {"long_name": "code of the label in force, -1 for none"}
+
+
+def labels_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
+    """Intervals on a grid: ``code`` int32 (rows, n), the label in force at the start of each stretch."""
+    return {"code": (("time",), codes_at(rows, grid.points).astype(np.int32), _CODE)}
+
+
+def levels_on_grid(rows: Ragged, grid: TimeGrid, levels: int) -> Variables:
+    """Hierarchies on a grid: ``code`` int32 (rows, levels, n), of each level as of intervals.
 
     Parameters
     ----------
     rows : Ragged
-        Intervals, one row per track.
-    hop : float, seconds
-    frames : int
-        Length of the grid, which starts at 0.
-    vocabulary : sequence of str
-        What the codes point into; it holds all labels of the rows.
+    grid : TimeGrid
+    levels : int
+        At least those of the row with the most; levels that a row lacks have no labels.
+    """
+    codes = np.full((len(rows), levels, len(grid)), -1, dtype=np.int32)
+    owner = rows_of(rows.counts[0])
+    level = np.arange(len(owner)) - rows.offsets[:-1][owner]
+    flat = Ragged(rows.columns, (rows.counts[1],), rows.labels)
+    codes[owner, level] = codes_at(flat, grid.points)
+    return {"code": (("level", "time"), codes, _CODE)}
+
+
+def events_on_grid(rows: Ragged, grid: TimeGrid, width: int = 0) -> Variables:
+    """Events on a grid.
+
+    Parameters
+    ----------
+    rows : Ragged
+    grid : TimeGrid
+    width : int
+        Stretches on each side of an event that are activated, too.
 
     Returns
     -------
-    code : int32 (rows, frames)
-        -1 where no label is in force.
-    valid : bool (rows, frames)
-        Whether the frame lies before the end of the row's annotation.
+    dict
+        ``count`` int64 (rows, n), the events in each stretch; ``activation`` float32 (rows, n), 1 where there is one
+        and ``1 - d / (width + 1)`` at a distance of d stretches from the nearest one; of events with labels ``code``
+        int32 (rows, n), the label of the last one in each stretch.
+
+    Examples
+    --------
+    >>> rows = Ragged({"time": np.array([0.6, 0.7])}, (np.array([2]),))
+    >>> found = events_on_grid(rows, TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5), width=1)
+    >>> found["count"][1].tolist(), found["activation"][1].tolist()
+    ([[0, 2, 0]], [[0.5, 1.0, 0.5]])
     """
-    place = {label: code for code, label in enumerate(vocabulary)}
-    recode = np.array([*(place[label] for label in rows.labels), -1], dtype=np.int32)
-    times = frame_times(np.zeros(1), hop, np.array([frames], dtype=np.int64))
-    return recode[codes_at(rows, times)], times[np.newaxis, :] < ends_of(rows)[:, np.newaxis]
+    frame, row = grid.frame_of(rows.columns["time"]), rows_of(rows.counts[0])
+    inside = (frame >= 0) & (frame < len(grid))
+    order = np.lexsort((rows.columns["time"][inside], row[inside]))
+    row, frame = row[inside][order], frame[inside][order]
+    counts = np.zeros((len(rows), len(grid)), dtype=np.int64)
+    np.add.at(counts, (row, frame), 1)
+    activation = (counts > 0).astype(np.float32)
+    present = activation.copy()
+    for distance in range(1, min(width, len(grid) - 1) + 1):
+        level = np.float32(1 - distance / (width + 1)) * present
+        np.maximum(activation[:, distance:], level[:, :-distance], out=activation[:, distance:])
+        np.maximum(activation[:, :-distance], level[:, distance:], out=activation[:, :-distance])
+    variables: Variables = {
+        "count": (("time",), counts, {"long_name": "number of events"}),
+        "activation": (("time",), activation, {"long_name": "activation of events"}),
+    }
+    if "label" in rows.columns:
+        codes = np.full(counts.shape, -1, dtype=np.int32)
+        last = _is_last(row) | _is_last(frame)
+        codes[row[last], frame[last]] = rows.columns["label"][inside][order][last]
+        variables["code"] = (("time",), codes, {"long_name": "code of the last event's label, -1 for none"})
+    return variables
 
 
-def ends_of(rows: Ragged) -> Float:
-    """The last end of each row, 0 for empty ones: float64 (rows,), seconds."""
-    ends = np.zeros(len(rows))
-    np.maximum.at(ends, rows_of(rows.counts[0]), rows.columns["end"])
-    return ends
+def _is_last(values: Int) -> Bool:
+    """True where the next value is another one: bool (n,)."""
+    return np.append(values[1:] != values[:-1], True)[: len(values)]
+
+
+Values = Mapping[str, npt.NDArray[Any]]
+"""Name -> values (rows, ..., n) of a dataset on a grid."""
+
+
+def intervals_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Intervals of runs of one label; neighbours of one label become one.
+
+    Parameters
+    ----------
+    values : mapping
+        ``code``, integers (rows, n); -1, and all below, is no label.
+    times, ends : float64 (n,), seconds
+    labels : tuple of str
+
+    Examples
+    --------
+    >>> code = np.array([[0, 0, -1, 1]])
+    >>> found = intervals_from_grid({"code": code}, np.arange(4.0), np.arange(1.0, 5.0), ("C", "G"))
+    >>> found.columns["start"].tolist(), found.columns["end"].tolist()
+    ([0.0, 3.0], [2.0, 4.0])
+    """
+    codes = values["code"]
+    first = np.ones(codes.shape, dtype=np.bool_)
+    first[:, 1:] = codes[:, 1:] != codes[:, :-1]
+    row, start = np.nonzero(first)
+    stop = np.where(_is_last(row), len(times), np.append(start[1:], 0)[: len(start)])
+    held = codes[row, start] >= 0
+    row, start, stop = row[held], start[held], stop[held]
+    columns: dict[str, Column] = {
+        "start": times[start],
+        "end": ends[stop - 1],
+        "label": codes[row, start].astype(np.int64),
+    }
+    return Ragged(columns, (np.bincount(row, minlength=len(codes)).astype(np.int64),), labels)
+
+
+def hierarchies_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Hierarchies of ``code`` (rows, levels, n), without the empty levels below the last one that has labels."""
+    codes = values["code"]
+    rows, levels, frames = codes.shape
+    flat = intervals_from_grid({"code": codes.reshape(rows * levels, frames)}, times, ends, labels)
+    filled = flat.counts[0].reshape(rows, levels) > 0
+    deep = (np.arange(1, levels + 1) * filled).max(axis=1, initial=0)
+    inner = flat.counts[0][(np.arange(levels) < deep[:, np.newaxis]).ravel()]
+    return Ragged(flat.columns, (deep.astype(np.int64), inner), labels)
+
+
+def events_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Events of ``count`` (rows, n), at the starts of the stretches, with their labels where there is a ``code``."""
+    counts = values["count"].astype(np.int64)
+    row, frame = np.nonzero(counts > 0)
+    number = counts[row, frame]
+    columns: dict[str, Column] = {"time": np.repeat(times[frame], number)}
+    if "code" in values:
+        columns["label"] = np.repeat(values["code"][row, frame].astype(np.int64), number)
+    sizes = np.diff(offsets_of(number)[np.searchsorted(row, np.arange(len(counts) + 1))])
+    return Ragged(columns, (sizes,), labels)
+
+
+def series_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Series of the ``valid`` times of ``frequency`` and ``voicing`` (rows, n).
+
+    Where voicing is but 0 and 1, a frequency without voicing is negative; else there is a column of voicing.
+    """
+    valid = values["valid"].astype(np.bool_)
+    row, frame = np.nonzero(valid)
+    frequency, voicing = (values[name][row, frame].astype(np.float64) for name in ("frequency", "voicing"))
+    columns: dict[str, Column] = {"time": times[frame], "frequency": frequency}
+    if ((voicing != 0) & (voicing != 1)).any():
+        columns["voicing"] = voicing
+    else:
+        columns["frequency"] = np.where((voicing > 0) | (frequency == 0), frequency, -frequency)
+    return Ragged(columns, (valid.sum(axis=1),), labels)

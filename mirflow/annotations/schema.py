@@ -77,6 +77,8 @@ class Kind:
         What well-formed rows obey; see :mod:`mirflow.annotations.validation`.
     drawn_as : str
         Form in timelines: ``text`` for what has no times, ``list`` for what is too long for that; empty: none.
+    gridded_as : str
+        Form on a time grid: ``events``, ``labels``, ``levels``, ``notes``, ``pitches`` or ``curve``; empty: none.
     height : str
         Variable on the vertical axis of timelines.
     level : str
@@ -118,6 +120,7 @@ class Kind:
     variables: tuple[Variable, ...]
     rules: tuple[str, ...] = ()
     drawn_as: str = ""
+    gridded_as: str = ""
     height: str = ""
     level: str = ""
     part: str = ""
@@ -226,6 +229,7 @@ KINDS = MappingProxyType(
                 followed_by="position",
                 rows=dict.fromkeys(("beat", "downbeat"), ("time", "position", "bar")),
                 drawn_as="ticks",
+                gridded_as="events",
             ),
             Kind(
                 "intervals",
@@ -239,6 +243,7 @@ KINDS = MappingProxyType(
                 numbers=2,
                 followed_by="label",
                 drawn_as="segments",
+                gridded_as="labels",
             ),
             Kind(
                 "hierarchy",
@@ -251,6 +256,7 @@ KINDS = MappingProxyType(
                 numbers=2,
                 followed_by="label",
                 drawn_as="levels",
+                gridded_as="levels",
                 level="intervals",
                 part="level",
             ),
@@ -273,6 +279,7 @@ KINDS = MappingProxyType(
                 followed_by="velocity",
                 rows={"transcription": ("start", "end", "pitch", "velocity")},
                 drawn_as="notes",
+                gridded_as="notes",
                 height="pitch",
             ),
             Kind(
@@ -290,6 +297,7 @@ KINDS = MappingProxyType(
                 recognised=True,
                 numbers=2,
                 drawn_as="curve",
+                gridded_as="curve",
                 height="frequency",
             ),
             Kind(
@@ -305,6 +313,7 @@ KINDS = MappingProxyType(
                 alike=("melody", "onset"),  # at each time there may be one pitch or none
                 rows={"multipitch": ("time", "frequencies")},
                 drawn_as="frames",
+                gridded_as="pitches",
                 height="frequency",
             ),
             Kind(

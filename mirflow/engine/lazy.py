@@ -1,4 +1,4 @@
-"""Blocks as a dask graph: lazy labelled arrays of scores, collections, and labels on frames."""
+"""Blocks as a dask graph: lazy labelled arrays of scores, and collections."""
 
 from __future__ import annotations
 
@@ -6,26 +6,21 @@ import functools
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..annotations.annotation import Annotation, texts_at, to_ragged
+from ..annotations.annotation import Annotation, to_ragged
 from ..annotations.collection import Collection, collect, with_columns
-from ..annotations.grids import GridSpec, ends_of, frame_codes, hop_of
 from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
-from ..errors import AnnotationError, UnknownNameError
-from ..kernels.intervals import grid_frames
+from ..errors import UnknownNameError
 from ..metrics.base import Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
-from ..ragged import Column, Float, Int, concatenate
+from ..ragged import Column, Int, concatenate
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
 from .block import BLOCK, EACH_SCORE, EACH_WEIGHT, BlockWork, empty_annotation, name_extras, score_block, works_of
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 
 def lazy_blocks(works: Sequence[BlockWork]) -> list[Any]:
@@ -178,69 +173,3 @@ def _joined(parts: Sequence[Collection], name: str) -> Column:
     known = next(part.metadata[name] for part in parts if name in part.metadata)
     missing = np.nan if known.dtype.kind == "f" else ""
     return np.concatenate([part.metadata.get(name, np.full(len(part), missing)) for part in parts])
-
-
-def align_lazily(collection: Collection | LazyCollection, grid: GridSpec) -> xr.Dataset:
-    """Labels of a collection of intervals on frames, as lazy arrays.
-
-    Parameters
-    ----------
-    collection : Collection or LazyCollection
-        Of a lazy one the files are read once for the extents and labels, and again for what is computed.
-    grid : {"hop": seconds}
-
-    Returns
-    -------
-    xr.Dataset
-        ``code(track, time)`` int32 into ``vocabulary(code_value)``, -1 where no label is in force, and
-        ``valid(track, time)``: whether the frame lies within the track's annotation.
-
-    Raises
-    ------
-    AnnotationError
-        For other kinds and grids: the union of many tracks' boundaries is no grid that one would want.
-    """
-    import dask
-    import dask.array as da
-    import xarray as xr
-
-    hop = hop_of(grid)
-    if hop is None or collection.kind != "intervals":
-        raise AnnotationError("a collection of intervals is aligned on frames: grid={'hop': seconds}")
-    blocks, sizes, ends, vocabulary = _extents(collection)
-    frames = grid_frames(float(ends.max(initial=0.0)), hop)
-    codes = dask.delayed(_block_codes, nout=2)
-    parts = [codes(block, hop, frames, vocabulary) for block in blocks]
-    arrays = {
-        name: da.concatenate(
-            [da.from_delayed(part[place], (size, frames), dtype) for part, size in zip(parts, sizes, strict=True)]
-        )
-        for place, (name, dtype) in enumerate((("code", "int32"), ("valid", "bool")))
-    }
-    times = ("time", np.arange(frames) * hop, {"long_name": "start of the frame", "units": "s"})
-    labels = ("code_value", texts_at(vocabulary), {"long_name": "text of each code"})
-    return xr.Dataset(
-        {name: (("track", "time"), array) for name, array in arrays.items()},
-        {"track": list(collection.tracks), "time": times, "vocabulary": labels},
-        {"kind": "intervals", "grid": f"hop {hop:g} s"},
-    )
-
-
-def _extents(collection: Collection | LazyCollection) -> tuple[list[Any], list[int], Float, tuple[str, ...]]:
-    """Blocks, their numbers of tracks, the end of each track, and all labels."""
-    import dask
-
-    if isinstance(collection, Collection):
-        starts = range(0, len(collection), BLOCK)
-        blocks = [dask.delayed(collection.isel(track=slice(start, start + BLOCK))) for start in starts]
-        sizes = [min(BLOCK, len(collection) - start) for start in starts]
-        return blocks, sizes, ends_of(collection.rows), collection.rows.labels
-    blocks = collection.blocks()
-    extent = dask.delayed(lambda block: (ends_of(block.rows), block.rows.labels))
-    known = dask.compute(*map(extent, blocks))
-    vocabulary = tuple(dict.fromkeys(label for _, labels in known for label in labels))
-    return blocks, [len(ends) for ends, _ in known], np.concatenate([ends for ends, _ in known]), vocabulary
-
-
-def _block_codes(block: Collection, hop: float, frames: int, vocabulary: tuple[str, ...]) -> tuple[Column, Column]:
-    return frame_codes(block.rows, hop, frames, vocabulary)

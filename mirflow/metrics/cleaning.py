@@ -13,7 +13,7 @@ from ..annotations.classes import Classes
 from ..annotations.schema import KINDS
 from ..annotations.validation import inspect
 from ..errors import InvalidAnnotationError, suggest
-from ..ragged import Bool, Int, Ragged, rows_of
+from ..ragged import Bool, Int, Ragged, row_of_items, rows_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,20 +177,6 @@ def usable_pair(
         usable(reference, clean(to_ragged([reference])), "reference"),
         usable(estimate, clean(to_ragged([estimate])), "estimate"),
     )
-
-
-def row_of_items(rows: Ragged) -> Int:
-    """The row of each innermost item.
-
-    Examples
-    --------
-    >>> row_of_items(Ragged({}, (np.array([1, 2]), np.array([2, 0, 1])))).tolist()
-    [0, 0, 1]
-    """
-    owner = rows_of(rows.counts[0])
-    for inner in rows.counts[1:]:
-        owner = np.repeat(owner, inner)
-    return owner
 
 
 def emptied(given: Ragged, cleaned: Ragged) -> Bool:

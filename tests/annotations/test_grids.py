@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import mirflow
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.annotations.grids import codes_at, hop_of
+from mirflow.annotations.grids import codes_at
 from mirflow.annotations.labelled import to_dataset
 from mirflow.errors import AnnotationError
 
@@ -17,6 +17,11 @@ from mirflow.errors import AnnotationError
 def chords(*rows: tuple[float, float, str], **attrs: str) -> Annotation:
     start, end = np.array([[a, b] for a, b, _ in rows], dtype=np.float64).reshape(-1, 2).T
     return Annotation("intervals", {"start": start, "end": end}, [label for _, _, label in rows], attrs=attrs)
+
+
+def _notes(*rows: tuple[float, float, float, float]) -> Annotation:
+    columns = np.array(rows, dtype=np.float64).reshape(-1, 4).T
+    return Annotation("notes", dict(zip(("start", "end", "pitch", "velocity"), columns, strict=True)))
 
 
 REFERENCE = chords((0, 1, "C"), (1, 3, "G"), annotator="A1")
@@ -73,16 +78,20 @@ def test_the_label_in_force_is_that_of_the_last_interval_to_start(
         assert (f"label{code}" if code >= 0 else None) == expected
 
 
-@pytest.mark.parametrize("grid", ["unin", {"hop": 0}, {"hop": -1}, {"hop": np.inf}, {"step": 1}, 3])
+@pytest.mark.parametrize(
+    "grid", ["unin", {"hop": 0}, {"hop": -1}, {"hop": np.inf}, {"step": 1}, 3, [0.5], [[0, 1], [1, 2]], ["a", "b"]]
+)
 def test_what_is_no_grid_is_refused(grid: object) -> None:
     with pytest.raises(AnnotationError, match="not a grid"):
-        hop_of(grid)  # type: ignore[arg-type]
+        mirflow.align([REFERENCE], grid)  # type: ignore[arg-type]
 
 
-def test_a_mapping_names_the_annotations() -> None:
-    assert mirflow.align({"ref": REFERENCE, "est": ESTIMATE}).annotation.values.tolist() == ["ref", "est"]
-    with pytest.raises(AnnotationError, match="give a list of them"):
-        mirflow.align(to_dataset(REFERENCE))
+def test_a_mapping_names_the_annotations_and_one_alone_has_no_name() -> None:
+    both = mirflow.align({"ref": REFERENCE, "est": ESTIMATE}, {"hop": 0.5})
+    assert both.annotation.values.tolist() == ["ref", "est"]
+    alone = mirflow.align(to_dataset(REFERENCE), {"hop": 0.5})
+    assert alone.label.dims == ("time",)
+    assert alone.label.values.tolist() == both.label.values[0, :6].tolist()
 
 
 def test_only_like_with_like() -> None:
@@ -93,6 +102,29 @@ def test_only_like_with_like() -> None:
         mirflow.align([])
     with pytest.raises(AnnotationError, match="the grid union or"):
         mirflow.align([beats, beats], "reference")
+    with pytest.raises(AnnotationError, match=r"of kind events, .*, not key"):
+        mirflow.align(Annotation("key", {}, ["C major"]))
+    with pytest.raises(AnnotationError, match="width is that of events, and intervals have none"):
+        mirflow.align(REFERENCE, {"hop": 1.0}, width=2)
+    with pytest.raises(AnnotationError, match="resampling is that of series, not of events"):
+        mirflow.align(beats, {"hop": 1.0}, resampling="hold")
+    with pytest.raises(AnnotationError, match="1 names for 2 annotations"):
+        mirflow.align([beats, beats], names=["x"])
+
+
+@pytest.mark.parametrize(
+    ("annotation", "message"),
+    [
+        (chords((0, np.nan, "C")), "time is not finite: 0.0 to nan s"),
+        (Annotation("events", {"time": np.array([0.0, np.inf])}), "line 2: .*time is not finite: inf"),
+        (_notes((0.0, 1.0, 1.0, 60.0)), "pitch is not from MIDI 0 to 127: 1.0 Hz"),
+        (_notes((1.0, 0.5, 440.0, 60.0)), "ends before it starts"),
+        (_notes((0.0, 4e6, 440.0, 60.0)), "are more than"),
+    ],
+)
+def test_values_that_do_not_fit_are_refused(annotation: Annotation, message: str) -> None:
+    with pytest.raises(AnnotationError, match=message):
+        mirflow.align(annotation, {"hop": 1.0})
 
 
 def test_one_long_label_among_many_takes_no_more_than_itself() -> None:

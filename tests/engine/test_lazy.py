@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import dask
 import numpy as np
 import pytest
 
 import mirflow
-from mirflow.annotations.collection import Collection
+from mirflow.annotations.collection import Collection, collect
+from mirflow.annotations.schema import TASK_KINDS
+from mirflow.annotations.source import HeldSource
+from mirflow.engine import time_grids
 from mirflow.engine.lazy import LazyCollection
 from mirflow.errors import AnnotationError, UnknownNameError
 from tests.datasets import write_lab
+from tests.samples import empty, sample
 
 
 @pytest.fixture
@@ -82,3 +87,44 @@ def test_an_eager_collection_and_its_dataset_align_alike(lazy: LazyCollection) -
 def test_a_collection_has_no_union_grid(lazy: LazyCollection) -> None:
     with pytest.raises(AnnotationError, match="is aligned on frames"):
         mirflow.align(lazy, "union")
+
+
+@pytest.mark.parametrize("task", ["chord", "beat", "hierarchy", "transcription", "melody", "multipitch"])
+@pytest.mark.parametrize("grid", [{"hop": 0.1}, np.arange(2.0, 5.0, 0.3)])
+def test_every_kind_is_a_lazy_array_of_what_each_track_is_alone(
+    task: str, grid: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(5)
+    tracks = {f"t{number}": sample(task, rng) for number in range(5)}
+    tracks["t5"] = empty(task)
+    monkeypatch.setattr(time_grids, "_CHUNK_VALUES", 50_000)
+    sources = tuple(HeldSource(one, name) for name, one in tracks.items())
+    lazy = LazyCollection(TASK_KINDS[task], tuple(tracks), sources, block=2)
+    frames, eager = mirflow.align(lazy, grid), mirflow.align(collect(tracks), grid)
+    assert all(dask.is_dask_collection(one.data) for one in frames.data_vars.values())
+    computed = frames.compute()
+    assert computed.identical(eager.compute())
+    for name, one in tracks.items():
+        row, alone = computed.sel(track=name), mirflow.align(one, grid)
+        count = min(alone.sizes["time"], row.sizes["time"])
+        for variable in ("count", "active", "onset", "velocity", "frequency", "voicing", "valid"):
+            if variable in row:
+                np.testing.assert_array_equal(row[variable][:count], alone[variable][:count])
+                assert not row[variable][count:].any()
+        if "code" in row:
+            texts = np.array([*row.vocabulary.values, ""])
+            levels = slice(0, alone.sizes.get("level"))
+            codes = row.code.values if row.code.ndim == 1 else row.code.values[levels]
+            np.testing.assert_array_equal(texts[codes][..., :count], alone.label.values[..., :count])
+
+
+def test_only_the_tracks_of_a_batch_are_read(tmp_path: Path) -> None:
+    for number in range(4):
+        (tmp_path / f"t{number}.txt").write_text(f"0.0 {number + 1} 440.0\n")
+    lazy = mirflow.load_collection(tmp_path / "{track}.txt", task="transcription", lazy=True, block=1)
+    rolls = mirflow.align(lazy, {"hop": 0.5})
+    (tmp_path / "t0.txt").unlink()
+    batch = rolls.isel(track=[3, 1])
+    assert batch.active.to_numpy().sum(axis=(1, 2)).tolist() == [8, 4]
+    with pytest.raises(AnnotationError, match=r"t0\.txt"):
+        rolls.active.compute()

@@ -398,6 +398,3 @@ def test_what_cannot_be_aligned_is_refused() -> None:
         mirflow.align([STEP, LATE], resampling="cubic")
     with pytest.raises(AnnotationError, match="frames of 1e-09 s are more than"):
         mirflow.align([STEP, LATE], {"hop": 1e-9})
-    notes = Annotation("notes", {name: np.ones(1) for name in ("start", "end", "pitch")})
-    with pytest.raises(AnnotationError, match=r"share a grid, not notes; mirflow\.explain"):
-        mirflow.align([notes, notes])

@@ -6,22 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...annotations.annotation import Annotation, to_ragged
-from ...annotations.grids import GridSpec, grid_attr, hop_of, names_of
+from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError, UnknownNameError
-from ...kernels.intervals import batches, grid_frames
+from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
 from ..base import FRAMES, Convention, Grid, Scores, Task
-from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable, usable_pair
+from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from . import kernel
-
-if TYPE_CHECKING:
-    import xarray as xr
 
 MIN_FREQUENCY, MAX_FREQUENCY = 1e-9, 1e9
 """Other frequencies, in Hz, are those of no pitch; cents would overflow."""
@@ -67,90 +62,59 @@ def _voicing_problem(rows: Ragged) -> Problem:
 
 
 _BASE = 10.0
-_DECIMALS = 10
+DECIMALS = 10
+"""Times are rounded to so many when melodies are compared."""
 
 
-def align_series(
-    annotations: Sequence[Annotation],
-    grid: GridSpec = "union",
-    names: Sequence[str] | None = None,
-    resampling: str = "linear",
-) -> xr.Dataset:
-    """A handful of melodies on one time grid.
+def sample_series(
+    rows: Ragged, times: Float, resampling: str = "linear", *, hold_last: bool = False
+) -> tuple[Float, Float]:
+    """Melodies at common times.
 
     Parameters
     ----------
-    annotations : sequence of Annotation
-        Of kind ``series``; the first is the reference.
-    grid : {"union", "reference"} or {"hop": seconds}
-        ``union``: all distinct times. ``reference``: the first annotation's. ``hop``: frames at k * hop from 0 to the
-        last time.
-    names : sequence of str or None
-        Values of the coordinate ``annotation``; None: the annotators, systems or file names, else numbers.
+    rows : Ragged
+        Clean ones.
+    times : float64 (n,), seconds
     resampling : {"linear", "nearest", "hold"}
-        What holds between two samples: a straight line in cents, the nearest one, or the one before. A line leads
+        The frequency between two samples: a straight line in cents, the nearest one, or the one before. A line leads
         neither into silence nor out of it.
+    hold_last : bool
+        Whether the last sample holds until the last of the times, as beside the times of a reference in mir_eval. Else
+        a melody is silent behind it.
 
     Returns
     -------
-    xr.Dataset
-        ``frequency(annotation, time)`` in Hz, 0 where there is no pitch, and ``voicing(annotation, time)`` from 0 to 1:
-        a pitch that is only guessed has voicing 0. Behind its last sample a melody is silent; on the grid ``reference``
-        its last sample holds as in mir_eval, so that this is what the melody metrics compare.
+    frequency, voicing : float64 (rows, n)
+        Hz, 0 where there is no pitch; and from 0 to 1, where a pitch that is only guessed has 0.
 
     Raises
     ------
-    AnnotationError
-        If a melody cannot be scored, or the grid has too many frames.
     UnknownNameError
         For another resampling.
 
     Examples
     --------
-    >>> a = Annotation("series", {"time": np.array([0.0, 1.0, 2.0]), "frequency": np.array([200.0, 200.0, 0.0])})
-    >>> b = Annotation("series", {"time": np.array([0.0, 1.5]), "frequency": np.array([400.0, -400.0])})
-    >>> both = align_series([a, b], {"hop": 0.5}, resampling="hold")
-    >>> both.frequency.values.tolist()
-    [[200.0, 200.0, 200.0, 200.0, 0.0], [400.0, 400.0, 400.0, 400.0, 0.0]]
-    >>> both.voicing.values[1].tolist()
-    [1.0, 1.0, 1.0, 0.0, 0.0]
+    >>> columns = {"time": np.array([0.0, 1.0]), "frequency": np.array([200.0, -400.0])}
+    >>> frequency, voicing = sample_series(Ragged(columns, (np.array([2]),)), np.array([0.0, 0.5, 1.0]), "hold")
+    >>> frequency.tolist(), voicing.tolist()
+    ([[200.0, 200.0, 400.0]], [[1.0, 1.0, 0.0]])
     """
-    import xarray as xr
-
-    hop = hop_of(grid)
     if resampling not in kernel.RESAMPLINGS:
         raise UnknownNameError("resampling", resampling, kernel.RESAMPLINGS)
-    labels = names_of(annotations) if names is None else list(names)
-    rows = [usable(one, clean(to_ragged([one])), label) for one, label in zip(annotations, labels, strict=True)]
-    times = _times(rows, grid, hop)
     frequency, voicing = np.zeros((2, len(rows), len(times)))
-    for row, one in enumerate(rows):
-        if len(one.columns["time"]):
-            # Beside the reference's own times mir_eval lets the last sample hold; on a grid of its own nothing does.
-            part = _reach(one, times, to_end=grid != "reference")
-            frequency[row, part], voicing[row, part] = _sample(one, times[part], resampling)
-    variables: dict[str, Any] = {
-        "frequency": (("annotation", "time"), frequency, {"long_name": "fundamental frequency", "units": "Hz"}),
-        "voicing": (("annotation", "time"), voicing, {"long_name": "degree of voicing"}),
-    }
-    coords: dict[str, Any] = {"annotation": labels, "time": ("time", times, {"long_name": "time", "units": "s"})}
-    return xr.Dataset(variables, coords, {"kind": "series", "grid": grid_attr(grid), "resampling": resampling})
-
-
-def _times(rows: Sequence[Ragged], grid: GridSpec, hop: float | None) -> Float:
-    if hop is None:
-        chosen = rows[:1] if grid == "reference" else rows
-        return np.unique(np.concatenate([np.round(one.columns["time"], _DECIMALS) for one in chosen]))
-    end = max((float(one.columns["time"].max(initial=0.0)) for one in rows), default=0.0)
-    grid_frames(end, hop)  # refuses what is too long
-    return kernel.hop_times(kernel.hop_counts(np.array([end]), hop), hop)
+    for row in np.flatnonzero(rows.counts[0]).tolist():
+        one = rows.take([row])
+        part = _reach(one, times, to_end=not hold_last)
+        frequency[row, part], voicing[row, part] = _sample(one, times[part], resampling)
+    return frequency, voicing
 
 
 def _reach(row: Ragged, times: Float, *, to_end: bool) -> slice:
     """The times that a melody covers: from its first sample, which also holds from 0 s on, to its last."""
-    own = np.round(row.columns["time"], _DECIMALS)
-    first = int(np.searchsorted(times, min(float(own[0]), 0.0)))
-    return slice(first, int(np.searchsorted(times, own[-1], side="right")) if to_end else len(times))
+    given, own = np.round(times, DECIMALS), np.round(row.columns["time"], DECIMALS)
+    first = int(np.searchsorted(given, min(float(own[0]), 0.0)))
+    return slice(first, int(np.searchsorted(given, own[-1], side="right")) if to_end else len(times))
 
 
 def _sample(row: Ragged, times: Float, resampling: str) -> tuple[Float, Float]:

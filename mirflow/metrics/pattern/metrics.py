@@ -10,9 +10,9 @@ import numpy as np
 
 from ...annotations.schema import LATEST
 from ...errors import MetricError
-from ...ragged import Float, Int, Ragged, offsets_of, rows_of
+from ...ragged import Float, Int, Ragged, offsets_of, row_of_items, rows_of
 from ..base import Convention, Grid, Scores, Task
-from ..cleaning import Cleaned, empty_rows, row_of_items, set_aside
+from ..cleaning import Cleaned, empty_rows, set_aside
 from ..measures import Measure, Metric, Parameter, Value
 from ..util import BOUNDED
 from .kernel import PatternComparison, Patterns, PatternSide, harmonic, number_notes

@@ -1,0 +1,172 @@
+"""Piano rolls: notes, and frames with several pitches, on a time grid and the MIDI pitches from 0 to 127."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..theory.pitch import hz_to_midi, midi_to_hz
+from .grids import TimeGrid, Values, Variables
+
+PITCHES = 128
+"""MIDI numbers of a roll, from 0."""
+_DIMS = ("time", "pitch")
+
+
+def semitones(frequency: Float) -> Float:
+    """The nearest MIDI numbers: float64 (n,); NaN or infinite where there is none.
+
+    Examples
+    --------
+    >>> semitones(np.array([440.0, 450.0, 455.0])).tolist()
+    [69.0, 69.0, 70.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.rint(hz_to_midi(frequency))
+
+
+def outside(frequency: Float) -> Bool:
+    """Frequencies above 0 that lie outside of a roll: bool (n,)."""
+    midi = semitones(frequency)
+    return np.asarray((frequency > 0) & ((midi < 0) | (midi >= PITCHES)))
+
+
+def notes_on_grid(rows: Ragged, grid: TimeGrid) -> Variables:
+    """Piano rolls of notes.
+
+    A note takes the stretches from that in which it starts to before that in which it ends, and at least one. Where two
+    notes of one pitch overlap, the one that starts last counts.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Notes with pitches from MIDI 0 to 127, rounded to semitones.
+    grid : TimeGrid
+
+    Returns
+    -------
+    dict
+        ``active`` and ``onset``, bool (rows, n, 128); of notes with velocities ``velocity``, float32 (rows, n, 128), 0
+        where nothing sounds.
+
+    Examples
+    --------
+    >>> columns = {"start": np.array([0.2]), "end": np.array([1.0]), "pitch": np.array([440.0])}
+    >>> found = notes_on_grid(Ragged(columns, (np.array([1]),)), TimeGrid("hop 0.5 s", np.array([0.0, 0.5, 1.0]), 1.5))
+    >>> found["active"][1][0, :, 69].tolist(), found["onset"][1][0, :, 69].tolist()
+    ([True, True, False], [True, False, False])
+    """
+    shape = (len(rows), len(grid), PITCHES)
+    with_velocity = "velocity" in rows.columns
+    active, onset = np.zeros(shape, dtype=np.bool_), np.zeros(shape, dtype=np.bool_)
+    velocity = np.zeros(shape if with_velocity else 0, dtype=np.float32)
+    first, stop = grid.frame_of(rows.columns["start"]), grid.frame_of(rows.columns["end"])
+    kept = np.flatnonzero((first < len(grid)) & ((first >= 0) | (stop > 0)))
+    kept = kept[np.argsort(rows.columns["start"][kept], kind="stable")]
+    row, first, stop = rows_of(rows.counts[0])[kept], first[kept], stop[kept]
+    pitch = semitones(rows.columns["pitch"][kept]).astype(np.int64)
+    begun = first >= 0
+    onset[row[begun], first[begun], pitch[begun]] = True
+    first = np.maximum(first, 0)
+    length = np.clip(stop, first + 1, len(grid)) - first
+    frame = ranges(first, length)
+    place = (np.repeat(row, length) * len(grid) + frame) * PITCHES + np.repeat(pitch, length)
+    active.reshape(-1)[place] = True
+    variables: Variables = {
+        "active": (_DIMS, active, {"long_name": "whether a note sounds"}),
+        "onset": (_DIMS, onset, {"long_name": "whether a note starts"}),
+    }
+    if with_velocity:
+        velocity.reshape(-1)[place] = np.repeat(rows.columns["velocity"][kept], length)
+        variables["velocity"] = (_DIMS, velocity, {"long_name": "MIDI velocity of the note that sounds"})
+    return variables
+
+
+def pitches_on_grid(rows: Ragged, frames: Int, shape: tuple[int, int]) -> Variables:
+    """Rolls of frames with several pitches.
+
+    Parameters
+    ----------
+    rows : Ragged
+        Frames with pitches, none of which is 0.
+    frames : int64 (rows * n,)
+        The frame at each time of the grid, for each row, counted over all rows; -1 for none.
+    shape : (rows, n)
+
+    Returns
+    -------
+    dict
+        ``active``, bool (rows, n, 128).
+
+    Examples
+    --------
+    >>> columns = {"time": np.array([0.0]), "frequency": np.array([440.0, 220.0])}
+    >>> rows = Ragged(columns, (np.array([1]), np.array([2])), depths={"time": 1})
+    >>> _, roll, _ = pitches_on_grid(rows, np.array([0, -1]), (1, 2))["active"]
+    >>> np.argwhere(roll[0]).tolist()
+    [[0, 57], [0, 69]]
+    """
+    active = np.zeros((*shape, PITCHES), dtype=np.bool_)
+    counts = np.append(rows.counts[1], 0)[frames]
+    item = ranges(np.append(offsets_of(rows.counts[1])[:-1], 0)[frames], counts)
+    pitch = semitones(rows.columns["frequency"])[item].astype(np.int64)
+    active.reshape(-1)[np.repeat(np.arange(len(frames)), counts) * PITCHES + pitch] = True
+    return {"active": (_DIMS, active, {"long_name": "whether a pitch sounds"})}
+
+
+def notes_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Notes of piano rolls, in the order of start and pitch.
+
+    A note starts at each onset, and where a pitch begins to sound; it lasts until the pitch ends or the next onset.
+
+    Parameters
+    ----------
+    values : mapping
+        ``active`` and perhaps ``onset``, bool, and ``velocity`` (rows, n, 128), the velocity at the onset.
+    times, ends : float64 (n,), seconds
+    labels : tuple of str
+        Not used.
+
+    Examples
+    --------
+    >>> active, onset = np.zeros((2, 1, 4, 128), dtype=bool)
+    >>> active[0, :3, 69] = onset[0, [0, 2], 69] = True
+    >>> found = notes_from_grid({"active": active, "onset": onset}, np.arange(4.0), np.arange(1.0, 5.0), ())
+    >>> found.columns["start"].tolist(), found.columns["end"].tolist(), found.columns["pitch"].tolist()
+    ([0.0, 2.0], [2.0, 3.0], [440.0, 440.0])
+    """
+    # Time is the last dim, so that starts and stops, each in order, are those of the same notes.
+    active = values["active"].astype(np.bool_).transpose(0, 2, 1)
+    starts = np.zeros(active.shape, dtype=np.bool_)
+    if "onset" in values:
+        starts |= values["onset"].astype(np.bool_).transpose(0, 2, 1)
+        active = active | starts
+    starts[..., :1] |= active[..., :1]
+    starts[..., 1:] |= active[..., 1:] & ~active[..., :-1]
+    stops = active.copy()
+    stops[..., :-1] &= ~active[..., 1:] | starts[..., 1:]
+    row, pitch, first = np.nonzero(starts)
+    last = np.nonzero(stops)[2]
+    order = np.lexsort((pitch, first, row))
+    row, pitch, first, last = row[order], pitch[order], first[order], last[order]
+    columns: dict[str, Column] = {
+        "start": times[first],
+        "end": ends[last],
+        "pitch": np.asarray(midi_to_hz(pitch.astype(np.float64))),
+    }
+    if "velocity" in values:
+        columns["velocity"] = values["velocity"][row, first, pitch].astype(np.float64)
+    return Ragged(columns, (np.bincount(row, minlength=len(active)).astype(np.int64),))
+
+
+def frames_from_grid(values: Values, times: Float, ends: Float, labels: tuple[str, ...]) -> Ragged:
+    """Frames with the pitches of ``active`` (rows, n, 128), of those that are ``valid`` (rows, n)."""
+    valid = values["valid"].astype(np.bool_)
+    row, frame = np.nonzero(valid)
+    active = values["active"].astype(np.bool_)[row, frame]
+    pitch = np.nonzero(active)[1]
+    columns: dict[str, Column] = {
+        "time": times[frame],
+        "frequency": np.asarray(midi_to_hz(pitch.astype(np.float64))),
+    }
+    return Ragged(columns, (valid.sum(axis=1), active.sum(axis=1)), (), {"time": 1})

@@ -1,0 +1,513 @@
+"""Annotations of every kind on common time grids, in memory or as lazy arrays over the tracks of a collection."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..annotations import grids, rolls
+from ..annotations.annotation import Annotation, absent, from_ragged, texts_at, to_ragged
+from ..annotations.collection import Collection, with_columns
+from ..annotations.collection import from_dataset as collection_from_dataset
+from ..annotations.grids import GridSpec, TimeGrid, Values, Variables
+from ..annotations.labelled import from_dataset, to_dataset
+from ..annotations.schema import KINDS, Kind
+from ..errors import AnnotationError, InvalidAnnotationError
+from ..metrics.base import get_task
+from ..metrics.cleaning import Cleaned, error_of, inspected, set_aside
+from ..metrics.melody.metrics import DECIMALS, sample_series
+from ..metrics.multipitch.kernel import nearest_frame
+from ..ragged import Column, Float, Ragged
+from .block import BLOCK
+from .lazy import LazyCollection
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+_MOST_VALUES = 2**27
+"""Of one array that is laid out in memory."""
+_CHUNK_VALUES = 2**24
+"""Of one chunk of several tracks."""
+_ROWS = ("annotation", "track")
+
+
+@dataclass(frozen=True)
+class _Options:
+    """Options of forms: the resampling of series, the width of events, and the number of levels."""
+
+    resampling: str = "linear"
+    width: int = 0
+    levels: int = 0
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A form on a grid.
+
+    Parameters
+    ----------
+    to_grid : callable
+        Clean rows, a grid and options -> variables.
+    to_rows : callable
+        Variables as arrays, times, ends and labels -> rows.
+    needed, optional : tuple of str
+        Variables that `to_rows` reads.
+    task : str
+        The task whose first convention cleans rows; empty: times are only checked.
+    decimals : int or None
+        Of the times of a union.
+    """
+
+    to_grid: Callable[[Ragged, TimeGrid, _Options], Variables]
+    to_rows: Callable[[Values, Float, Float, tuple[str, ...]], Ragged]
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    task: str = ""
+    decimals: int | None = None
+
+
+def _series_on_grid(rows: Ragged, grid: TimeGrid, options: _Options) -> Variables:
+    # Beside the reference's times mir_eval lets the last sample hold; on other grids nothing does.
+    found = sample_series(rows, grid.times, options.resampling, hold_last=grid.name == "reference")
+    return {
+        "frequency": (("time",), found[0], {"long_name": "fundamental frequency", "units": "Hz"}),
+        "voicing": (("time",), found[1], {"long_name": "degree of voicing"}),
+    }
+
+
+def _pitches_on_grid(rows: Ragged, grid: TimeGrid, options: _Options) -> Variables:
+    """Pitches of the nearest frame, of two the earlier; none before a row's first frame and after its last one."""
+    frames = np.full((len(rows), len(grid)), -1, dtype=np.int64)
+    filled = np.flatnonzero(rows.counts[0])
+    if len(filled) and len(grid):
+        first, last = (rows.columns["time"][place][:, np.newaxis] for place in _ends_of(rows, filled))
+        times = np.where((grid.times < first) & (grid.times >= first - grid.rounding), first, grid.times)
+        times = np.where((times > last) & (times <= last + grid.rounding), last, times)
+        counts = np.full(len(filled), len(grid), dtype=np.int64)
+        frames[filled] = nearest_frame(rows, filled, times.ravel(), counts).reshape(times.shape)
+    return rolls.pitches_on_grid(rows, frames.ravel(), frames.shape)
+
+
+def _ends_of(rows: Ragged, filled: Any) -> tuple[Any, Any]:
+    """Places of the first and the last item of some rows."""
+    return rows.offsets[filled], rows.offsets[filled + 1] - 1
+
+
+_FORMS: Mapping[str, _Form] = MappingProxyType(
+    {
+        "events": _Form(
+            lambda rows, grid, options: grids.events_on_grid(rows, grid, options.width),
+            grids.events_from_grid,
+            ("count",),
+            ("code",),
+        ),
+        "labels": _Form(
+            lambda rows, grid, options: grids.labels_on_grid(rows, grid), grids.intervals_from_grid, ("code",)
+        ),
+        "levels": _Form(
+            lambda rows, grid, options: grids.levels_on_grid(rows, grid, options.levels),
+            grids.hierarchies_from_grid,
+            ("code",),
+            task="hierarchy",
+        ),
+        "notes": _Form(
+            lambda rows, grid, options: rolls.notes_on_grid(rows, grid),
+            rolls.notes_from_grid,
+            ("active",),
+            ("onset", "velocity"),
+            task="transcription",
+        ),
+        "curve": _Form(
+            _series_on_grid, grids.series_from_grid, ("frequency", "voicing"), task="melody", decimals=DECIMALS
+        ),
+        "pitches": _Form(_pitches_on_grid, rolls.frames_from_grid, ("active",), task="multipitch"),
+    }
+)
+"""By the names in the schema."""
+
+
+def align(
+    annotations: Any,
+    grid: GridSpec = "union",
+    *,
+    names: Sequence[str] | None = None,
+    resampling: str = "linear",
+    width: int = 0,
+) -> xr.Dataset:
+    """Annotations of one kind on a common time grid: one, several, or lazily all those of a collection.
+
+    Parameters
+    ----------
+    annotations : xr.Dataset, Annotation, a sequence or mapping of them, Collection or LazyCollection
+        Of events, intervals, hierarchies, notes, series or multipitch; the first is the reference. The keys of a
+        mapping are `names`. Items are dropped or refused as by the first convention of the task, where a kind has one
+        task only.
+    grid : {"union", "reference"}, {"hop": seconds} or array of seconds
+        ``union``: all distinct times, or boundaries. ``reference``: those of the first annotation. ``hop``: frames at
+        k * hop from 0 s to the end. Times: stretches that begin at each of them, the last one as long as that before
+        it. Collections take frames or times.
+    names : sequence of str or None
+        Values of the coordinate ``annotation``; None: the annotators, systems or file names, else numbers.
+    resampling : {"linear", "nearest", "hold"}
+        Of series: what holds between two samples, a straight line in cents, the nearest one, or the one before.
+    width : int
+        Of events: frames on each side of an event that are activated, too, the less the further away.
+
+    Returns
+    -------
+    xr.Dataset
+        Variables over ``time`` and, of several, ``annotation`` in front of it, or ``track``:
+
+        - events: ``count``, int64, in each stretch; ``activation``, float32, 1 there and ``1 - d / (width + 1)`` at a
+          distance of d stretches; with labels also ``code``, that of the last one in the stretch.
+        - intervals: ``code``, int32, of the label in force at the beginning of the stretch (on the grid ``reference``
+          in its middle), -1 for none.
+        - hierarchies: ``code(level, time)``.
+        - notes: ``active`` and ``onset(time, pitch)``, bool, over the MIDI numbers from 0 to 127, and ``velocity``,
+          float32. A note takes the stretches from that in which it starts to before that in which it ends, and at
+          least one.
+        - series: ``frequency`` in Hz, 0 where there is no pitch, and ``voicing`` from 0 to 1: a pitch that is only
+          guessed has 0. Behind its last sample a melody is silent, but not on the grid ``reference``: these are the
+          values that the melody metrics compare.
+        - multipitch: ``active(time, pitch)`` of the nearest frame.
+
+        ``vocabulary`` has the texts of codes; annotations in memory also have ``label``, the texts themselves, and
+        ``covered``, whether there is one. ``valid``: whether a stretch begins before the end of the annotation. ``end``
+        is the end of each stretch. Arrays of collections are lazy, in chunks of few tracks.
+
+    Raises
+    ------
+    AnnotationError
+        If there is none, they differ in kind or have no times, values are not usable, or the grid does not suit them or
+        is too long.
+    UnknownNameError
+        For another resampling.
+
+    Examples
+    --------
+    >>> a = Annotation("intervals", {"start": np.array([0.0, 1.0]), "end": np.array([1.0, 3.0])}, ["C", "G"])
+    >>> b = Annotation("intervals", {"start": np.array([0.0]), "end": np.array([2.0])}, ["C"])
+    >>> both = align([a, b]); both.time.values.tolist(), both.label.values.tolist()
+    ([0.0, 1.0, 2.0], [['C', 'G', 'G'], ['C', 'C', '']])
+    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0])})
+    >>> align(beats, {"hop": 0.25}, width=1).activation.values.tolist()
+    [0.0, 0.5, 1.0, 0.5, 1.0]
+    """
+    options = _Options(resampling, width)
+    if hasattr(annotations, "data_vars") and "track" in annotations.dims:
+        annotations = collection_from_dataset(annotations)
+    if isinstance(annotations, Collection | LazyCollection):
+        return _align_collection(annotations, grid, options)
+    single = isinstance(annotations, Annotation) or hasattr(annotations, "data_vars")
+    if isinstance(annotations, Mapping) and not single:
+        names, annotations = list(annotations), list(annotations.values())
+    plain = [
+        one if isinstance(one, Annotation) else from_dataset(one) for one in ([annotations] if single else annotations)
+    ]
+    if not plain:
+        raise AnnotationError("nothing to align")
+    kinds = sorted({one.kind for one in plain})
+    if len(kinds) > 1:
+        raise AnnotationError(f"annotations of one kind share a grid, not {', '.join(kinds)}")
+    kind = plain[0].schema
+    form = _form_of(kind, options)
+    labels = grids.names_of(plain) if names is None else list(names)
+    if len(labels) != len(plain):
+        raise AnnotationError(f"{len(labels)} names for {len(plain)} annotations")
+    cleaned = _clean(kind, to_ragged(plain))
+    for row, flaw in cleaned.flaws.items():
+        raise error_of(flaw, plain[row], labels[row])
+    found = grids.make_grid(kind, cleaned.rows, grid, form.decimals)
+    aligned = _dataset(kind, form, cleaned.rows, found, options, labels)
+    tasks = {one.attrs.get("task") for one in plain}
+    if len(tasks) == 1 and None not in tasks:
+        aligned.attrs["task"] = tasks.pop()
+    return aligned.isel(annotation=0, drop=True) if single else aligned
+
+
+def _form_of(kind: Kind, options: _Options) -> _Form:
+    """The form of a kind; options of other kinds are refused."""
+    if kind.gridded_as not in _FORMS:
+        having = ", ".join(one.name for one in KINDS.values() if one.gridded_as)
+        raise AnnotationError(f"annotations on time grids are of kind {having}, not {kind.name}")
+    if options.width and kind.gridded_as != "events":
+        raise AnnotationError(f"width is that of events, and {kind.name} have none")
+    if options.resampling != "linear" and kind.gridded_as != "curve":
+        raise AnnotationError(f"resampling is that of series, not of {kind.name}")
+    if not isinstance(options.width, int) or options.width < 0:
+        raise AnnotationError(f"width is a number of frames from 0, not {options.width!r}")
+    return _FORMS[kind.gridded_as]
+
+
+def _clean(kind: Kind, rows: Ragged) -> Cleaned:
+    """Rows fit for a grid, and the flaws of those that are not."""
+    form = _FORMS[kind.gridded_as]
+    if not form.task:
+        return set_aside(rows, inspected(kind.name, rows)[1])
+    before = Cleaned(rows, np.zeros(0, dtype=np.int64))
+    if kind.gridded_as == "notes":
+        pitch = rows.columns["pitch"]
+        describe = "pitch is not from MIDI 0 to 127: {} Hz".format
+        before = set_aside(rows, [(rolls.outside(pitch), lambda item: describe(pitch[item]))])
+    cleaned = get_task(form.task).convention().clean(before.rows)
+    return replace(cleaned, flaws={**cleaned.flaws, **before.flaws})
+
+
+def _dataset(
+    kind: Kind, form: _Form, rows: Ragged, grid: TimeGrid, options: _Options, names: Sequence[str]
+) -> xr.Dataset:
+    """Annotations in memory on a grid."""
+    import xarray as xr
+
+    levels = int(rows.counts[0].max(initial=0))
+    options = replace(options, levels=levels)
+    _demand_room(len(rows) * _values_a_row(kind, grid, levels))
+    variables = form.to_grid(rows, grid, options)
+    if "code" in variables:
+        dims, codes, _ = variables["code"]
+        variables["label"] = (dims, texts_at([*rows.labels, grids.NOTHING], codes), {"long_name": "label in force"})
+        if "count" not in variables:
+            variables["covered"] = (dims, codes >= 0, {"long_name": "whether a label is in force"})
+    variables["valid"] = (("time",), grids.valid_frames(kind, grids.extents(kind, rows), grid), _VALID)
+    coords = {"annotation": list(names), **_coords(kind, variables, grid, rows.labels)}
+    laid = {name: (("annotation", *dims), array, attrs) for name, (dims, array, attrs) in variables.items()}
+    return xr.Dataset(laid, coords, _attrs(kind, grid, options))
+
+
+_VALID = {"long_name": "whether the stretch begins before the end of the annotation"}
+
+
+def _coords(kind: Kind, variables: Variables, grid: TimeGrid, labels: Sequence[str]) -> dict[str, Any]:
+    dims = {dim for given, _, _ in variables.values() for dim in given}
+    coords: dict[str, Any] = {"time": ("time", grid.times, {"long_name": "start of the stretch", "units": "s"})}
+    if "end" in kind.times:
+        coords["end"] = ("time", grid.ends, {"long_name": "end of the stretch", "units": "s"})
+    if "pitch" in dims:
+        coords["pitch"] = ("pitch", np.arange(rolls.PITCHES), {"long_name": "pitch", "units": "MIDI"})
+    if "code" in variables:
+        coords["vocabulary"] = ("code_value", texts_at(labels), {"long_name": "text of each code"})
+    return coords
+
+
+def _attrs(kind: Kind, grid: TimeGrid, options: _Options) -> dict[str, Any]:
+    attrs: dict[str, Any] = {"kind": kind.name, "grid": grid.name}
+    if kind.gridded_as == "curve":
+        attrs["resampling"] = options.resampling
+    if kind.gridded_as == "events":
+        attrs["width"] = options.width
+    return attrs
+
+
+def _values_a_row(kind: Kind, grid: TimeGrid, levels: int) -> int:
+    """Number of values of the largest variable of one annotation."""
+    wide = {"notes": rolls.PITCHES, "pitches": rolls.PITCHES, "levels": levels}
+    return len(grid) * max(1, wide.get(kind.gridded_as, 1))
+
+
+def _demand_room(values: int) -> None:
+    if values > _MOST_VALUES:
+        raise AnnotationError(
+            f"{values} values are more than {_MOST_VALUES}; choose a longer hop, or fewer annotations"
+        )
+
+
+def _align_collection(collection: Collection | LazyCollection, spec: GridSpec, options: _Options) -> xr.Dataset:
+    """Annotations of a collection on frames or times, as lazy arrays.
+
+    The files of a lazy collection are read once for their ends and labels, and again for what is computed.
+    """
+    import dask
+    import dask.array as da
+    import xarray as xr
+
+    kind = KINDS[collection.kind]
+    form = _form_of(kind, options)
+    if isinstance(spec, str):
+        raise AnnotationError(f"a collection of {kind.name} is aligned on frames, {{'hop': seconds}}, or given times")
+    about = _survey(collection)
+    hop = grids.hop_of(spec) if isinstance(spec, Mapping) else None
+    grid = grids.make_grid(kind, about.rows, spec) if hop is None else grids.frame_grid(kind, about.end, hop)
+    options = replace(options, levels=about.levels)
+    values = _values_a_row(kind, grid, about.levels)
+    _demand_room(values)
+    block = collection.block if isinstance(collection, LazyCollection) else BLOCK
+    size = max(1, min(block, _CHUNK_VALUES // max(values, 1)))
+    arrange = functools.partial(_arrange, kind, about.rows, grid, options)
+    parts = [dask.delayed(arrange, pure=False)(block) for block in _blocks(collection, size)]
+    sizes = [min(size, len(collection) - start) for start in range(0, len(collection), size)]
+    layout = form.to_grid(about.rows, grid, options)
+    layout["valid"] = (("time",), np.zeros((0, len(grid)), dtype=np.bool_), _VALID)
+    variables = {
+        name: (
+            ("track", *dims),
+            da.concatenate(
+                [
+                    da.from_delayed(part[name], (length, *like.shape[1:]), like.dtype)
+                    for part, length in zip(parts, sizes, strict=True)
+                ]
+            ),
+            attrs,
+        )
+        for name, (dims, like, attrs) in layout.items()
+    }
+    coords = {"track": list(collection.tracks), **_coords(kind, layout, grid, about.rows.labels)}
+    return xr.Dataset(variables, coords, _attrs(kind, grid, options))
+
+
+@dataclass(frozen=True)
+class _Survey:
+    """What the tracks of a collection have in common.
+
+    Parameters
+    ----------
+    rows : Ragged
+        No rows, with all columns and labels that there are.
+    end : float, seconds
+        The last of all.
+    levels : int
+        The most of a track.
+    """
+
+    rows: Ragged
+    end: float
+    levels: int
+
+
+def _survey(collection: Collection | LazyCollection) -> _Survey:
+    import dask
+
+    if isinstance(collection, Collection):
+        found = [_extent(collection)]
+    else:
+        found = dask.compute(*map(dask.delayed(_extent, pure=False), collection.blocks()))
+    kind = KINDS[collection.kind]
+    vocabulary = tuple(dict.fromkeys(label for _, _, _, labels in found for label in labels))
+    present = dict.fromkeys(name for _, _, columns, _ in found for name in columns)
+    columns: dict[str, Column] = {name: absent(kind, name, 0) for name in present}
+    none = tuple(np.zeros(0, dtype=np.int64) for _ in kind.dims)
+    end, levels = max((one[0] for one in found), default=0.0), max((one[1] for one in found), default=0)
+    return _Survey(Ragged(columns, none, vocabulary, kind.depths), max(end, 0.0), levels)
+
+
+def _extent(block: Collection) -> tuple[float, int, tuple[str, ...], tuple[str, ...]]:
+    rows = _usable(block)
+    ends = grids.extents(block.schema, rows)
+    return float(ends.max(initial=-math.inf)), int(rows.counts[0].max(initial=0)), tuple(rows.columns), rows.labels
+
+
+def _usable(block: Collection) -> Ragged:
+    """The clean rows of some tracks."""
+    cleaned = _clean(block.schema, block.rows)
+    for row, flaw in cleaned.flaws.items():
+        raise InvalidAnnotationError(f"track {block.tracks[row]}: {flaw.message}")
+    return cleaned.rows
+
+
+def _blocks(collection: Collection | LazyCollection, size: int) -> list[Any]:
+    """Delayed collections of some tracks each."""
+    import dask
+
+    if isinstance(collection, LazyCollection):
+        return replace(collection, block=size).blocks()
+    starts = range(0, len(collection), size)
+    return [dask.delayed(collection.isel(track=slice(start, start + size)), pure=False) for start in starts]
+
+
+def _arrange(kind: Kind, like: Ragged, grid: TimeGrid, options: _Options, block: Collection) -> dict[str, Column]:
+    """The arrays of a chunk, under the labels of the whole collection."""
+    rows = with_columns(kind, _usable(block), like.columns)
+    if "label" in rows.columns:
+        place = {label: code for code, label in enumerate(like.labels)}
+        codes = np.array([*(place[label] for label in rows.labels), -1], dtype=np.int64)
+        rows = replace(rows, columns={**rows.columns, "label": codes[rows.columns["label"]]}, labels=like.labels)
+    found = {name: array for name, (_, array, _) in _FORMS[kind.gridded_as].to_grid(rows, grid, options).items()}
+    return found | {"valid": grids.valid_frames(kind, grids.extents(kind, rows), grid)}
+
+
+def from_grid(dataset: xr.Dataset) -> xr.Dataset | dict[str, xr.Dataset] | Collection:
+    """Annotations of arrays on a time grid, such as the output of a system, in the form that `align` gives them.
+
+    Parameters
+    ----------
+    dataset : xr.Dataset
+        With the attribute ``kind``, and over ``time`` (of hierarchies also ``level``, of pitches ``pitch``):
+
+        - events: ``count``, or bool, and perhaps ``code``; each is at the beginning of its stretch.
+        - intervals, hierarchy: ``code``; neighbours of one label become one interval.
+        - notes: ``active``, and perhaps ``onset``, without which repeated notes become one, and ``velocity``.
+        - series: ``frequency`` and ``voicing``.
+        - multipitch: ``active``.
+
+        Codes are places in ``vocabulary(code_value)``. Of series and multipitch the times count that are ``valid``,
+        without such a variable all.
+
+    Returns
+    -------
+    xr.Dataset, dict of them or Collection
+        As the dataset has no further dim, ``annotation``, or ``track``. Annotations whose times lie on the grid are
+        those that were aligned.
+
+    Raises
+    ------
+    AnnotationError
+        If the kind has no such form, or a variable is missing.
+
+    Examples
+    --------
+    >>> beats = Annotation("events", {"time": np.array([0.5, 1.0])})
+    >>> frames = align(beats, {"hop": 0.25}, width=1)
+    >>> from_grid(frames).time.values.tolist()
+    [0.5, 1.0]
+    >>> from_grid(frames.assign(count=frames.activation > 0.4)).time.values.tolist()
+    [0.25, 0.5, 0.75, 1.0]
+    """
+    kind = KINDS.get(str(dataset.attrs.get("kind")))
+    if kind is None:
+        raise AnnotationError(f"not annotations on a grid: the attribute 'kind' is {dataset.attrs.get('kind')!r}")
+    form = _form_of(kind, _Options())
+    missing = [name for name in ("time", *form.needed) if name not in dataset.variables]
+    if missing:
+        raise AnnotationError(f"{kind.name} on a grid need {', '.join(missing)}")
+    many = next((dim for dim in _ROWS if dim in dataset[form.needed[0]].dims), None)
+    whole = dataset.expand_dims("annotation") if many is None else dataset
+    times = np.asarray(dataset["time"].values, dtype=np.float64)
+    inner = [dim for dim in ("level", "time", "pitch") if dim in whole[form.needed[0]].dims]
+    values = {
+        name: whole[name].transpose(many or "annotation", *inner).values
+        for name in (*form.needed, *form.optional)
+        if name in whole.variables
+    }
+    shape = (len(next(iter(values.values()))), len(times))
+    values["valid"] = (
+        whole["valid"].transpose(many or "annotation", "time").values if "valid" in whole else np.ones(shape, np.bool_)
+    )
+    labels = tuple(str(label) for label in dataset["vocabulary"].values) if "vocabulary" in dataset.variables else ()
+    _demand_codes(values, labels)
+    rows = form.to_rows(values, times, _ends(dataset, times), labels)
+    if many == "track":
+        return Collection(kind.name, tuple(str(track) for track in dataset["track"].values), rows)
+    attrs = {"task": dataset.attrs["task"]} if "task" in dataset.attrs else {}
+    single = [to_dataset(from_ragged(kind.name, rows, row, attrs)) for row in range(len(rows))]
+    if many is None:
+        return single[0]
+    return {str(name): one for name, one in zip(dataset["annotation"].values, single, strict=True)}
+
+
+def _demand_codes(values: Values, labels: tuple[str, ...]) -> None:
+    codes = values.get("code")
+    if codes is not None and int(codes.max(initial=-1)) >= len(labels):
+        raise AnnotationError(f"code {int(codes.max())} is not in the vocabulary, which has {len(labels)} labels")
+
+
+def _ends(dataset: xr.Dataset, times: Float) -> Float:
+    """The coordinate ``end``; without it each stretch ends where the next one starts, the last is as long as before."""
+    if "end" in dataset.variables:
+        return np.asarray(dataset["end"].values, dtype=np.float64)
+    last = times[-1:] + (times[-1:] - times[-2:-1] if len(times) > 1 else 0.0)
+    return np.append(times[1:], last)
