@@ -131,9 +131,8 @@ def _is_lazy(x: object) -> bool:
     """True if something is a collection of dask; what has no graph is none."""
     if not hasattr(type(x), "__dask_graph__"):
         return False
-    import dask  # which imports dask.base, and so puts it in the place of the stand-in
-
-    return bool(dask.is_dask_collection(x))
+    # It imports dask.base, and so puts it in the place of the stand-in.
+    return bool(import_module("dask").is_dask_collection(x))
 
 
 class _OfDask(type):
