@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import mirflow
@@ -320,7 +321,7 @@ def test_play_begins_at_the_first_sound_and_each_ear_has_clicks_of_its_own_pitch
         };
         const start = OscillatorNode.prototype.start;
         OscillatorNode.prototype.start = function (when) {
-          const ear = window.gains.get(this.into.into);
+          const ear = window.gains.get(this.into.into.into);
           if (!window.pitches.has(ear)) window.pitches.set(ear, []);
           window.pitches.get(ear).push([this.frequency.value, when - this.context.currentTime]);
           return start.apply(this, arguments);
@@ -334,9 +335,30 @@ def test_play_begins_at_the_first_sound_and_each_ear_has_clicks_of_its_own_pitch
     assert dialog.locator(".clock").inner_text() >= "0:40.00"
     heard = page.evaluate("() => [0, 1].map(ear => window.pitches.get(ear))")
     assert all(ear[0][1] < 0.5 for ear in heard)
-    pitches = [{pitch for pitch, _ in ear} for ear in heard]
-    assert [len(ear) for ear in pitches] == [1, 1]
-    assert pitches[0] != pitches[1]
+    assert [{pitch for pitch, _ in ear} for ear in heard] == [{1000}, {1500}]
+
+
+def test_chords_are_the_shepard_tones_of_sonify(chords, visit):
+    page = visit(chords)
+    page.evaluate(
+        """() => {
+        window.made = [];
+        const start = OscillatorNode.prototype.start;
+        const connect = AudioNode.prototype.connect;
+        AudioNode.prototype.connect = function (to) { this.into = to; return connect.apply(this, arguments); };
+        OscillatorNode.prototype.start = function (when) {
+          window.made.push([when, this.frequency.value, this.into.gain.value]);
+          return start.apply(this, arguments);
+        }; }"""
+    )
+    open_first(page).locator("button.play").click()
+    page.wait_for_function("() => window.made.length > 8")
+    made = page.evaluate("() => window.made")
+    first = sorted({(pitch, weight) for when, pitch, weight in made if when == made[0][0]})
+    midi = np.array([69 + 12 * np.log2(pitch / 440) for pitch, _ in first])
+    np.testing.assert_allclose(midi, np.round(midi), atol=1e-4)
+    np.testing.assert_allclose([weight for _, weight in first], np.exp(-((midi - 72) ** 2) / 72), atol=1e-6)
+    assert len({round(one) % 12 for one in midi.tolist()}) >= 3
 
 
 def test_what_was_missed_has_no_rank(tmp_path, visit):

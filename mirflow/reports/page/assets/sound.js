@@ -4,19 +4,31 @@ import { lastBy } from "./annotations.js";
 
 const AHEAD = 0.35;
 const PENTATONIC = [0, 2, 4, 7, 9];
-/** The pitch of the clicks in the left and in the right ear: one each, a fifth apart. */
-const CLICKS = [84, 91];
+/** Hz of the clicks in the left and in the right ear, a fifth apart, as of `mirflow sonify`. */
+const CLICKS = [1000, 1500];
+/** Seconds of a click, and those in which it dies away to 1/e. */
+const CLICK = 0.1;
+const DECAY = 0.01;
+/** The bell that weighs the octaves of Shepard tones: its centre and width as MIDI numbers, and the least weight. */
+const BELL = { centre: 72, width: 6, least: 0.01 };
 
 /**
- * @typedef {{time: number, length: number, pitches: number[], click: boolean, until?: number}} Sound
- * `until`: when its item ends; listening that begins within the item starts with it.
+ * @typedef {{time: number, length: number, tones: number[][], click: boolean, until?: number}} Sound
+ * `tones`: frequency in Hz and weight of each; `until`: when its item ends, so that listening that begins within the
+ * item starts with it.
  */
 
-/** Semitones above the root that sound, as MIDI numbers: the chord around middle C, its bass an octave below. */
-function chordPitches({ root, pitches, bass }) {
+/** A tone of a MIDI number. */
+const tone = (midi, weight = 1) => [440 * 2 ** ((midi - 69) / 12), weight];
+
+/** A chord as Shepard tones: its pitch classes in all octaves, those in the middle the loudest. */
+export function chordTones({ root, pitches, bass }) {
   if (root < 0) return [];
-  const above = Array.from({ length: 12 }, (_, step) => step).filter((step) => pitches & (1 << step));
-  return [48 + ((root + Math.max(0, bass)) % 12), ...above.map((step) => 60 + ((root + step) % 12))];
+  const classes = new Set(Array.from({ length: 12 }, (_, step) => step)
+    .filter((step) => (pitches & (1 << step)) || step === bass).map((step) => (root + step) % 12));
+  return Array.from({ length: 84 }, (_, place) => 24 + place).filter((midi) => classes.has(midi % 12))
+    .map((midi) => tone(midi, Math.exp(-((midi - BELL.centre) ** 2) / (2 * BELL.width ** 2))))
+    .filter(([, weight]) => weight >= BELL.least);
 }
 
 /** Frames of equal semitones that follow each other, as notes. */
@@ -29,7 +41,7 @@ function joinFrames({ start, pitch, voiced, hop }) {
     const last = open.get(near);
     if (last && start[at] - last.time - last.length < hop * 1.5) last.length = start[at] + hop - last.time;
     else {
-      const note = { time: start[at], length: hop, pitches: [near], click: false };
+      const note = { time: start[at], length: hop, tones: [tone(near)], click: false };
       open.set(near, note);
       notes.push(note);
     }
@@ -44,11 +56,11 @@ function joinFrames({ start, pitch, voiced, hop }) {
  */
 export function soundsOf(annotation, ear = 0) {
   const { kind, start, end, labels, pitch, row, values } = annotation;
-  const click = (time) => ({ time, length: 0.05, pitches: [CLICKS[ear]], click: true });
+  const click = (time) => ({ time, length: CLICK, tones: [[CLICKS[ear], 1]], click: true });
   let made = [];
   if (kind === "events") made = Array.from(start, (time) => click(time));
   else if (kind === "intervals" && labels.some((label) => label.tonal)) {
-    made = Array.from(start, (time, at) => ({ time, length: end[at] - time, pitches: chordPitches(labels[at]), click: false }));
+    made = Array.from(start, (time, at) => ({ time, length: end[at] - time, tones: chordTones(labels[at]), click: false }));
   } else if (kind === "intervals" || kind === "hierarchy") {
     const numbers = new Map();
     made = Array.from(start, (time, at) => {
@@ -56,18 +68,18 @@ export function soundsOf(annotation, ear = 0) {
       if (!numbers.has(text)) numbers.set(text, numbers.size);
       const number = numbers.get(text);
       const midi = 60 + PENTATONIC[number % 5] + 12 * (Math.floor(number / 5) % 2) + (row ? 12 * row[at] : 0);
-      return { time, length: Math.min(0.6, end[at] - time), pitches: [midi], click: false, until: end[at] };
+      return { time, length: Math.min(0.6, end[at] - time), tones: [tone(midi)], click: false, until: end[at] };
     });
   } else if (kind === "notes" || kind === "patterns") {
-    made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), pitches: [pitch[at]], click: false }));
+    made = Array.from(start, (time, at) => ({ time, length: Math.max(0.05, end[at] - time), tones: [tone(pitch[at])], click: false }));
   } else if (kind === "series" || kind === "multipitch") made = joinFrames(annotation);
   else if (kind === "tempo" && values.length) {
     const tempo = values.find((one) => one > 0);
     made = tempo ? Array.from({ length: Math.min(64, Math.ceil(tempo / 6)) }, (_, at) => click((at * 60) / tempo)) : [];
   } else if (kind === "key" && labels) {
-    made = labels.map((label, at) => ({ time: at * 2, length: 2, pitches: chordPitches(label), click: false }));
+    made = labels.map((label, at) => ({ time: at * 2, length: 2, tones: chordTones(label), click: false }));
   }
-  return made.filter((one) => one.pitches.length && one.length > 0).sort((a, b) => a.time - b.time);
+  return made.filter((one) => one.tones.length && one.length > 0).sort((a, b) => a.time - b.time);
 }
 
 /** Plays lists of sounds, one in each ear. */
@@ -128,24 +140,31 @@ export class Player {
     }
   }
 
-  sound({ time, length, pitches, click }, out) {
+  sound({ time, length, tones, click }, out) {
     const { context } = this;
     const start = Math.max(context.currentTime, this.began + time - this.from);
     const end = Math.max(start + 0.03, this.began + time + length - this.from);
     const gain = context.createGain();
-    const loud = (click ? 0.6 : 0.28) / Math.sqrt(pitches.length);
-    gain.gain.setValueAtTime(0, start);
-    gain.gain.linearRampToValueAtTime(loud, start + (click ? 0.002 : 0.015));
-    if (!click) gain.gain.setValueAtTime(loud, Math.max(start + 0.015, end - 0.05));
-    gain.gain.linearRampToValueAtTime(0, end);
+    const loud = (click ? 0.9 : 0.4) / Math.hypot(...tones.map(([, weight]) => weight));
+    if (click) {
+      gain.gain.setValueAtTime(loud, start);
+      gain.gain.setTargetAtTime(0, start, DECAY);
+    } else {
+      gain.gain.setValueAtTime(0, start);
+      gain.gain.linearRampToValueAtTime(loud, start + 0.015);
+      gain.gain.setValueAtTime(loud, Math.max(start + 0.015, end - 0.05));
+      gain.gain.linearRampToValueAtTime(0, end);
+    }
     gain.connect(out);
-    for (const midi of pitches) {
-      const tone = context.createOscillator();
-      tone.type = click ? "square" : "triangle";
-      tone.frequency.value = Math.min(12000, 440 * 2 ** ((midi - 69) / 12));
-      tone.connect(gain);
-      tone.start(start);
-      tone.stop(end + 0.01);
+    for (const [frequency, weight] of tones) {
+      const wave = context.createOscillator();
+      const share = context.createGain();
+      share.gain.value = weight;
+      wave.frequency.value = Math.min(12000, frequency);
+      wave.connect(share);
+      share.connect(gain);
+      wave.start(start);
+      wave.stop(end + 0.01);
     }
   }
 
