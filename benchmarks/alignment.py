@@ -18,13 +18,13 @@ from race import best_of, race
 from mirflow.metrics import alignment
 from mirflow.metrics import alignment as scoring
 from mirflow.metrics import alignment as timing
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
-Pairs = list[tuple[np.ndarray, np.ndarray]]
+GivenPairs = list[tuple[np.ndarray, np.ndarray]]
 
 
-def generate(count: int) -> Pairs:
+def generate(count: int) -> GivenPairs:
     """Songs of 100 to 500 sung words, and estimates that are off by about 0.2 s."""
     rng = np.random.default_rng(9)
     pairs = []
@@ -46,7 +46,7 @@ def main() -> None:
     measures, row = convention.select(), np.arange(count)
 
     def ours() -> np.ndarray:
-        return convention.score(references, estimates, row, row, measures).score
+        return convention.score(Pairs(references, estimates, row, row), measures).score
 
     def loop(evaluate: object) -> np.ndarray:
         return np.array([list(evaluate(*pair).values()) for pair in pairs])  # type: ignore[operator]

@@ -21,12 +21,12 @@ from race import best_of
 
 from mirflow.engine.block import score_block, works_of
 from mirflow.engine.runs import plan
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
 
 SYSTEMS = ("Bock_1", "Ellis", "Krebs")
-Pairs = tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]
+GivenPairs = tuple[list[np.ndarray], list[np.ndarray], np.ndarray, np.ndarray]
 """References, estimates, and the row of each that a pair consists of."""
 
 PIPELINE = """\
@@ -45,7 +45,7 @@ def read_times(path: Path) -> np.ndarray:
     return np.array([float(row[0]) for row in rows])
 
 
-def load_pairs(data: Path) -> Pairs:
+def load_pairs(data: Path) -> GivenPairs:
     """The Harmonix set (250 tracks x 3 systems) and mir_eval's own examples."""
     folder = data / "harmonix"
     references, estimates, pairs = [], [], []
@@ -67,7 +67,7 @@ def to_ragged(side: list[np.ndarray]) -> Ragged:
     return Ragged({"time": np.concatenate(side)}, (np.array([len(times) for times in side], dtype=np.int64),))
 
 
-def run_mir_eval(pairs: Pairs) -> np.ndarray:
+def run_mir_eval(pairs: GivenPairs) -> np.ndarray:
     references, estimates, reference_row, estimate_row = pairs
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -79,14 +79,14 @@ def run_mir_eval(pairs: Pairs) -> np.ndarray:
         )
 
 
-def compare_arrays(pairs: Pairs) -> None:
+def compare_arrays(pairs: GivenPairs) -> None:
     """Arrays in memory to scores: the ratio, and the time of each metric on its own."""
     references, estimates = to_ragged(pairs[0]), to_ragged(pairs[1])
     convention = get_task("beat").convention()
     measures = convention.select()
 
     def ours(chosen: object = measures) -> np.ndarray:
-        return convention.score(references, estimates, *pairs[2:], chosen, "union").score
+        return convention.score(Pairs(references, estimates, *pairs[2:]), chosen, "union").score
 
     found = ours()
     start = time.perf_counter()

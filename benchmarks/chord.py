@@ -20,12 +20,12 @@ from pathlib import Path
 import mir_eval
 import numpy as np
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Rows = tuple[np.ndarray, list[str]]
 """Intervals, float64 (n, 2), and their labels."""
-Pairs = tuple[list[Rows], list[Rows], np.ndarray, np.ndarray]
+GivenPairs = tuple[list[Rows], list[Rows], np.ndarray, np.ndarray]
 """References, estimates, and the row of each that a pair consists of."""
 
 
@@ -49,7 +49,7 @@ def read_jams(path: Path) -> list[Rows]:
     ]
 
 
-def load_pairs(data: Path) -> Pairs:
+def load_pairs(data: Path) -> GivenPairs:
     """MIREX 2013 (217 tracks x 9 systems), the annotators of CASD against each other, mir_eval's own examples."""
     references: list[Rows] = []
     estimates: list[Rows] = []
@@ -93,7 +93,7 @@ def best_of(repeats: int, call: Callable[[], object]) -> float:
     return min(found)
 
 
-def run_mir_eval(pairs: Pairs) -> np.ndarray:
+def run_mir_eval(pairs: GivenPairs) -> np.ndarray:
     references, estimates, reference_row, estimate_row = pairs
     scores = []
     with warnings.catch_warnings():
@@ -105,14 +105,14 @@ def run_mir_eval(pairs: Pairs) -> np.ndarray:
     return np.array(scores)
 
 
-def compare_arrays(pairs: Pairs) -> None:
+def compare_arrays(pairs: GivenPairs) -> None:
     """Arrays in memory to scores: the ratio, and the time of each step."""
     references, estimates = to_ragged(pairs[0]), to_ragged(pairs[1])
     convention = get_task("chord").convention("mir_eval")
     measures = convention.select()
 
     def ours() -> np.ndarray:
-        return convention.score(references, estimates, *pairs[2:], measures, "union").score
+        return convention.score(Pairs(references, estimates, *pairs[2:]), measures, "union").score
 
     ours()
     start = time.perf_counter()

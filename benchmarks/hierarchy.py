@@ -19,7 +19,7 @@ from pathlib import Path
 import mir_eval
 import numpy as np
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Hierarchy = tuple[list[np.ndarray], list[list[str]]]
@@ -90,7 +90,7 @@ def compare(pairs: list[Pair]) -> None:
     seconds = []
     for _ in range(6):
         start = time.process_time()
-        found = convention.score(references, estimates, row, row, measures, "union").score
+        found = convention.score(Pairs(references, estimates, row, row), measures, "union").score
         seconds.append(time.process_time() - start)
     start = time.process_time()
     theirs = run_mir_eval(pairs)

@@ -17,7 +17,7 @@ import numpy as np
 from race import race
 
 from mirflow.metrics import key
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 LABELS = [*(" ".join(pair) for pair in itertools.product(list(key.KEY_TO_SEMITONE)[:-1], ("major", "minor"))), "X"]
@@ -40,7 +40,7 @@ def main() -> None:
 
     race(
         f"arrays in memory, {count} pairs, {len(measures)} metric",
-        lambda: convention.score(references, estimates, row, row, measures).score,
+        lambda: convention.score(Pairs(references, estimates, row, row), measures).score,
         lambda: loop(mir_eval.key.evaluate),
     )
     race("the same pairs one by one", lambda: loop(key.evaluate), lambda: loop(mir_eval.key.evaluate))

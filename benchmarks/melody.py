@@ -19,7 +19,7 @@ import mir_eval
 import numpy as np
 from race import race
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.metrics.melody.mir_eval import KINDS
 from mirflow.ragged import Ragged
 
@@ -72,7 +72,7 @@ def compare(title: str, pairs: list[Pair], kind: str = "linear", hop: float | No
     options = {"kind": kind, "hop": hop}
     race(
         f"{title}, {kind}, {'grid of the reference' if hop is None else f'frames of {hop} s'}: {len(pairs)} pairs",
-        lambda: convention.score(references, estimates, reference_row, row, measures, hop or "reference").score,
+        lambda: convention.score(Pairs(references, estimates, reference_row, row), measures, hop or "reference").score,
         lambda: np.array(
             [list(mir_eval.melody.evaluate(*one.T, *other.T, **options).values()) for one, other in pairs]
         ),

@@ -17,7 +17,7 @@ import mir_eval
 import numpy as np
 from race import race
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Side = tuple[np.ndarray, list[np.ndarray]]
@@ -50,7 +50,7 @@ def main() -> None:
     frames, pitches = len(references.columns["time"]), len(references.columns["frequency"])
     race(
         f"mir_eval's examples: {len(pairs)} pairs, {frames} frames, {pitches} pitches in the references",
-        lambda: convention.score(references, estimates, row, row, convention.select(), "reference").score,
+        lambda: convention.score(Pairs(references, estimates, row, row), convention.select(), "reference").score,
         lambda: np.array([list(mir_eval.multipitch.evaluate(*one, *other).values()) for one, other in pairs]),
     )
 

@@ -18,7 +18,7 @@ import mir_eval
 import numpy as np
 from race import race
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Pair = tuple[np.ndarray, np.ndarray]
@@ -58,7 +58,7 @@ def compare(title: str, pairs: list[Pair]) -> None:
     events = len(references.columns["time"]) + len(estimates.columns["time"])
     race(
         f"{title}: {len(pairs)} pairs, {events} events",
-        lambda: convention.score(references, estimates, row, row, measures, "union").score,
+        lambda: convention.score(Pairs(references, estimates, row, row), measures, "union").score,
         lambda: np.array([list(mir_eval.onset.evaluate(*pair).values()) for pair in pairs]),
     )
 

@@ -18,7 +18,7 @@ import mir_eval
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.metrics.base import Convention, get_task
+from mirflow.metrics.base import Convention, Pairs, get_task
 from mirflow.readers import Reading
 from mirflow.readers.delimited import parse_delimited
 
@@ -72,7 +72,7 @@ def read(folder: Path) -> tuple[list[Annotation], list[Annotation], np.ndarray]:
 def score(convention: Convention, names: list[str], sides: tuple[list[Annotation], list[Annotation]]) -> np.ndarray:
     references, estimates = (convention.clean(to_ragged(side)).rows for side in sides)
     row = np.arange(len(sides[0]))
-    return convention.score(references, estimates, row, row, convention.select(names), "union").score
+    return convention.score(Pairs(references, estimates, row, row), convention.select(names), "union").score
 
 
 def score_with_mir_eval(sides: tuple[list[Annotation], list[Annotation]]) -> np.ndarray:

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 
 TABLES = {
     "onset, pitch, offset": ("", "", ""),
@@ -71,7 +71,7 @@ def compare(folder: Path, kind: str) -> None:
             given = ",".join(filter(None, (changed, chroma)))
             names = [f"{one}{suffix}({given})" for one in ("precision", "f_measure", "average_overlap_ratio")]
             measures = rules.select([one.replace("()", "") for one in names])
-            found = rules.score(references, estimates, row % len(pieces), row, measures, "union")
+            found = rules.score(Pairs(references, estimates, row % len(pieces), row), measures, "union")
             expected = official(folder, part, systems, pieces)
             equal = np.count_nonzero(np.rint(found.score[:, 0] * found.weight[:, 0]) == expected[:, 0])
             f, overlap = np.abs(found.score[:, 1:] - expected[:, 1:]).mean(axis=0)

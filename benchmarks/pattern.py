@@ -17,7 +17,7 @@ from pathlib import Path
 import mir_eval
 import numpy as np
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Patterns = list[list[list[tuple[float, float]]]]
@@ -56,7 +56,7 @@ def compare(pairs: list[tuple[Patterns, Patterns]]) -> None:
     seconds = []
     for _ in range(11):
         start = time.perf_counter()
-        found = convention.score(references, estimates, row, row, measures, "union").score
+        found = convention.score(Pairs(references, estimates, row, row), measures, "union").score
         seconds.append(time.perf_counter() - start)
     slow = []
     for _ in range(3):

@@ -32,7 +32,7 @@ from race import best_of
 import mirflow
 from mirflow.annotations.annotation import Annotation, CodedLabels, to_ragged
 from mirflow.kernels.ragged_ops import ascending
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 MEASURES = {"map": "average_precision", "mrr": "reciprocal_rank", "precision@10": "precision", "recall@10": "recall"}
@@ -137,8 +137,7 @@ def rankings(items: int, groups: int, most: int) -> tuple[Ragged, Ragged, np.nda
 
 def score(references: Ragged, estimates: Ragged, names: list[str]) -> np.ndarray:
     convention = get_task("retrieval").convention()
-    row = np.arange(len(references))
-    return convention.score(references, estimates, row, row, convention.select(names)).score
+    return convention.score(Pairs.in_order(references, estimates), convention.select(names)).score
 
 
 def compare(title: str, found: np.ndarray, expected: np.ndarray, fast: float, slow: float, made: float) -> None:

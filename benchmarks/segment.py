@@ -22,7 +22,7 @@ import numpy as np
 
 from mirflow.engine.block import score_block, works_of
 from mirflow.engine.runs import plan
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.pipeline.plan import Stale
 from mirflow.ragged import Ragged
 
@@ -135,7 +135,7 @@ def compare_arrays(pairs: list[Pair]) -> None:
     row = np.arange(len(pairs))
 
     def ours() -> np.ndarray:
-        return convention.score(references, estimates, row, row, measures, "union").score
+        return convention.score(Pairs(references, estimates, row, row), measures, "union").score
 
     ours()
     start = time.perf_counter()

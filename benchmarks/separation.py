@@ -25,7 +25,7 @@ import numpy as np
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.audio import HeldSignal
 from mirflow.metrics import separation
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 RATE = 44100
@@ -130,7 +130,7 @@ def tracks(count: int, seconds: float, museval: ModuleType) -> None:
     measures = rules.select([f"frame_{name}" for name in ("sdr", "isr", "sir", "sar")])
 
     def ours() -> object:
-        scores = rules.score(to_rows(reference), to_rows(estimate), place, place, measures, "union")
+        scores = rules.score(Pairs(to_rows(reference), to_rows(estimate), place, place), measures, "union")
         shape = count, int(seconds)
         return [scores.extras[measure.variable].value.reshape(shape) for measure in measures]
 

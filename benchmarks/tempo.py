@@ -16,7 +16,7 @@ import numpy as np
 from race import race
 
 from mirflow.metrics import tempo
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Sides = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -51,7 +51,7 @@ def main() -> None:
 
     race(
         f"arrays in memory, {count} pairs, {len(measures)} metrics",
-        lambda: convention.score(references, estimates, row, row, measures).score,
+        lambda: convention.score(Pairs(references, estimates, row, row), measures).score,
         lambda: loop(mir_eval.tempo.evaluate),
     )
     race("the same pairs one by one", lambda: loop(tempo.evaluate), lambda: loop(mir_eval.tempo.evaluate))

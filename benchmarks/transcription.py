@@ -17,7 +17,7 @@ import mir_eval
 import numpy as np
 from race import race
 
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 Side = np.ndarray
@@ -95,7 +95,7 @@ def compare(title: str, pairs: list[Pair], theirs: Callable[[Pair], list[float]]
     notes = len(references.columns["start"]) + len(estimates.columns["start"])
     race(
         f"{title}: {len(pairs)} pairs, {notes} notes",
-        lambda: convention.score(references, estimates, row, row, measures, "union").score,
+        lambda: convention.score(Pairs(references, estimates, row, row), measures, "union").score,
         lambda: np.array([theirs(pair) for pair in pairs]),
     )
 

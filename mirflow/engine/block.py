@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -20,11 +20,11 @@ from ..annotations.schema import Kind, kind_of
 from ..annotations.source import Source
 from ..cells import SCORED, WARNING, Cells, Status
 from ..errors import AnnotationError, InvalidAnnotationError, UnreadableError
-from ..metrics.base import Convention, Grid, Scores, Sparse, get_task
+from ..metrics.base import Convention, Grid, Pairs, Scores, Sparse, get_task
 from ..metrics.cleaning import Cleaned, emptied
 from ..metrics.measures import LABELS, Measure
 from ..pipeline.plan import EvaluationPlan, Reference, Stale
-from ..ragged import Bool, Column, Float, Int, Ragged
+from ..ragged import Bool, Column, Float, Int
 from .plausibility import extents, implausible, unmatched_labels
 
 BLOCK = 64
@@ -205,7 +205,7 @@ def empty_annotation(kind: Kind, like: Sequence[Annotation] = ()) -> Annotation:
 
 
 @dataclass
-class Pairs:
+class BlockPairs:
     """The rows of reference and estimate of each pair, with its cell; status and message of each cell."""
 
     cell: Int
@@ -216,7 +216,7 @@ class Pairs:
     message: list[str]
 
 
-def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Pairs:
+def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> BlockPairs:
     """All pairs of a block that can be scored; a cell without a usable estimate is paired with the empty one."""
     table: list[tuple[int, int, int]] = []
     annotators: list[str] = []
@@ -237,7 +237,7 @@ def pair_up(work: BlockWork, references: BlockSide, estimates: BlockSide) -> Pai
             status.append(state)
             messages.append(message)
     cells, left, right = np.array(table, dtype=np.int64).reshape(-1, 3).T.copy()
-    return Pairs(cells, left, right, tuple(annotators), status, messages)
+    return BlockPairs(cells, left, right, tuple(annotators), status, messages)
 
 
 def _same(reference: ReadSource, estimate: ReadSource) -> bool:
@@ -405,53 +405,43 @@ def score_block(work: BlockWork) -> Cells:
         estimates = BlockSide(estimate for track in work.tracks for estimate in track.estimates)
         cleaned = references.clean(kind, convention), estimates.clean(kind, convention)
         pairs = pair_up(work, references, estimates)
-        scores = _score(convention, cleaned[0].rows, cleaned[1].rows, pairs, work.measures, work.grid)
+        rows = Pairs(cleaned[0].rows, cleaned[1].rows, pairs.reference, pairs.estimate)
+        scores = _score(convention, rows, work.measures, work.grid)
         _note_refusals(work, pairs, scores, references, estimates)
         _note_emptied(work, pairs, references, estimates)
         _note_implausible(work, pairs, references, estimates)
         return _to_cells(work, references, estimates, cleaned, pairs, scores)
 
 
-def _score(
-    convention: Convention,
-    references: Ragged,
-    estimates: Ragged,
-    pairs: Pairs,
-    measures: Sequence[Measure],
-    grid: Grid,
-) -> Scores:
+def _score(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
     """Score all pairs at once; if the kernel breaks on one, find it by scoring them one by one."""
-
-    def score(chosen: Int) -> Scores:
-        return convention.score(references, estimates, pairs.reference[chosen], pairs.estimate[chosen], measures, grid)
-
-    every = np.arange(len(pairs.cell))
     # A kernel must never break on rows that passed `clean`. If it does, that is a defect of ours, and it may cost the
     # pair that shows it, not the run: hence the broad catch, here and only here.
     try:
-        return score(every)
+        return convention.score(pairs, measures, grid)
     except Exception:
-        return _one_by_one(score, every, [measure for measure in measures if not measure.metric.dims])
+        return _one_by_one(convention, pairs, measures, grid)
 
 
-def _one_by_one(score: Callable[[Int], Scores], every: Int, scalars: Sequence[Measure]) -> Scores:
-    scored = Scores(np.full((len(every), len(scalars)), np.nan), np.zeros((len(every), len(scalars))))
+def _one_by_one(convention: Convention, pairs: Pairs, measures: Sequence[Measure], grid: Grid) -> Scores:
+    shape = len(pairs), sum(not measure.metric.dims for measure in measures)
+    scored = Scores(np.full(shape, np.nan), np.zeros(shape))
     refused: dict[int, str] = {}
     partly: dict[int, str] = {}
-    repairs = np.zeros(len(every), dtype=np.int64)
+    repairs = np.zeros(len(pairs), dtype=np.int64)
     extras: dict[str, list[Sparse]] = {}
-    for pair in every:
+    for pair in range(len(pairs)):
         try:
-            one = score(every[pair : pair + 1])
+            one = convention.score(pairs[pair : pair + 1], measures, grid)
         except UnreadableError as error:  # a signal, whose samples are read only now
-            refused[int(pair)] = f"{LOST}{error}"
+            refused[pair] = f"{LOST}{error}"
             continue
         except Exception as error:
-            refused[int(pair)] = f"{BROKEN}{type(error).__name__}: {error}"
+            refused[pair] = f"{BROKEN}{type(error).__name__}: {error}"
             continue
         scored.score[pair], scored.weight[pair] = one.score[0], one.weight[0]
-        refused |= {int(pair): message for message in one.refused.values()}
-        partly |= {int(pair): message for message in one.partly.values()}
+        for found, of_pair in ((refused, one.refused), (partly, one.partly)):
+            found.update((pair, message) for message in of_pair.values())
         repairs[pair] = one.repairs.sum()
         for name, sparse in one.extras.items():
             index = sparse.index.copy()
@@ -473,7 +463,7 @@ def _to_cells(
     references: BlockSide,
     estimates: BlockSide,
     cleaned: tuple[Cleaned, Cleaned],
-    pairs: Pairs,
+    pairs: BlockPairs,
     scores: Scores,
 ) -> Cells:
     status = np.array(pairs.status, dtype=np.int8)
@@ -511,7 +501,9 @@ def _to_cells(
     )
 
 
-def _note_refusals(work: BlockWork, pairs: Pairs, scores: Scores, references: BlockSide, estimates: BlockSide) -> None:
+def _note_refusals(
+    work: BlockWork, pairs: BlockPairs, scores: Scores, references: BlockSide, estimates: BlockSide
+) -> None:
     """Note why pairs have no score, or why some of their measures have none."""
     for pair, message in (*scores.refused.items(), *scores.partly.items()):
         cell = int(pairs.cell[pair])
@@ -530,7 +522,7 @@ def _note_refusals(work: BlockWork, pairs: Pairs, scores: Scores, references: Bl
         pairs.message[cell] = one_sided or message
 
 
-def _note_emptied(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
+def _note_emptied(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
     """Cells of which cleaning left nothing on a side are as those of empty files, and say so."""
     gone = references.emptied[pairs.reference], estimates.emptied[pairs.estimate]
     for pair in np.flatnonzero(gone[0] | gone[1]).tolist():
@@ -547,7 +539,7 @@ def _note_emptied(work: BlockWork, pairs: Pairs, references: BlockSide, estimate
         pairs.message[cell] = f"{label}: {what}: nothing is left of its rows after repairs"
 
 
-def _note_implausible(work: BlockWork, pairs: Pairs, references: BlockSide, estimates: BlockSide) -> None:
+def _note_implausible(work: BlockWork, pairs: BlockPairs, references: BlockSide, estimates: BlockSide) -> None:
     """Note what is odd about cells that are scored; where they have several references, if it is odd about all."""
     sides = [
         np.vstack([extents(side.annotations), np.full((1, 3), np.nan)])[rows]

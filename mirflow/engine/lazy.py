@@ -16,7 +16,7 @@ from ..annotations.schema import kind_of
 from ..annotations.source import Source
 from ..cells import Cells, GroupContent, cell_places, concatenate_cells, relabel
 from ..errors import UnknownNameError
-from ..metrics.base import Sparse, get_task
+from ..metrics.base import Pairs, Sparse, get_task
 from ..pipeline.plan import EvaluationPlan, Stale
 from ..ragged import Column, Int, concatenate
 from ..store.format import FINGERPRINTS, dense_cells, usable_text
@@ -65,8 +65,7 @@ def expected_extras(plan: EvaluationPlan) -> dict[str, Sparse]:
     """
     convention = get_task(plan.task).convention(plan.convention, plan.classes)
     nothing = convention.clean(to_ragged([empty_annotation(kind_of(plan.task))])).rows
-    none = np.zeros(0, dtype=np.int64)
-    found = convention.score(nothing, nothing, none, none, plan.measures, plan.grid).extras
+    found = convention.score(Pairs.in_order(nothing, nothing)[:0], plan.measures, plan.grid).extras
     unlabelled = {name for name, sparse in found.items() if not all(sparse.coords)}
     if unlabelled:
         measures = tuple(one for one in plan.measures if one.variable in unlabelled)

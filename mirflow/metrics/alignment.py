@@ -38,7 +38,7 @@ from ..errors import AnnotationError, refuse_unknown
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import medians, sum_by
 from ..ragged import Column, Float, Int, Ragged, offsets_of, ranges, rows_of
-from .base import Convention, Grid, Scores, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -225,23 +225,16 @@ _BATCH = 1 << 14
 """Events of one round: its arrays stay in the processor's cache."""
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs of aligned timestamps, equal to mir_eval's.
 
     Pairs whose sides differ in number are refused, as mir_eval refuses them, unless the estimate is empty: then its
     errors are NaN and everything else is 0. An empty reference weighs 0.
     """
     refuse_grid(grid, "aligned events")
-    counts = references.counts[0][reference_row]
-    refused = _refuse(references, estimates, reference_row, estimate_row, measures)
-    fit = (estimates.counts[0][estimate_row] == counts) & (counts > 0)
+    counts, others = pairs.counts
+    refused = _refuse(pairs, measures)
+    fit = (others == counts) & (counts > 0)
     fit[list(refused)] = False
     scores = np.zeros((len(counts), len(measures)))
     scores[:, [measure.metric.orientation == "lower" for measure in measures]] = np.nan
@@ -249,14 +242,11 @@ def score(
     weights = np.zeros_like(scores)
     for column, measure in enumerate(measures):
         seconds = measure.metric.weight_unit == "s"
-        weights[:, column] = _seconds(references, reference_row, measure) if seconds else counts
-    pairs = np.flatnonzero(fit)
-    for part in batches(counts[pairs], _BATCH):
-        some = pairs[part]
-        here, there = (
-            _times(rows, row[some], counts[some])
-            for rows, row in ((references, reference_row), (estimates, estimate_row))
-        )
+        weights[:, column] = _seconds(pairs, measure) if seconds else counts
+    scored = np.flatnonzero(fit)
+    for part in batches(counts[scored], _BATCH):
+        some = scored[part]
+        here, there = (_times(rows, row, counts[some]) for rows, row in pairs[some].sides)
         stamps = Timestamps(here, there, counts[some])
         for column, measure in enumerate(measures):
             scores[some, column], weights[some, column] = measure.read(stamps)
@@ -271,15 +261,13 @@ def _times(rows: Ragged, row: Int, counts: Int) -> Float:
     return time[ranges(starts, counts)]
 
 
-def _refuse(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
-) -> dict[int, str]:
-    here, there = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+def _refuse(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
+    here, there = pairs.counts
     comparable = (here > 0) & (there > 0)
     refused: dict[int, str] = {}
     durations = (measure.parameters.get("duration") for measure in measures)
     given = [float(duration) for duration in durations if duration]
-    for rows, row, side in ((estimates, estimate_row, "estimated"), (references, reference_row, "reference")):
+    for (rows, row), side in zip(pairs.sides[::-1], ("estimated", "reference"), strict=True):
         latest = rows.columns["time"][rows.offsets[1:][row] - 1] if given and len(rows.columns["time"]) else here * 0.0
         for pair in np.flatnonzero(comparable & (latest > min(given, default=np.inf))).tolist():
             refused[pair] = too_late(side, float(latest[pair]), min(given))
@@ -301,14 +289,15 @@ def too_late(side: str, latest: float, duration: float) -> str:
     return f"Expected largest {side} timestamp {latest} to not be larger than duration {duration}"
 
 
-def _seconds(references: Ragged, reference_row: Int, measure: Measure) -> Float:
+def _seconds(pairs: Pairs, measure: Measure) -> Float:
     """Normaliser of the overlap of segments: float64 (pairs,)."""
+    references = pairs.references
     duration = float(measure["duration"]) or None
     filled = np.flatnonzero(references.counts[0] > 0)
     time, offsets = references.columns["time"], references.offsets
     seconds = np.zeros(len(references))
     seconds[filled] = time[offsets[filled + 1] - 1] - time[offsets[filled]] if duration is None else duration
-    return np.asarray(seconds[reference_row])
+    return np.asarray(seconds[pairs.reference_row])
 
 
 _documented = documented(

@@ -76,11 +76,69 @@ FRAMES = "frames"
 Grid = str | float
 """A common time axis: ``union``, ``reference``, or the hop of frames in seconds."""
 
-Scorer = Callable[[Ragged, Ragged, Int, Int, Sequence[Measure], Grid], Scores]
-"""(references, estimates, reference row of each pair, estimate row of each pair, measures, grid) -> scores.
 
-Rows are as `clean` of the convention leaves them. A pair's numbers do not depend on what it is batched with, to the
-bit; a MetricError refuses a grid that the convention is not defined on."""
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Pairs of rows: a reference and an estimate each.
+
+    Parameters
+    ----------
+    references, estimates : Ragged
+        As `clean` of the convention leaves them.
+    reference_row, estimate_row : int64 (pairs,)
+
+    Examples
+    --------
+    >>> references = Ragged({"time": np.array([1.0, 2.0, 3.0])}, (np.array([2, 1]),))
+    >>> estimates = Ragged({"time": np.array([4.0])}, (np.array([1]),))
+    >>> pairs = Pairs(references, estimates, np.array([0, 1]), np.array([0, 0]))
+    >>> len(pairs), [counts.tolist() for counts in pairs.counts], pairs[1:].lay_out()[0].columns["time"].tolist()
+    (2, [[2, 1], [1, 1]], [3.0])
+    """
+
+    references: Ragged
+    estimates: Ragged
+    reference_row: Int
+    estimate_row: Int
+
+    @classmethod
+    def in_order(cls, references: Ragged, estimates: Ragged) -> Pairs:
+        """The first row of both sides, the second, and so on."""
+        row = np.arange(len(references), dtype=np.int64)
+        return cls(references, estimates, row, row)
+
+    def __len__(self) -> int:
+        return len(self.reference_row)
+
+    def __getitem__(self, chosen: slice | Int) -> Pairs:
+        return Pairs(self.references, self.estimates, self.reference_row[chosen], self.estimate_row[chosen])
+
+    @property
+    def sides(self) -> tuple[tuple[Ragged, Int], tuple[Ragged, Int]]:
+        """Rows of references and the row of each pair, then those of estimates."""
+        return (self.references, self.reference_row), (self.estimates, self.estimate_row)
+
+    @property
+    def counts(self) -> tuple[Int, Int]:
+        """Items of the reference and of the estimate of each pair: int64 (pairs,) each."""
+        return self.references.counts[0][self.reference_row], self.estimates.counts[0][self.estimate_row]
+
+    @property
+    def sizes(self) -> Int:
+        """Items of both sides of each pair together: int64 (pairs,)."""
+        reference, estimate = self.counts
+        return reference + estimate
+
+    def lay_out(self) -> tuple[Ragged, Ragged]:
+        """References and estimates with a row for each pair."""
+        return self.references.take(self.reference_row), self.estimates.take(self.estimate_row)
+
+
+Scorer = Callable[[Pairs, Sequence[Measure], Grid], Scores]
+"""(pairs, measures, grid) -> scores.
+
+A pair's numbers do not depend on what it is batched with, to the bit; a MetricError refuses a grid that the convention
+is not defined on."""
 
 Explainer = Callable[[Annotation, Annotation, Measure], Mapping[str, Column]]
 """(reference, estimate, measure) -> what the score consists of: start, end, labels, verdict of each segment.
@@ -171,8 +229,7 @@ class Convention:
 
     def score_pair(self, reference: Ragged, estimate: Ragged, measures: Sequence[Measure]) -> Float:
         """Scores of a pair of single rows on the default grid, float64 (measures,); a ValueError if it is refused."""
-        only = np.zeros(1, dtype=np.int64)
-        scores = self.score(reference, estimate, only, only, measures, self.grids[0])
+        scores = self.score(Pairs.in_order(reference, estimate), measures, self.grids[0])
         if scores.refused:
             raise ValueError(scores.refused[0])
         found: Float = scores.score[0]
@@ -284,27 +341,20 @@ def read_scores(measures: Sequence[Measure], computed: Any, pairs: int) -> Score
 
 
 def score_by(
-    compute: Callable[[Ragged, Ragged, Int, Int], Any],
-    what: str,
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
+    compute: Callable[[Pairs], Any], what: str, pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union"
 ) -> Scores:
     """Scores that are all read off what is computed of the pairs; a `Scorer` where the first two arguments are bound.
 
     Parameters
     ----------
     compute : callable
-        (references, estimates, reference row of each pair, estimate row of each pair) -> what metrics are read off.
+        Computes what metrics are read off.
     what : str
         What is compared one by one, so that a grid is refused; empty: a grid makes no difference.
     """
     if what:
         refuse_grid(grid, what)
-    return read_scores(measures, compute(references, estimates, reference_row, estimate_row), len(reference_row))
+    return read_scores(measures, compute(pairs), len(pairs))
 
 
 def refuse_grid(grid: Grid, what: str) -> None:

@@ -35,7 +35,7 @@ from ..annotations.classes import Classes
 from ..errors import AnnotationError, MetricError, refuse_unknown
 from ..kernels.agreement import NONE, RATIOS, Outcomes
 from ..ragged import Bool, Column, Float, Int, Ragged
-from .base import Convention, Scores, Sparse, Task, score_by
+from .base import Convention, Pairs, Scores, Sparse, Task, score_by
 from .cleaning import Cleaned, keep_first, label_problems, number_labels, usable_pair
 from .measures import Measure, Weight, metric, metrics_in
 from .pair import documented
@@ -99,13 +99,11 @@ class ClassPairs:
         return np.asarray(self.reference >= 0)
 
 
-def compute(
-    classes: Classes | None, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int
-) -> ClassPairs:
+def compute(classes: Classes | None, pairs: Pairs) -> ClassPairs:
     """The classes of some pairs; without `classes` there are those that occur, and no error is worth anything."""
-    names, numbers = number_labels(references, estimates, classes)
+    names, numbers = number_labels(pairs.references, pairs.estimates, classes)
     found = []
-    for rows, number, row in zip((references, estimates), numbers, (reference_row, estimate_row), strict=True):
+    for (rows, row), number in zip(pairs.sides, numbers, strict=True):
         filled = rows.counts[0][row] > 0
         found.append(np.full(len(row), -1, dtype=np.int64))
         found[-1][filled] = number[rows.offsets[:-1][row[filled]]]
@@ -235,8 +233,7 @@ def _score(references: Labels, estimates: Labels, metric: str, classes: Classes 
         for row, flaw in cleaned.flaws.items():
             raise AnnotationError(f"{side} {row}: {flaw.message}")
         sides.append(cleaned.rows)
-    rows = np.arange(len(references))
-    return rules.score(sides[0], sides[1], rows, rows, rules.select([metric]), "union")
+    return rules.score(Pairs.in_order(sides[0], sides[1]), rules.select([metric]), "union")
 
 
 _documented = documented(

@@ -47,7 +47,7 @@ from ..theory.keys import (
     parse_key,
     relation_table,
 )
-from .base import Convention, Task, score_by
+from .base import Convention, Pairs, Task, score_by
 from .cleaning import Cleaned, keep_first, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -78,12 +78,13 @@ class KeyPairs:
     known: Bool
 
     @classmethod
-    def of(cls, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> KeyPairs:
+    def of(cls, pairs: Pairs) -> KeyPairs:
         """Of cleaned rows: every pair with a reference weighs 1; no estimate is an error (other)."""
-        known = references.counts[0][reference_row] > 0
-        relation = np.full(len(reference_row), OTHER, dtype=np.int64)
-        both = known & (estimates.counts[0][estimate_row] > 0)
-        relation[both] = relation_table()[_keys(references, reference_row[both]), _keys(estimates, estimate_row[both])]
+        known, estimated = (counts > 0 for counts in pairs.counts)
+        relation = np.full(len(pairs), OTHER, dtype=np.int64)
+        both = known & estimated
+        reference, estimate = (_keys(rows, row[both]) for rows, row in pairs.sides)
+        relation[both] = relation_table()[reference, estimate]
         return cls(relation, known)
 
     def weigh(self, points: Mapping[int, float]) -> tuple[Float, Bool]:

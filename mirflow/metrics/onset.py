@@ -32,8 +32,8 @@ import numpy as np
 
 from ..kernels.intervals import batches
 from ..kernels.ragged_ops import sum_by
-from ..ragged import Float, Int, Ragged, rows_of
-from .base import Convention, Shared, Sparse, Task, score_by
+from ..ragged import Float, Int, rows_of
+from .base import Convention, Pairs, Shared, Sparse, Task, score_by
 from .events import (
     CLOSE,
     MATCHINGS,
@@ -89,20 +89,17 @@ class ClassCounts:
         return np.divide(total, number, out=np.zeros(pairs), where=number > 0), number
 
 
-def count_classes(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, window: float, matching: str
-) -> ClassCounts:
+def count_classes(pairs: Pairs, window: float, matching: str) -> ClassCounts:
     """Match the onsets of each class of each pair; onsets without a label are a class of their own.
 
     Parameters
     ----------
-    references, estimates : Ragged
+    pairs : Pairs
         Columns time (float64, seconds) and label, if there are any.
-    reference_row, estimate_row : int64 (pairs,)
     window : float, seconds
     matching : {"optimal", "greedy"}
     """
-    sides = references.take(reference_row), estimates.take(estimate_row)
+    sides = pairs.lay_out()
     names = [[*side.labels, UNNAMED] if "label" in side.columns else [UNNAMED] for side in sides]
     classes = tuple(sorted({name for side in names for name in side}))
     numbered = {name: number for number, name in enumerate(classes)}
@@ -149,14 +146,14 @@ _BATCH = 2**16
 class Onsets(Shared):
     """The onsets of some pairs, and what their matchings count."""
 
-    def __init__(self, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> None:
+    def __init__(self, pairs: Pairs) -> None:
         super().__init__()
-        self._pairs = references, estimates, reference_row, estimate_row
-        self.references, self.estimates = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+        self._pairs = pairs
+        self.references, self.estimates = pairs.counts
 
     @cached_property
     def _batches(self) -> list[tuple[slice, Events, Events]]:
-        references, estimates, row, other = self._pairs
+        (references, row), (estimates, other) = self._pairs.sides
         return [
             (batch, events_of(references, row[batch]), events_of(estimates, other[batch]))
             for batch in batches(self.references + self.estimates, _BATCH)
@@ -177,7 +174,7 @@ class Onsets(Shared):
     def classes(self, measure: Measure) -> ClassCounts:
         """The onsets of each class of each pair."""
         way = float(measure["window"]), str(measure["matching"])
-        return self.once(("classes", *way), lambda: count_classes(*self._pairs, *way))
+        return self.once(("classes", *way), lambda: count_classes(self._pairs, *way))
 
 
 _MIREX = "section 3.2 of Downie et al., The Music Information Retrieval Evaluation eXchange, 2010"

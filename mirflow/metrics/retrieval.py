@@ -40,7 +40,7 @@ from ..errors import refuse_unknown
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import ideal, meet_judged, repeated
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import documented
@@ -130,27 +130,24 @@ class JudgedRankings:
         return owner, np.arange(len(owner), dtype=np.int64) - self.wanted.offsets[owner] + 1
 
 
-def judge(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> JudgedRankings:
+def judge(pairs: Pairs) -> JudgedRankings:
     """Rankings judged by references.
 
     Parameters
     ----------
-    references : Ragged
-        Columns label, perhaps value (the grade; 1 where there is none) and left_out (1: the item counts neither as
-        relevant
-        nor as a place in rankings).
-    estimates : Ragged
-        Column label, in the order of rank.
-    reference_row, estimate_row : int64 (pairs,)
+    pairs : Pairs
+        References have a column label, perhaps value (the grade; 1 where there is none) and left_out (1: the item
+        counts neither as relevant nor as a place in rankings); estimates a column label, in the order of rank.
 
     Examples
     --------
     >>> reference = Ragged({"label": np.array([0, 1])}, (np.array([2]),), ("x", "y"))
     >>> estimate = Ragged({"label": np.array([1, 2, 0])}, (np.array([3]),), ("x", "y", "z"))
-    >>> judged = judge(reference, estimate, np.array([0]), np.array([0]))
+    >>> judged = judge(Pairs.in_order(reference, estimate))
     >>> judged.rank.tolist(), judged.hits(0.0).number.tolist()
     ([1, 3], [1, 2])
     """
+    (references, reference_row), (estimates, estimate_row) = pairs.sides
     counts, listed_counts = references.counts[0], estimates.counts[0]
     left_out, grade = judgements(references)
     known = left_out | (grade > 0)
@@ -467,21 +464,14 @@ def _discounted(pair: Int, rank: Int, grade: Float, k: int, pairs: int, exponent
     return sum_by(pair[inside], gain / np.log2(rank[inside] + 1.0), pairs)
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of rankings; a pair is a query.
 
     0 with weight 0 for a query without any relevant item. NaN with weight 0 and a message in `partly` where the gains
     of the grades add up to infinity.
     """
     refuse_grid(grid, "rankings")
-    judged = judge(references, estimates, reference_row, estimate_row)
+    judged = judge(pairs)
     found = read_scores(measures, judged, len(judged))
     vast = np.isinf(found.weight)
     found.score[vast], found.weight[vast] = np.nan, 0.0
@@ -517,8 +507,7 @@ def evidence(
     (['x', 'y'], [2.0, nan], ['found', 'missed'])
     """
     references, estimates = usable_pair(reference, estimate, cleaner)
-    only = np.zeros(1, dtype=np.int64)
-    judged = judge(references, estimates, only, only)
+    judged = judge(Pairs.in_order(references, estimates))
     left_out, grade = judgements(references)
     rank = np.full(len(grade), np.nan)
     rank[judged.item] = judged.rank
@@ -590,8 +579,7 @@ def _side(items: Items, name: str) -> Ragged:
 
 def _scores(relevant: Items, ranking: Items, measures: list[Measure]) -> list[float]:
     bounded = MIREX.select([str(measure) for measure in measures])  # refuses values that are out of bounds
-    only = np.zeros(1, dtype=np.int64)
-    found = score(_side(relevant, "relevant"), _side(ranking, "ranking"), only, only, bounded)
+    found = score(Pairs.in_order(_side(relevant, "relevant"), _side(ranking, "ranking")), bounded)
     for message in found.partly.values():
         raise ValueError(f"relevant: {message}")
     return [float(one) for one in found.score[0]]

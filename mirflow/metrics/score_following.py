@@ -39,7 +39,7 @@ from ..errors import InvalidAnnotationError
 from ..kernels.matching import nearest
 from ..kernels.ragged_ops import sum_by
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Scores, Shared, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Shared, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -121,7 +121,7 @@ class Followed:
         return self.reports.counts[0] - np.bincount(self.pair[self.report >= 0], minlength=len(self.counts))
 
 
-def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, tolerance: float) -> Followed:
+def follow(pairs: Pairs, tolerance: float) -> Followed:
     """Find the report of each note.
 
     A report is of the note of its pitch that is nearest in the score and not further than the tolerance, in seconds;
@@ -135,10 +135,10 @@ def follow(references: Ragged, estimates: Ragged, reference_row: Int, estimate_r
     ...                 "pitch": np.array([60.0, 62.0])}, (np.array([2]),))
     >>> reports = Ragged({"time": np.array([1.3]), "detected": np.array([1.4]), "position": np.array([1.0004]),
     ...                   "pitch": np.array([62.0])}, (np.array([1]),))
-    >>> follow(notes, reports, np.array([0]), np.array([0]), 0.001).estimated.tolist()
+    >>> follow(Pairs.in_order(notes, reports), 0.001).estimated.tolist()
     [nan, 1.3]
     """
-    notes, reports = references.take(reference_row), estimates.take(estimate_row)
+    notes, reports = pairs.lay_out()
     pair, other = rows_of(notes.counts[0]), rows_of(reports.counts[0])
     group, group_of_report, groups = _groups(notes, reports, pair, other)
     position = notes.columns["position"]
@@ -401,26 +401,18 @@ def _std_latency(judged: JudgedNotes, measure: Measure) -> Read:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of what followers report of performances.
 
     Rates weigh by the notes of the reference, the piecewise precision by pieces, and what is measured of correctly
     aligned notes by their number; without any it is NaN with weight 0. Reports of no note are counted in `repairs`.
     """
     refuse_grid(grid, "notes of a score")
-    pairs = len(reference_row)
-    found, unknown = np.zeros((2, pairs, len(measures))), np.zeros(pairs, dtype=np.int64)
+    found, unknown = np.zeros((2, len(pairs), len(measures))), np.zeros(len(pairs), dtype=np.int64)
     shared, refused = Shared(), dict[int, str]()
     for column, measure in enumerate(measures):
         tolerance, threshold, by = float(measure["tolerance"]), float(measure["threshold"]), str(measure["by"])
-        notes = shared.once(tolerance, partial(follow, references, estimates, reference_row, estimate_row, tolerance))
+        notes = shared.once(tolerance, partial(follow, pairs, tolerance))
         judged = shared.once((tolerance, threshold, by), partial(JudgedNotes, notes, threshold, by))
         found[:, :, column] = measure.read(judged)
         unknown = np.maximum(unknown, notes.left_over)
@@ -452,8 +444,7 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(notes(0.5, 1.5), notes(0.75, 9.0), measure)["verdict"].tolist()
     ['aligned', 'misaligned']
     """
-    only = np.zeros(1, dtype=np.int64)
-    notes = follow(*usable_pair(reference, estimate, clean), only, only, float(measure["tolerance"]))
+    notes = follow(Pairs.in_order(*usable_pair(reference, estimate, clean)), float(measure["tolerance"]))
     judged = JudgedNotes(notes, float(measure["threshold"]), str(measure["by"]))
     verdict = np.where(judged.aligned, "aligned", np.where(judged.reported, "misaligned", "missed"))
     left = {name: column[notes.unknown] for name, column in notes.reports.columns.items()}

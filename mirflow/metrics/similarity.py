@@ -36,7 +36,7 @@ from ..errors import InvalidAnnotationError
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Met, meet_judged, repeated
 from ..ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
-from .base import Convention, Grid, Scores, Task, refuse_grid
+from .base import Convention, Grid, Pairs, Scores, Task, refuse_grid
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, family, metric, metrics_in
 from .pair import documented
@@ -199,12 +199,13 @@ def gather(rows: Ragged) -> JudgedCandidates:
     return JudgedCandidates(keys % width, counts, chosen.astype(np.float64), fine, lowest, highest)
 
 
-def find_judged(judged: JudgedCandidates, names: tuple[str, ...], lists: Ragged, judged_row: Int, list_row: Int) -> Met:
-    """Places of the judged candidates of queries, of which the codes stand for names, in the lists of systems."""
-    codes = {name: code for code, name in enumerate(names)}
+def find_judged(judged: JudgedCandidates, pairs: Pairs) -> Met:
+    """Places of the judged candidates of queries in the lists of systems."""
+    lists = pairs.estimates
+    codes = {name: code for code, name in enumerate(pairs.references.labels)}
     known = np.array([*(codes.get(name, -1) for name in lists.labels), -1], dtype=np.int64)
     listed = known[lists.columns["label"]]
-    return meet_judged(judged.label, judged.counts, listed, lists.counts[0], judged_row, list_row)
+    return meet_judged(judged.label, judged.counts, listed, lists.counts[0], pairs.reference_row, pairs.estimate_row)
 
 
 def count_ahead(relevance: Float, counts: Int) -> tuple[Int, Int]:
@@ -375,14 +376,7 @@ def _average_dynamic_recall(lists: ListPairs, measure: Measure) -> tuple[Float, 
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of lists of candidates, in the order of rank, by the judgements of graders.
 
     The weight is the number of places that count. A score is NaN with weight 0 where the query has no judgements of the
@@ -390,11 +384,11 @@ def score(
     are fine judgements outside the measure's scale.
     """
     refuse_grid(grid, "candidates")
-    judged = gather(references)
-    met = find_judged(judged, references.labels, estimates, reference_row, estimate_row)
-    lists = ListPairs(judged, met, reference_row, estimates.counts[0][estimate_row])
-    found = np.zeros((2, len(reference_row), len(measures)))
-    unknown = np.zeros(len(reference_row), dtype=np.int64)
+    judged = gather(pairs.references)
+    met = find_judged(judged, pairs)
+    lists = ListPairs(judged, met, pairs.reference_row, pairs.counts[1])
+    found = np.zeros((2, len(pairs), len(measures)))
+    unknown = np.zeros(len(pairs), dtype=np.int64)
     refused: dict[int, str] = {}
     for column, measure in enumerate(measures):
         found[0, :, column], found[1, :, column], *tally = measure.read(lists)
@@ -403,18 +397,18 @@ def score(
         missing, known = tally
         if measure["unjudged"] == "refuse":
             for pair in np.flatnonzero(missing).tolist():
-                refused.setdefault(pair, _unjudged(estimates, int(estimate_row[pair]), met, pair, known, measure))
+                refused.setdefault(pair, _unjudged(pairs, pair, met, known, measure))
         else:
             unknown = np.maximum(unknown, missing)
         if "scale" in measure.parameters:
-            _check_scale(judged, reference_row, measure, refused)
+            _check_scale(judged, pairs.reference_row, measure, refused)
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused, repairs=unknown)
 
 
-def _unjudged(estimates: Ragged, row: int, met: Met, pair: int, known: Bool, measure: Measure) -> str:
+def _unjudged(pairs: Pairs, pair: int, met: Met, known: Bool, measure: Measure) -> str:
     """Candidates without judgements among the first of a list."""
-    most = int(measure["k"])
+    estimates, row, most = pairs.estimates, int(pairs.estimate_row[pair]), int(measure["k"])
     start, stop = estimates.offsets[row : row + 2]
     codes = estimates.columns["label"][start:stop][: most or None]
     own = met.pair == pair
@@ -458,9 +452,8 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     ([1.0, nan], ['judged', 'unjudged'])
     """
     own, lists = usable_pair(reference, estimate, clean)
-    judged, only = gather(own), np.zeros(1, dtype=np.int64)
-    met = find_judged(judged, own.labels, lists, only, only)
-    most = int(measure["k"])
+    judged, most = gather(own), int(measure["k"])
+    met = find_judged(judged, Pairs.in_order(own, lists))
     size = min(len(lists.columns["label"]), most or np.iinfo(np.int64).max)
     place, which = met.place[met.place < size], met.judged[met.place < size]
     columns: dict[str, Column] = {

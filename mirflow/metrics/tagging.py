@@ -37,7 +37,7 @@ from ..kernels.agreement import COUNTED, Outcomes
 from ..kernels.ragged_ops import sum_by
 from ..kernels.ranking import Ordered
 from ..ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from .base import Convention, Shared, Sparse, Task, refuse_unjudged, score_by
+from .base import Convention, Pairs, Shared, Sparse, Task, refuse_unjudged, score_by
 from .cleaning import Cleaned, label_problems, number_labels, set_aside, usable_pair
 from .measures import Measure, Parameter, Value, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -107,17 +107,12 @@ class Decisions:
     pairs: int
 
     @classmethod
-    def of(
-        cls, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, classes: Classes | None
-    ) -> Decisions:
+    def of(cls, pairs: Pairs, classes: Classes | None) -> Decisions:
         """Of cleaned rows. Without `classes` a pair is about the tags that either side lists."""
-        tags, numbers = number_labels(references, estimates, classes)
-        size, pairs = len(tags), len(reference_row)
-        listed = [
-            _spread(side, number, row, size)
-            for side, number, row in zip((references, estimates), numbers, (reference_row, estimate_row), strict=True)
-        ]
-        every = np.arange(pairs * size)
+        tags, numbers = number_labels(pairs.references, pairs.estimates, classes)
+        size = len(tags)
+        listed = [_spread(side, number, row, size) for (side, row), number in zip(pairs.sides, numbers, strict=True)]
+        every = np.arange(len(pairs) * size)
         if classes is None:
             every = np.unique(np.concatenate([listed[0][0], listed[1][0]]))
         held = np.full((2, len(every)), -np.inf)
@@ -127,7 +122,7 @@ class Decisions:
         position[np.searchsorted(every, listed[1][0])] = np.arange(len(listed[1][0]))
         order = np.lexsort((position, every // max(size, 1)))
         pair, tag = every[order] // max(size, 1), every[order] % max(size, 1)
-        return cls(tags, pair, tag, held[0][order], held[1][order], pairs)
+        return cls(tags, pair, tag, held[0][order], held[1][order], len(pairs))
 
     def relevant(self, least: float) -> Bool:
         """The tags that the reference has to that degree."""
@@ -334,12 +329,9 @@ def _affinities(tags: TagPairs, measure: Measure) -> Sparse:
 METRICS = metrics_in(globals())
 
 
-def compute(
-    classes: Classes | None, references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int
-) -> TagPairs:
+def compute(classes: Classes | None, pairs: Pairs) -> TagPairs:
     """The tags of some pairs, each of `classes` a decision; None: in each pair those that either side lists."""
-    decisions = Decisions.of(references, estimates, reference_row, estimate_row, classes)
-    return TagPairs(decisions, references.counts[0][reference_row] > 0, classes)
+    return TagPairs(Decisions.of(pairs, classes), pairs.counts[0] > 0, classes)
 
 
 _VERDICTS = dict(zip(COUNTED, ("hit", "extra", "missed", "rejected"), strict=True))
@@ -366,9 +358,8 @@ def evidence(
     {'guitar': 'hit', 'loud': 'extra', 'slow': 'missed'}
     """
     refuse_unjudged(measure, METRICS, "tags")
-    references, estimates = usable_pair(reference, estimate, partial(clean, classes=classes))
-    only = np.zeros(1, dtype=np.int64)
-    decisions = Decisions.of(references, estimates, only, only, classes)
+    sides = usable_pair(reference, estimate, partial(clean, classes=classes))
+    decisions = Decisions.of(Pairs.in_order(*sides), classes)
     flags = np.column_stack(decisions.decided(float(measure["relevance"]), float(measure["threshold"])))
     return {
         "label": np.array([decisions.tags[tag] for tag in decisions.tag.tolist()], dtype=str),

@@ -34,7 +34,7 @@ import numpy as np
 from ..annotations.annotation import Annotation
 from ..errors import MetricError, refuse_unknown, warn_caller
 from ..ragged import Bool, Column, Float, Int, Ragged, rows_of
-from .base import Convention, Grid, Scores, Task, read_scores, refuse_grid, refuse_unjudged
+from .base import Convention, Grid, Pairs, Scores, Task, read_scores, refuse_grid, refuse_unjudged
 from .cleaning import Cleaned, Problem, set_aside, usable_pair
 from .measures import Measure, Parameter, Weight, metric, metrics_in
 from .pair import PairFunctions, documented
@@ -326,14 +326,7 @@ def _aoe2(tempi: TempoPairs, measure: Measure) -> tuple[Float, Bool]:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs of tempo annotations.
 
     Every weight is 1, for the track; 0 without a reference, and for `both_correct` where the reference has fewer than
@@ -341,10 +334,10 @@ def score(
     0 is refused, as mir_eval refuses it.
     """
     refuse_grid(grid, "tempi")
-    tempi = TempoPairs(lay_out(references).take(reference_row), lay_out(estimates).take(estimate_row))
+    tempi = TempoPairs(*(lay_out(rows).take(row) for rows, row in pairs.sides))
     own = tempi.reference
     silent = (own.given > 0) & ~tempi.tracks
-    scores = read_scores(measures, tempi, len(reference_row))
+    scores = read_scores(measures, tempi, len(pairs))
     scores.score[silent] = np.nan
     refused = {
         pair: f"reference tempi={own.tempo[pair, : own.given[pair]]} must have one value greater than zero"

@@ -8,7 +8,7 @@ from random import Random
 import numpy as np
 
 from mirflow.annotations.annotation import Annotation, to_ragged
-from mirflow.metrics.base import Convention, Scores
+from mirflow.metrics.base import Convention, Pairs, Scores
 from mirflow.metrics.measures import Measure
 
 Pair = tuple[Annotation, Annotation]
@@ -16,9 +16,8 @@ Pair = tuple[Annotation, Annotation]
 
 def score_pairs(convention: Convention, pairs: Sequence[Pair], measures: Sequence[Measure] | None = None) -> Scores:
     """Scores of pairs in one batch, without cleaning."""
-    row = np.arange(len(pairs))
     references, estimates = (to_ragged(side) for side in zip(*pairs, strict=True))
-    return convention.score(references, estimates, row, row, measures or convention.select(), convention.grids[0])
+    return convention.score(Pairs.in_order(references, estimates), measures or convention.select(), convention.grids[0])
 
 
 def assert_batches_do_not_matter(

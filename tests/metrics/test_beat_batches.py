@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MetricError
 from mirflow.evaluation import evaluate, explain
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import pairs, to_rows
 
 TASK = get_task("beat")
@@ -22,9 +22,8 @@ Pair = tuple[np.ndarray, np.ndarray]
 
 def score(batch: list[Pair], *metrics: str, convention: str = "mir_eval") -> Scores:
     rules = TASK.convention(convention)
-    row = np.arange(len(batch))
     sides = (to_rows(*side) for side in zip(*batch, strict=True))
-    return rules.score(*sides, row, row, rules.select(metrics or None), "union")
+    return rules.score(Pairs.in_order(*sides), rules.select(metrics or None), "union")
 
 
 def one(pair: Pair, metric: str, convention: str = "mir_eval") -> tuple[float, float]:

@@ -11,7 +11,7 @@ import mir_eval
 import numpy as np
 import pytest
 
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import to_rows
 
 BEATS = ("Bock_1", "Ellis", "Krebs")
@@ -51,7 +51,7 @@ def score(
     task: str, references: list[np.ndarray], estimates: list[np.ndarray], metrics: list[str] | None = None
 ) -> Scores:
     rules, row = get_task(task).convention(), np.arange(len(references))
-    return rules.score(to_rows(*references), to_rows(*estimates), row, row, rules.select(metrics), "union")
+    return rules.score(Pairs(to_rows(*references), to_rows(*estimates), row, row), rules.select(metrics), "union")
 
 
 def load(

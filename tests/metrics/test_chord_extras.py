@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, MetricError, UnknownNameError
 from mirflow.metrics import chord as pair_functions
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.metrics.chord.metrics import evidence
 from mirflow.metrics.chord.rules import VOCABULARIES, to_25
 from mirflow.theory.chords import encode_vocabulary
@@ -232,7 +232,7 @@ class TestDecibel:
     @settings(max_examples=80, deadline=None)
     def test_does_not_merge_neighbours(self, reference, estimate) -> None:
         rows = to_rows([reference]), to_rows([estimate])
-        found = DECIBEL.score(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int), DECIBEL.select(), "union")
+        found = DECIBEL.score(Pairs(*rows, np.zeros(1, dtype=int), np.zeros(1, dtype=int)), DECIBEL.select(), "union")
         estimate = without_instants(reference, estimate)
         intervals, _ = fitted(reference, estimate)
         spans = np.array(reference[:2]).T
@@ -245,13 +245,13 @@ class TestDecibel:
     def test_differs_where_a_chord_is_repeated(self) -> None:
         reference, estimate = chords((0.0, 4.0, "C")), chords((0.0, 2.0, "C"), (2.0, 4.0, "C"))
         rows, row = (to_rows([reference]), to_rows([estimate])), np.zeros(1, dtype=int)
-        found = DECIBEL.score(*rows, row, row, DECIBEL.select(["OvS", "UnS"]), "union")
+        found = DECIBEL.score(Pairs(*rows, row, row), DECIBEL.select(["OvS", "UnS"]), "union")
         assert found.score[0].tolist() == [0.5, 1.0]
         assert one("overseg", reference, estimate)[0] == 1.0
 
     def test_refuses_any_overlap(self) -> None:
         rows, row = to_rows([chords((0.0, 2.0, "C"), (1.0, 3.0, "C"))]), np.zeros(1, dtype=int)
-        assert list(DECIBEL.score(rows, rows, row, row, DECIBEL.select(), "union").refused) == [0]
+        assert list(DECIBEL.score(Pairs(rows, rows, row, row), DECIBEL.select(), "union").refused) == [0]
         assert list(DECIBEL.clean(rows).flaws) == [0]
 
 

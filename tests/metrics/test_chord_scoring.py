@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError
-from mirflow.metrics.base import Convention, Scores, get_task
+from mirflow.metrics.base import Convention, Pairs, Scores, get_task
 from mirflow.metrics.chord.metrics import clean, clean_unmerged
 from mirflow.theory.harte import not_a_chord
 
@@ -33,8 +33,7 @@ ALL = CONVENTION.select(
 
 def score_pairs(pairs: list[tuple[Sequence_, Sequence_]], measures=DEFAULT, grid="union") -> Scores:
     references, estimates = to_rows([one for one, _ in pairs]), to_rows([one for _, one in pairs])
-    row = np.arange(len(pairs))
-    return CONVENTION.score(references, estimates, row, row, measures, grid)
+    return CONVENTION.score(Pairs.in_order(references, estimates), measures, grid)
 
 
 def chords(*rows: tuple[float, float, str]) -> Sequence_:
@@ -256,10 +255,10 @@ def test_an_estimate_that_cannot_be_scored_leaves_the_others_alone(name):
         evidence(reference, wrong, measure)
 
 
-Pairs = list[tuple[Sequence_, Sequence_]]
+GivenPairs = list[tuple[Sequence_, Sequence_]]
 
 
-def check_real(pairs: Pairs) -> None:
+def check_real(pairs: GivenPairs) -> None:
     found = score_pairs(pairs)
     assert not found.refused
     expected = np.array([mir_eval_scores(reference, estimate) for reference, estimate in pairs])
@@ -267,16 +266,16 @@ def check_real(pairs: Pairs) -> None:
     assert np.isfinite(found.weight).all()
 
 
-def mirex2013(folder: Path) -> Pairs:
+def mirex2013(folder: Path) -> GivenPairs:
     """All tracks of all systems."""
     references = {path.name: read_lab(path) for path in sorted((folder / "mirex2013-ace/reference").glob("*.lab"))}
     estimates = sorted((folder / "mirex2013-ace/estimates").glob("*/*.lab"))
     return [(references[path.name], read_lab(path)) for path in estimates]
 
 
-def casd(folder: Path) -> Pairs:
+def casd(folder: Path) -> GivenPairs:
     """Every annotator of a song against every other."""
-    pairs: Pairs = []
+    pairs: GivenPairs = []
     for path in sorted((folder / "casd").glob("*.jams")):
         annotators = []
         for annotation in json.loads(path.read_text())["annotations"]:

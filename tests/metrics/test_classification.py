@@ -14,7 +14,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.classes import Classes
 from mirflow.errors import MetricError
 from mirflow.metrics import classification
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.classification import convention
 
 GENRES = Classes.of(
@@ -73,7 +73,7 @@ def score(told: list[str | None], guessed: list[str | None], classes: Classes | 
     ]
     rows = np.arange(len(told))
     names = ["accuracy", "hierarchical_accuracy", "confusion"]
-    return rules.score(*sides, rows, rows, rules.select(names), "union")
+    return rules.score(Pairs(*sides, rows, rows), rules.select(names), "union")
 
 
 def test_a_track_without_an_estimate_is_an_error_and_one_without_a_reference_has_no_weight() -> None:

@@ -20,7 +20,7 @@ from mirflow.cells import SCORED, WARNING, Cells
 from mirflow.engine.block import BlockWork, TrackWork, score_block
 from mirflow.errors import MetricError
 from mirflow.linter import _UNLIKE
-from mirflow.metrics.base import FRAMES, Convention, Grid, Scores, get_task, tasks
+from mirflow.metrics.base import FRAMES, Convention, Grid, Pairs, Scores, get_task, tasks
 from mirflow.metrics.measures import Measure, Parameter, describe, parse
 from mirflow.pipeline.plan import Reference
 from mirflow.ragged import Int, Ragged, concatenate
@@ -46,7 +46,7 @@ def all_measures(rules: Convention) -> tuple[Measure, ...]:
 
 def score(rules: Convention, ref: Ragged, est: Ragged, pairs: list[tuple[int, int]]) -> Scores:
     rows: Int = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return rules.score(ref, est, rows[:, 0], rows[:, 1], all_measures(rules), rules.grids[0])
+    return rules.score(Pairs(ref, est, rows[:, 0], rows[:, 1]), all_measures(rules), rules.grids[0])
 
 
 def sides(task: str, rules: Convention, count: int = 6) -> tuple[Ragged, Ragged]:
@@ -118,7 +118,7 @@ def test_a_measure_alone_gives_what_it_gives_among_others_to_the_bit(task: str, 
     together = score(rules, ref, est, [(0, 0), (1, 1)])
     scalars = [measure for measure in all_measures(rules) if not measure.metric.dims]
     for column, measure in enumerate(scalars):
-        alone = rules.score(ref, est, row, row, (measure,), rules.grids[0])
+        alone = rules.score(Pairs(ref, est, row, row), (measure,), rules.grids[0])
         assert alone.score[:, 0].tobytes() == together.score[:, column].tobytes()
         assert alone.weight[:, 0].tobytes() == together.weight[:, column].tobytes()
 
@@ -154,7 +154,7 @@ def test_other_grids_are_refused(task: str, name: str) -> None:
             rules.grid(grid)
         if task in COMPARED:
             with pytest.raises(MetricError, match=rf"({COMPARED[task]} are|convention {name} is) .*on grid"):
-                rules.score(rows, rows, row, row, rules.select(), grid)
+                rules.score(Pairs(rows, rows, row, row), rules.select(), grid)
 
 
 @each_convention
@@ -324,11 +324,11 @@ def test_odd_pairs_alone_give_what_they_give_in_any_batch_to_the_bit(task: str, 
         reference, estimate = (rules.clean(to_ragged(side)).rows for side in zip(*pairs, strict=True))
         rows = np.arange(len(pairs))
         try:
-            together = rules.score(reference, estimate, rows, rows, wanted, grid)
+            together = rules.score(Pairs(reference, estimate, rows, rows), wanted, grid)
         except MetricError:  # of a parameter beyond what its metric takes
             reject()
         for row in rows:
-            alone = rules.score(reference, estimate, rows[[row]], rows[[row]], wanted, grid)
+            alone = rules.score(Pairs(reference, estimate, rows[[row]], rows[[row]]), wanted, grid)
             assert alone.score[0].tobytes() == together.score[row].tobytes()
             assert alone.weight[0].tobytes() == together.weight[row].tobytes()
             assert alone.refused.get(0) == together.refused.get(row)

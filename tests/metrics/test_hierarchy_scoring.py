@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from mirflow.errors import MetricError
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.hierarchy.metrics import clean
 
 from .hierarchies import Hierarchy, before, hierarchies, mir_eval_scores, salami, to_rows
@@ -29,8 +29,7 @@ MORE = CONVENTION.select(
 
 def score_pairs(pairs: list[tuple[Hierarchy, Hierarchy]], measures=DEFAULT) -> Scores:
     references, estimates = to_rows([one for one, _ in pairs]), to_rows([one for _, one in pairs])
-    row = np.arange(len(pairs))
-    return CONVENTION.score(references, estimates, row, row, measures, "union")
+    return CONVENTION.score(Pairs.in_order(references, estimates), measures, "union")
 
 
 def level(*bounds: float, labels: str = "") -> tuple[np.ndarray, list[str]]:
@@ -225,10 +224,10 @@ def test_rows_without_levels_and_without_rows() -> None:
     assert len(clean(to_rows([])).rows) == 0
 
 
-Pairs = list[tuple[Hierarchy, Hierarchy]]
+GivenPairs = list[tuple[Hierarchy, Hierarchy]]
 
 
-def check_real(pairs: Pairs) -> None:
+def check_real(pairs: GivenPairs) -> None:
     found = score_pairs(pairs)
     assert not found.refused
     for score, (reference, estimate) in zip(found.score, pairs, strict=True):

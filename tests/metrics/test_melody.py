@@ -16,7 +16,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import AnnotationError, MirflowWarning, UnknownNameError
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import melody
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.measures import Measure
 from mirflow.metrics.melody.metrics import clean
 from mirflow.metrics.melody.mir_eval import KINDS
@@ -35,9 +35,8 @@ def measures(kind: str = "linear", tolerance: float = 50.0, convention: str = "m
 
 
 def score(batch: list[Pair], wanted: tuple[Measure, ...], grid: str | float = "reference") -> Scores:
-    row = np.arange(len(batch))
     references, estimates = (to_rows([pair[side] for pair in batch]) for side in (0, 1))
-    return TASK.convention().score(references, estimates, row, row, wanted, grid)
+    return TASK.convention().score(Pairs.in_order(references, estimates), wanted, grid)
 
 
 def theirs(pair: Pair, **kwargs: object) -> list[float]:
@@ -171,7 +170,7 @@ class TestMirex:
         for name, kind in (("mirex", "nearest"), ("mirex_hold", "zero")):
             rules, row = TASK.convention(name), np.arange(len(batch))
             sides = (to_rows([pair[side] for pair in batch]) for side in (0, 1))
-            found = rules.score(*sides, row, row, rules.select(), rules.grids[0])
+            found = rules.score(Pairs(*sides, row, row), rules.select(), rules.grids[0])
             expected = np.array([theirs(pair, kind=kind, hop=0.01) for pair in batch])
             expected[found.weight[:, 1] == 0, 1] = 1.0  # a reference without unvoiced frames is among them
             np.testing.assert_allclose(found.score, expected, rtol=0, atol=1e-9)

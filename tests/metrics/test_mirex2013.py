@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from mirflow.errors import InvalidAnnotationError, MetricError, UnknownNameError
+from mirflow.metrics.base import Pairs
 from mirflow.metrics.chord.mirex2013 import CONVENTION, evidence
 from mirflow.metrics.measures import Measure
 from mirflow.ragged import Ragged
@@ -23,7 +24,7 @@ def evaluate(reference: list[Segment], estimate: list[Segment], *names: str) -> 
     """Score and weight of one pair by the names of the measures."""
     measures = CONVENTION.select(names or None)
     one = np.zeros(1, dtype=np.int64)
-    result = CONVENTION.score(rows(reference), rows(estimate), one, one, measures, "union")
+    result = CONVENTION.score(Pairs(rows(reference), rows(estimate), one, one), measures, "union")
     return {str(m): (float(result.score[0, i]), float(result.weight[0, i])) for i, m in enumerate(measures)}
 
 
@@ -282,8 +283,10 @@ class TestConvention:
     def test_no_measures_and_no_pairs_give_empty_arrays(self) -> None:
         none: tuple[Measure, ...] = ()
         one, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        assert CONVENTION.score(rows(span("C")), rows(span("C")), one, one, none, "union").score.shape == (1, 0)
-        empty = CONVENTION.score(rows(span("C")), rows(span("C")), nothing, nothing, CONVENTION.select(), "union")
+        assert CONVENTION.score(Pairs(rows(span("C")), rows(span("C")), one, one), none, "union").score.shape == (1, 0)
+        empty = CONVENTION.score(
+            Pairs(rows(span("C")), rows(span("C")), nothing, nothing), CONVENTION.select(), "union"
+        )
         assert empty.score.shape == (0, 53)
 
 
@@ -325,7 +328,9 @@ class TestClean:
     def test_an_estimate_that_ends_early_is_counted_with_its_pair(self) -> None:
         references, estimates = rows(span("C")), rows(span("C"), [(0, 0.5, "C")], [])
         pairs = np.zeros(3, dtype=np.int64), np.arange(3)
-        assert CONVENTION.score(references, estimates, *pairs, CONVENTION.select(), "union").repairs.tolist() == [
+        assert CONVENTION.score(
+            Pairs(references, estimates, *pairs), CONVENTION.select(), "union"
+        ).repairs.tolist() == [
             0,
             1,
             0,
@@ -370,9 +375,8 @@ def test_the_table_is_there() -> None:
 
 @pytest.mark.parametrize(("reference", "estimate", "ours", "theirs"), ROWS)
 def test_a_row_of_the_table(reference: str, estimate: str, ours: str, theirs: str) -> None:
-    one = np.zeros(1, dtype=np.int64)
     found = CONVENTION.score(
-        rows(span(reference)), rows(span(estimate)), one, one, CONVENTION.select(COMPARED), "union"
+        Pairs.in_order(rows(span(reference)), rows(span(estimate))), CONVENTION.select(COMPARED), "union"
     )
     pairs = zip(found.score[0], found.weight[0], strict=True)
     verdicts = ["WR"[int(score)] if weight else "-" for score, weight in pairs]

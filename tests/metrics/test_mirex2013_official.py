@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mirflow.metrics.base import Pairs
 from mirflow.metrics.chord.mirex2013 import CONVENTION
 from mirflow.ragged import Float, Int, Ragged
 from tests.metrics.chord_rows import rows
@@ -94,7 +95,7 @@ def results(shared_data: Path) -> Results:
     assert not estimates.flaws
     measures = CONVENTION.select()
     index = np.arange(len(SYSTEMS) * len(tracks))
-    found = CONVENTION.score(references.rows, estimates.rows, index % len(tracks), index, measures, "union")
+    found = CONVENTION.score(Pairs(references.rows, estimates.rows, index % len(tracks), index), measures, "union")
     assert not found.refused
     shape = (len(SYSTEMS), len(tracks), len(measures))
     names = [str(measure) for measure in measures]
@@ -174,19 +175,18 @@ def test_pairs_alone_and_in_another_order_give_the_same_bits(results: Results) -
     order = np.random.default_rng(2013).permutation(results.estimate_row)
     measures = CONVENTION.select()
     n = len(results.tracks)
-    shuffled = CONVENTION.score(results.references, results.estimates, order % n, order, measures, "union")
+    shuffled = CONVENTION.score(Pairs(results.references, results.estimates, order % n, order), measures, "union")
     assert np.array_equal(shuffled.score, results.score.reshape(-1, len(measures))[order])
     for pair in order[:40]:
         one = np.array([pair])
-        alone = CONVENTION.score(results.references, results.estimates, one % n, one, measures, "union")
+        alone = CONVENTION.score(Pairs(results.references, results.estimates, one % n, one), measures, "union")
         assert np.array_equal(alone.score[0], results.score[pair // n, pair % n])
         assert np.array_equal(alone.weight[0], results.weight[pair // n, pair % n])
 
 
 def test_every_reference_is_perfect_against_itself_but_where_its_spelling_decides(results: Results) -> None:
-    index = np.arange(len(results.tracks))
     measures = CONVENTION.select()
-    found = CONVENTION.score(results.references, results.references, index, index, measures, "union")
+    found = CONVENTION.score(Pairs.in_order(results.references, results.references), measures, "union")
     imperfect = set()
     for at, measure in enumerate(measures):
         if measure.metric.perfect is not None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mirflow.metrics.base import Pairs
 from mirflow.metrics.chord.mirex2013 import CONVENTION, OUTSIDE, RULES, encode
 from mirflow.ragged import Float
 from tests import chord_strategies
@@ -106,8 +107,7 @@ def outside_best(side: list[tuple[float, float]], other: list[tuple[float, float
 def score(pairs: list[tuple[list[Segment], list[Segment]]]) -> tuple[Float, Float]:
     """Scores and weights of all measures for pairs of sequences, in one batch."""
     references, estimates = rows(*(left for left, _ in pairs)), rows(*(right for _, right in pairs))
-    index = np.arange(len(pairs))
-    result = CONVENTION.score(references, estimates, index, index, CONVENTION.select(), "union")
+    result = CONVENTION.score(Pairs.in_order(references, estimates), CONVENTION.select(), "union")
     return result.score, result.weight
 
 

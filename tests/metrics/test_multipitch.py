@@ -14,7 +14,7 @@ from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MirflowWarning
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import multipitch
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.multipitch.metrics import MOST_PAIRS
 from mirflow.ragged import Ragged
 
@@ -50,7 +50,7 @@ def to_rows(side: list[Frames]) -> Ragged:
 def score(batch: list[Pair], *metrics: str) -> Scores:
     rules, row = TASK.convention(), np.arange(len(batch))
     sides = (to_rows([pair[side] for pair in batch]) for side in (0, 1))
-    return rules.score(*sides, row, row, rules.select(metrics or None), "reference")
+    return rules.score(Pairs(*sides, row, row), rules.select(metrics or None), "reference")
 
 
 def call(function: object, pair: Pair, **kwargs: float) -> list[float]:

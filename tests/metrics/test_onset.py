@@ -18,7 +18,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError, MirflowWarning, QueryError
 from mirflow.evaluation import evaluate, explain
 from mirflow.metrics import onset
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import pairs, sequences, to_rows
 
 TASK = get_task("onset")
@@ -31,7 +31,7 @@ Hits = Sequence[tuple[float, str]]
 def score(batch: list[Pair], *metrics: str, convention: str = "mir_eval") -> Scores:
     rules, row = TASK.convention(convention), np.arange(len(batch))
     sides = (to_rows(*side) for side in zip(*batch, strict=True))
-    return rules.score(*sides, row, row, rules.select(metrics or None), "union")
+    return rules.score(Pairs(*sides, row, row), rules.select(metrics or None), "union")
 
 
 def drums(*hits: tuple[float, str]) -> Annotation:
@@ -41,7 +41,7 @@ def drums(*hits: tuple[float, str]) -> Annotation:
 def score_drums(batch: list[tuple[Hits, Hits]], *metrics: str) -> Scores:
     rules, row = TASK.convention(), np.arange(len(batch))
     sides = (to_ragged([drums(*hits) for hits in side]) for side in zip(*batch, strict=True))
-    return rules.score(*sides, row, row, rules.select(metrics), "union")
+    return rules.score(Pairs(*sides, row, row), rules.select(metrics), "union")
 
 
 def theirs(pair: Pair, window: float) -> list[float]:

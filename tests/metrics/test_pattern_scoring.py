@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 
 from .patterns import Patterns, mir_eval_scores, pairs, to_rows
 
@@ -17,8 +17,7 @@ RISING, FALLING = [(0.0, 60.0), (1.0, 62.0), (2.0, 64.0)], [(0.0, 64.0), (1.0, 6
 
 def score_pairs(given_: list[tuple[Patterns, Patterns]], measures=DEFAULT) -> Scores:
     references, estimates = to_rows([one for one, _ in given_]), to_rows([one for _, one in given_])
-    row = np.arange(len(given_))
-    return CONVENTION.score(references, estimates, row, row, measures, "union")
+    return CONVENTION.score(Pairs.in_order(references, estimates), measures, "union")
 
 
 def scores_of(reference: Patterns, estimate: Patterns, *names: str) -> list[float]:

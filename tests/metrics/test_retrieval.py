@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.errors import MetricError
 from mirflow.metrics import retrieval
-from mirflow.metrics.base import get_task
+from mirflow.metrics.base import Pairs, get_task
 from mirflow.ragged import Ragged
 
 MIREX = get_task("retrieval").convention("mirex")
@@ -54,8 +54,7 @@ def score_all(references, estimates, measures, rules=MIREX):
     sides = [rules.clean(to_ragged(side)) for side in (references, estimates)]
     assert not sides[0].flaws
     assert not sides[1].flaws
-    row = np.arange(len(references))
-    return rules.score(sides[0].rows, sides[1].rows, row, row, rules.select(measures))
+    return rules.score(Pairs.in_order(sides[0].rows, sides[1].rows), rules.select(measures))
 
 
 def score_one(reference, estimate, measure, rules=MIREX):
@@ -292,11 +291,11 @@ class TestBatches:
         sides = [MIREX.clean(to_ragged(in_rows(one))).rows for one in (qrels, runs)]
         pairs = np.array([(i, j) for i in range(0, 40, 3) for j in range(40)]).T
         measures = MIREX.select()
-        whole = MIREX.score(sides[0], sides[1], *pairs, measures)
+        whole = MIREX.score(Pairs(sides[0], sides[1], *pairs), measures)
         for table, items in ((1, 1), (500, 64), (10**6, 7)):
             monkeypatch.setattr("mirflow.kernels.ranking._TABLE", table)
             monkeypatch.setattr("mirflow.kernels.ranking._ITEMS", items)
-            cut = MIREX.score(sides[0], sides[1], *pairs, measures)
+            cut = MIREX.score(Pairs(sides[0], sides[1], *pairs), measures)
             np.testing.assert_array_equal(cut.score, whole.score)
             np.testing.assert_array_equal(cut.weight, whole.weight)
             again = MIREX.clean(Ragged({"label": np.array([3, 1, 3, 0, 0])}, (np.array([3, 2]),), tuple("abcd")))

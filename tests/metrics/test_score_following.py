@@ -15,7 +15,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, MetricError
 from mirflow.metrics import score_following
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.measures import Measure
 from mirflow.metrics.score_following import clean
 
@@ -58,8 +58,7 @@ def estimate_of(found: Sequence[Report]) -> Annotation:
 
 def scored(pairs: Sequence[tuple[Annotation, Annotation]], measures: Sequence[Measure] | None = None) -> Scores:
     references, estimates = (clean(to_ragged(side)).rows for side in zip(*pairs, strict=True))
-    row = np.arange(len(pairs))
-    return MIREX.score(references, estimates, row, row, measures or MIREX.select())
+    return MIREX.score(Pairs.in_order(references, estimates), measures or MIREX.select())
 
 
 def named(scores: Scores, pair: int = 0) -> dict[str, float]:

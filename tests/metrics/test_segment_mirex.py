@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 
 from .chord_pairs import to_rows
 from .segment_pairs import Segments, read_lab
@@ -102,9 +102,10 @@ def test_overlaps_are_taken_and_the_label_that_comes_up_later_counts() -> None:
     lines = rows((0.0, 8.0, "a"), (4.0, 10.0, "b"), (6.0, 7.0, "a"))
     cleaned = CONVENTION.clean(to_rows([lines]))
     assert (cleaned.flaws, cleaned.repairs.tolist()) == ({}, [2])
-    row = np.zeros(1, dtype=np.int64)
     plain = to_rows([rows((0.0, 4.0, "a"), (4.0, 10.0, "b"))])
-    found = CONVENTION.score(plain, cleaned.rows, row, row, CONVENTION.select(["rand_index", "nce_over"]), "union")
+    found = CONVENTION.score(
+        Pairs.in_order(plain, cleaned.rows), CONVENTION.select(["rand_index", "nce_over"]), "union"
+    )
     assert found.score.tolist() == [[1.0, 1.0]]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import AnnotationError, MetricError
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 
 from .chord_pairs import to_rows
 from .segment_pairs import (
@@ -41,8 +41,7 @@ MORE = CONVENTION.select(
 
 def score_pairs(pairs: list[tuple[Segments, Segments]], measures=DEFAULT, convention=CONVENTION) -> Scores:
     references, estimates = to_rows([one for one, _ in pairs]), to_rows([one for _, one in pairs])
-    row = np.arange(len(pairs))
-    return convention.score(references, estimates, row, row, measures, "union")
+    return convention.score(Pairs.in_order(references, estimates), measures, "union")
 
 
 def rows(*given: tuple[float, float, str]) -> Segments:
@@ -283,22 +282,21 @@ def test_sides_that_cannot_be_scored_are_named() -> None:
         explain(rows(), one, "recall")
 
 
-Pairs = list[tuple[Segments, Segments]]
+GivenPairs = list[tuple[Segments, Segments]]
 
 LAYERS = ("functions", "uppercase", "lowercase")
 
 
-def score(pairs: Pairs) -> np.ndarray:
+def score(pairs: GivenPairs) -> np.ndarray:
     sides = (CONVENTION.clean(to_rows(side)) for side in zip(*pairs, strict=True))
     references, estimates = (cleaned.rows for cleaned in sides)
-    row = np.arange(len(pairs))
-    found = CONVENTION.score(references, estimates, row, row, CONVENTION.select(), "union")
+    found = CONVENTION.score(Pairs.in_order(references, estimates), CONVENTION.select(), "union")
     assert not found.refused
     assert np.isfinite(found.weight).all()
     return found.score
 
 
-def check_real(pairs: Pairs) -> None:
+def check_real(pairs: GivenPairs) -> None:
     expected = []
     for reference, estimate in pairs:
         scores = mir_eval_scores(reference, estimate)
@@ -307,7 +305,7 @@ def check_real(pairs: Pairs) -> None:
     np.testing.assert_allclose(score(pairs), expected, rtol=0, atol=1e-9)
 
 
-def salami(folder: Path) -> Pairs:
+def salami(folder: Path) -> GivenPairs:
     """Annotator 2 against annotator 1 on three layers."""
     songs = sorted((path for path in (folder / "salami").iterdir() if path.is_dir()), key=lambda path: int(path.name))
     return [

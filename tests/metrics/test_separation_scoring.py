@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mirflow.annotations.annotation import Annotation
 from mirflow.annotations.audio import HeldSignal
 from mirflow.errors import AnnotationError
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.cleaning import Cleaned
 from mirflow.metrics.separation.kernel import from_arrays, scale_invariant
 from mirflow.metrics.separation.metrics import median_over_frames
@@ -27,7 +27,7 @@ def score(pairs: list[tuple[Annotation, Annotation]], *metrics: str, convention:
     sides = [rules.clean(rows(*side)) for side in zip(*pairs, strict=True)]
     assert not sides[0].flaws
     assert not sides[1].flaws
-    return rules.score(sides[0].rows, sides[1].rows, place, place, rules.select(metrics or None), "union")
+    return rules.score(Pairs(sides[0].rows, sides[1].rows, place, place), rules.select(metrics or None), "union")
 
 
 def dense(scores: Scores, variable: str, pair: int = 0) -> np.ndarray:
@@ -107,9 +107,9 @@ class TestMirEval:
         estimates = rows(*(row(mixed(sources(2, 1200 + 100 * track, 1 + track), seed)) for seed, track in _PAIRS))
         rules, pair = TASK.convention(), np.array([track for _, track in _PAIRS])
         wanted = rules.select([*ALL, "sdr@256", "frame_sir@0.05(hop=0.05)"])
-        together = rules.score(references, estimates, pair, np.arange(4), wanted, "union")
+        together = rules.score(Pairs(references, estimates, pair, np.arange(4)), wanted, "union")
         for number in range(4):
-            alone = rules.score(references, estimates, pair[[number]], np.array([number]), wanted, "union")
+            alone = rules.score(Pairs(references, estimates, pair[[number]], np.array([number])), wanted, "union")
             assert alone.score.tolist() == together.score[[number]].tolist()
             frames = dense(alone, "frame_sir_0.05_hop_0.05")
             np.testing.assert_array_equal(

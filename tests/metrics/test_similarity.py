@@ -15,7 +15,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.collection import collect
 from mirflow.errors import AnnotationError, InvalidAnnotationError
 from mirflow.metrics import similarity
-from mirflow.metrics.base import Scores, get_task
+from mirflow.metrics.base import Pairs, Scores, get_task
 from mirflow.metrics.measures import Measure
 from mirflow.metrics.similarity import clean
 
@@ -51,8 +51,7 @@ def listed(*names: str) -> Annotation:
 
 def scored(pairs: Sequence[tuple[Annotation, Annotation]], measures: Sequence[Measure]) -> Scores:
     references, estimates = (clean(to_ragged(side)).rows for side in zip(*pairs, strict=True))
-    row = np.arange(len(pairs))
-    return AMS.score(references, estimates, row, row, measures)
+    return AMS.score(Pairs.in_order(references, estimates), measures)
 
 
 def one(rows: Sequence[Judgement], names: Sequence[str], *measures: str) -> list[float]:

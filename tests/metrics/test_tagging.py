@@ -20,7 +20,7 @@ from mirflow.annotations.annotation import Annotation, to_ragged
 from mirflow.annotations.classes import Classes
 from mirflow.errors import MetricError
 from mirflow.metrics import tagging
-from mirflow.metrics.base import Scores
+from mirflow.metrics.base import Pairs, Scores
 from mirflow.metrics.tagging import convention
 from mirflow.ragged import Float
 
@@ -62,7 +62,7 @@ def score(has: list[list[bool]], affinity: list[list[float]], metrics: list[str]
         sides.append(cleaned.rows)
     rows = np.arange(len(has))
     names = ["f_measure", "precision", "recall", "accuracy", "negative_accuracy", "roc_auc", "average_precision"]
-    return rules.score(*sides, rows, rows, rules.select(metrics or names), "union")
+    return rules.score(Pairs(*sides, rows, rows), rules.select(metrics or names), "union")
 
 
 def test_weights_are_what_stands_below_the_line() -> None:

@@ -10,8 +10,8 @@ from types import MappingProxyType
 import numpy as np
 
 from ...kernels.intervals import batches
-from ...ragged import Bool, Float, Int, Ragged
-from ..base import Convention, Grid, Scores, Task
+from ...ragged import Bool, Float, Ragged
+from ..base import Convention, Grid, Pairs, Scores, Task
 from ..events import CLOSE, clean, events_of, evidence
 from ..measures import Measure, Metric, Parameter, Value, Weight, metric, metrics_in
 from . import kernel
@@ -273,30 +273,20 @@ _BATCH = 2**16
 """Beats of both sides that are handled at once, so that what is computed from them stays in the cache."""
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs of beat sequences, as :func:`mirflow.metrics.events.clean` leaves them, equal to mir_eval's.
 
     0 where a side is empty, or has a single beat and the measure needs an interval. A pair is refused if a P-score is
     asked for and all of its reference beats fall into one frame of 10 ms, as mir_eval refuses it.
     """
-    found = np.zeros((2, len(reference_row), len(measures)))
+    found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     for trim in dict.fromkeys(float(measure["trim"]) for measure in measures):
-        sides = _trimmed(references, trim), _trimmed(estimates, trim)
+        late = replace(pairs, references=_trimmed(pairs.references, trim), estimates=_trimmed(pairs.estimates, trim))
         columns = [place for place, measure in enumerate(measures) if float(measure["trim"]) == trim]
-        sizes = sides[0].counts[0][reference_row] + sides[1].counts[0][estimate_row]
-        for batch in batches(sizes, _BATCH):
-            rows = reference_row[batch], estimate_row[batch]
-            refused |= {
-                batch.start + pair: TOO_CLOSE for pair in _score(sides, rows, measures, columns, found[:, batch])
-            }
+        for batch in batches(late.sizes, _BATCH):
+            alike = _score(late[batch], measures, columns, found[:, batch])
+            refused |= {batch.start + pair: TOO_CLOSE for pair in alike}
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused)
 
@@ -306,25 +296,22 @@ def _trimmed(rows: Ragged, trim: float) -> Ragged:
     return rows if late.all() else rows.keep(late)
 
 
-def _score(
-    sides: tuple[Ragged, Ragged], rows: tuple[Int, Int], measures: Sequence[Measure], columns: Sequence[int], out: Float
-) -> list[int]:
+def _score(pairs: Pairs, measures: Sequence[Measure], columns: Sequence[int], out: Float) -> list[int]:
     """Write scores and weights of some measures, float64 (2, pairs, measures); returns the refused pairs."""
-    counts = [side.counts[0][row] for side, row in zip(sides, rows, strict=True)]
-    fewest = np.minimum(*counts)
+    fewest = np.minimum(*pairs.counts)
     batch: dict[int, Batch] = {}
     refused: list[int] = []
     for column in columns:
         measure = measures[column]
         needed = 2 if measure.metric.needs == "intervals" else 1
         enough = np.flatnonzero(fewest >= needed)
-        out[1, :, column] = measure.metric.few(*counts)
+        out[1, :, column] = measure.metric.few(*pairs.counts)
         if not len(enough):
             continue
         if needed == 1 and (fewest[enough] > 1).all():
             needed = 2  # the same pairs, so the same batch
         if needed not in batch:
-            batch[needed] = Batch(*(events_of(side, row[enough]) for side, row in zip(sides, rows, strict=True)))
+            batch[needed] = Batch(*(events_of(rows, row[enough]) for rows, row in pairs.sides))
         out[0, enough, column], out[1, enough, column], *measurable = measure.read(batch[needed])
         refused += enough[~np.all(measurable, axis=0)].tolist() if measurable else []
     return refused

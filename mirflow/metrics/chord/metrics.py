@@ -14,7 +14,7 @@ from ...errors import AnnotationError, InvalidAnnotationError, MetricError
 from ...ragged import Bool, Column, Float, Int, Ragged, offsets_of, rows_of
 from ...theory.chords import encode_vocabulary
 from ...theory.harte import NO_CHORD, not_a_chord
-from ..base import Convention, Grid, Scores, Sparse
+from ..base import Convention, Grid, Pairs, Scores, Sparse
 from ..cleaning import NO_TIMES, Cleaned, Problem, error_of, inspected, set_aside, usable
 from ..measures import Measure, Parameter, Weight, family, metric, metrics_in
 from . import kernel
@@ -38,23 +38,21 @@ def _faults(rows: Ragged, run: Int | None) -> Bool:
     return wrong
 
 
-def refuse(
-    references: Ragged, estimates: Ragged, runs: tuple[Int | None, Int | None], reference_row: Int, estimate_row: Int
-) -> tuple[dict[int, str], dict[int, str]]:
+def refuse(pairs: Pairs, runs: tuple[Int | None, Int | None]) -> tuple[dict[int, str], dict[int, str]]:
     """The pairs that cannot be scored, and why.
 
     Parameters
     ----------
-    references, estimates : Ragged
+    pairs : Pairs
     runs : tuple of int64 (intervals,) or None
         For each side, what makes neighbours one run; None: nothing does.
-    reference_row, estimate_row : int64 (pairs,)
 
     Returns
     -------
     by_reference, by_estimate : dict of int to str
         Pairs whose reference, or else whose estimate, is at fault. An estimate is judged within the reference's span.
     """
+    (references, reference_row), (estimates, estimate_row) = pairs.sides
     by_reference: dict[int, str] = {}
     by_estimate: dict[int, str] = {}
     faults = _faults_of_rows(references, runs[0])
@@ -389,15 +387,7 @@ _DECIBEL_METRICS = (
 GRIDS = ("union", "frames")
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    merging: bool = True,
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", merging: bool = True) -> Scores:
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     An empty estimate is no chord throughout; an empty reference gives score 0 and weight 0. Pairs with a side that
@@ -410,16 +400,17 @@ def score(
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     hop = _hop(grid)
-    chords = encode_sides(references, estimates)
-    refused, silent, scorable = _sort_out(references, estimates, reference_row, estimate_row, chords, merging)
+    estimates = pairs.estimates
+    chords = encode_sides(pairs.references, estimates)
+    refused, silent, scorable = _sort_out(pairs, chords, merging)
     # One more row, which is empty, takes the place of estimates that cannot be compared.
     silence = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
-    rows = reference_row[scorable], np.where(silent, len(estimates), estimate_row)[scorable]
-    sides = ChordSide(references, chords.reference), ChordSide(silence, chords.estimate)
+    rows = pairs.reference_row[scorable], np.where(silent, len(estimates), pairs.estimate_row)[scorable]
+    sides = ChordSide(pairs.references, chords.reference), ChordSide(silence, chords.estimate)
     merged = chords.merged if merging else None
     exact = lay_out(sides, *rows, merged)
     scalars = [measure for measure in measures if not measure.metric.dims]
-    values = np.zeros((2, len(reference_row), len(scalars)))
+    values = np.zeros((2, len(pairs), len(scalars)))
     extras: dict[str, Sparse] = {}
     axes: dict[float | None, list[Measure]] = {}
     for measure in measures:
@@ -440,7 +431,7 @@ def score(
                 index = np.column_stack([scorable[sparse.index[:, 0]], sparse.index[:, 1:]])[entries]
                 extras[measure.variable] = replace(sparse, index=index, value=sparse.value[entries])
     values[0, list(refused)] = np.nan
-    repairs = np.zeros(len(reference_row), dtype=np.int64)
+    repairs = np.zeros(len(pairs), dtype=np.int64)
     repairs[scorable] = exact.ragged_ends
     return Scores(values[0], values[1], extras, refused, repairs)
 
@@ -454,15 +445,13 @@ def _hop(grid: Grid) -> float | None:
     return float(grid)
 
 
-def _sort_out(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, chords: Chords, merging: bool
-) -> tuple[dict[int, str], Bool, Int]:
+def _sort_out(pairs: Pairs, chords: Chords, merging: bool) -> tuple[dict[int, str], Bool, Int]:
     """The refused pairs, those to be scored as if the estimate were empty, and those to be scored at all."""
     runs = (chords.merged[chords.reference[:-1]], chords.merged[chords.estimate[:-1]]) if merging else (None, None)
-    by_reference, by_estimate = refuse(references, estimates, runs, reference_row, estimate_row)
-    silent = np.zeros(len(reference_row), dtype=np.bool_)
+    by_reference, by_estimate = refuse(pairs, runs)
+    silent = np.zeros(len(pairs), dtype=np.bool_)
     silent[list(by_estimate)] = True
-    scorable = references.counts[0][reference_row] > 0
+    scorable = pairs.counts[0] > 0
     scorable[list(by_reference)] = False
     return by_reference | by_estimate, silent, np.flatnonzero(scorable)
 

@@ -13,6 +13,7 @@ from ...errors import refuse_unknown, warn_caller
 from ...kernels.intervals import directional_hamming
 from ...ragged import Float, Int
 from ...theory.harte import NO_CHORD
+from ..base import Pairs
 from ..pair import documented, row_of_intervals
 from ..util import BOUNDED, Array, adjust_intervals, are_times, check_aligned, validate_intervals
 from .labels import encode_table, validate_chord_label
@@ -362,9 +363,9 @@ def evaluate(
         check_disjoint(merged)
         if (np.diff(intervals, axis=0) < 0).any():  # within a run of one chord, which merging hides
             raise ValueError(OVERLAP)
-    measures, only = MIR_EVAL.select(), np.zeros(1, dtype=np.int64)
+    measures = MIR_EVAL.select()
     sides = row_of_intervals(ref_intervals, ref_labels), row_of_intervals(est_intervals, est_labels)
-    scores = MIR_EVAL.score(*sides, only, only, measures, "union")
+    scores = MIR_EVAL.score(Pairs.in_order(*sides), measures, "union")
     if scores.refused:
         raise ValueError(scores.refused[0])
     for measure, weight in zip(measures, scores.weight[0], strict=True):

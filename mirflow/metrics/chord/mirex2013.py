@@ -18,7 +18,7 @@ from ...kernels.intervals import batches, merge, rank
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Float, Int, Ragged, offsets_of, ranges, rows_of
 from ...theory.spelling import NONE, SpelledTable, encode_spelled, tetrad_code, triad_code
-from ..base import Convention, Grid, Scores, Shared
+from ..base import Convention, Grid, Pairs, Scores, Shared
 from ..cleaning import Cleaned, inspected, set_aside
 from ..measures import Measure, Parameter, Weight, family, metrics_in
 from .metrics import NO_INTERVALS, Evidence, Read, judge, ratio, the_only
@@ -511,24 +511,19 @@ def segmentation(name: str, judged: Judged, measure: Measure) -> Read:
 METRICS = metrics_in(globals())
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs by the rules of MIREX 2013: a `Scorer`; repairs count estimates that end too early."""
     if grid != "union":
         raise MetricError(f"convention mirex2013 is defined on grid union, not on {grid!r}")
     rules = list(dict.fromkeys(rule for rule in map(_rule_of, measures) if rule))
-    labels = encode(references.labels, rules, reference=True), encode(estimates.labels, rules, reference=False)
-    values = np.zeros((2, len(reference_row), len(measures)))
-    repairs = np.zeros(len(reference_row), dtype=np.int64)
-    segments = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
-    for batch in batches(segments, _BATCH_SEGMENTS):
-        times, sides = rank_times(references.take(reference_row[batch]), estimates.take(estimate_row[batch]))
+    labels = (
+        encode(pairs.references.labels, rules, reference=True),
+        encode(pairs.estimates.labels, rules, reference=False),
+    )
+    values = np.zeros((2, len(pairs), len(measures)))
+    repairs = np.zeros(len(pairs), dtype=np.int64)
+    for batch in batches(pairs.sizes, _BATCH_SEGMENTS):
+        times, sides = rank_times(*pairs[batch].lay_out())
         judged = Judged(times, sides, labels)
         for column, measure in enumerate(measures):
             values[:, batch, column] = measure.read(judged)

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import MetricError
-from ...ragged import Int, Ragged
-from ..base import Convention, Grid, Scores, Task
+from ...ragged import Ragged
+from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside
 from ..measures import Family, Measure, Parameter, Weight, family
 from .kernel import Hierarchy, HierarchySide, Ranking, RankSums, agreements, check_frame_size, fit
@@ -130,14 +130,7 @@ MOST_SEGMENTS = 2**14
 TOO_MANY = f"{{}} segments in the reference and {{}} in the estimate are more than {MOST_SEGMENTS} to compare"
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     Levels are ordered from the top, with few segments, to the bottom. A reference is refused if one of its levels is
@@ -155,9 +148,9 @@ def score(
     rankings = [_ranking_of(measure) for measure in measures]
     for ranking in rankings:
         check_frame_size(ranking.frame_size, ranking.window)
-    values = np.zeros((2, len(reference_row), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
-    left, right = HierarchySide(references), HierarchySide(estimates)
+    left, right = HierarchySide(pairs.references), HierarchySide(pairs.estimates)
 
     @lru_cache(maxsize=64)
     def reference_of(row: int) -> tuple[Hierarchy, str]:
@@ -165,7 +158,7 @@ def score(
         fault = _fault(given)
         return (given if fault or not len(given.start) else fit(given)), fault
 
-    for pair, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
+    for pair, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
         reference, fault = reference_of(row)
         if fault:
             refused[pair] = f"reference: {fault}"

@@ -13,7 +13,7 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError, UnknownNameError
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import FRAMES, Convention, Grid, Scores, Task
+from ..base import FRAMES, Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, Problem, in_order, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from . import kernel
@@ -259,14 +259,7 @@ TOO_SOON = "a melody ends at {} s, before the first frame at 0 s"
 TOO_LONG = "{}: {} frames of {} samples, more than {}: are the times in seconds, and is the hop?"
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = REFERENCE,
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> Scores:
     """Scores of pairs of melodies: a `Scorer`.
 
     Frequencies are in Hz; 0 is silence, a negative one a guess where the melody is judged to be silent. Estimates are
@@ -281,38 +274,32 @@ def score(
     """
     hop = _hop(grid)
     ways = ways_of(measures)
-    tallies = {key: kernel.FrameTally.empty(len(reference_row)) for key in ways}
-    seconds = np.zeros(len(reference_row))
+    tallies = {key: kernel.FrameTally.empty(len(pairs)) for key in ways}
+    seconds = np.zeros(len(pairs))
     refused: dict[int, str] = {}
-    filled = np.flatnonzero(references.counts[0][reference_row] > 0)
+    filled = np.flatnonzero(pairs.counts[0] > 0)
     # Pairs of one reference come together, so that it is laid out, and read on a hop, once for many of them.
-    filled = filled[np.argsort(reference_row[filled], kind="stable")]
-    estimates, silence = _silent_rows(estimates)
-    rows = reference_row[filled], np.where(estimates.counts[0][estimate_row[filled]] > 0, estimate_row[filled], silence)
-    sizes = references.counts[0][rows[0]] + estimates.counts[0][rows[1]]
+    filled = filled[np.argsort(pairs.reference_row[filled], kind="stable")]
+    sounding = _with_silence(pairs)[filled]
+    sizes = sounding.sizes
     if hop is not None:
-        sizes = sizes + np.maximum(_frames((references, rows[0]), (estimates, rows[1]), hop)[0], 0).sum(axis=0)
+        sizes = sizes + np.maximum(_frames(sounding, hop)[0], 0).sum(axis=0)
     for batch in batches(sizes, _BATCH):
-        pairs = filled[batch]
-        both = (references, rows[0][batch]), (estimates, rows[1][batch])
-        bad = refuse(*both, hop)
+        some, place = sounding[batch], filled[batch]
+        bad = refuse(some, hop)
         if bad:
-            refused |= {int(pairs[place]): message for place, message in bad.items()}
-            fit = np.setdiff1d(np.arange(len(pairs)), list(bad))
-            pairs, both = pairs[fit], ((references, both[0][1][fit]), (estimates, both[1][1][fit]))
-        if len(pairs):
-            seconds[pairs] = _count(*both, hop, tallies, pairs)
-    found = np.zeros((2, len(reference_row), len(measures)))
+            refused |= {int(place[number]): message for number, message in bad.items()}
+            fit = np.setdiff1d(np.arange(len(some)), list(bad))
+            some, place = some[fit], place[fit]
+        if len(some):
+            seconds[place] = _count(some, hop, tallies, place)
+    found = np.zeros((2, len(pairs), len(measures)))
     for key, columns in ways.items():
         for column in columns:
             found[0, :, column], found[1, :, column] = measures[column].read(tallies[key])
     found[1] *= seconds[:, np.newaxis]
     found[0, list(refused)] = np.nan
     return Scores(found[0], found[1], refused=refused)
-
-
-Side = tuple[Ragged, Int]
-"""Rows, and the row of each pair."""
 
 
 def _hop(grid: Grid) -> float | None:
@@ -328,36 +315,35 @@ def _hop(grid: Grid) -> float | None:
     return hop
 
 
-def _silent_rows(rows: Ragged) -> tuple[Ragged, int]:
-    """The rows and one more, a silent sample at 0 s, that takes the place of those without samples; and its number."""
+def _with_silence(pairs: Pairs) -> Pairs:
+    """The pairs with a silent sample at 0 s, in one more row, in place of estimates without samples."""
+    rows = pairs.estimates
     if rows.counts[0].all():
-        return rows, 0
+        return pairs
     columns = {name: np.append(column, 0) for name, column in rows.columns.items()}
-    return Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels), len(rows)
+    more = Ragged(columns, (np.append(rows.counts[0], 1),), rows.labels)
+    return replace(pairs, estimates=more, estimate_row=np.where(pairs.counts[1] > 0, pairs.estimate_row, len(rows)))
 
 
-def refuse(reference: Side, estimate: Side, hop: float | None) -> dict[int, str]:
+def refuse(pairs: Pairs, hop: float | None) -> dict[int, str]:
     """Reasons why pairs cannot be scored, by their place."""
-    (references, reference_row), (estimates, estimate_row) = reference, estimate
+    (references, reference_row), (estimates, estimate_row) = pairs.sides
     if hop is not None:
-        return _refuse_on_hop(reference, estimate, hop)
+        return _refuse_on_hop(pairs, hop)
     begin = references.columns["time"][references.offsets[reference_row]]
     before = np.flatnonzero(begin < np.minimum(0.0, estimates.columns["time"][estimates.offsets[estimate_row]]))
     if not len(before):
         return {}
     own = np.arange(len(before))
-    sides = (
-        kernel.series_of(references, reference_row[before], 1.0),
-        kernel.series_of(estimates, estimate_row[before], 1.0),
-    )
-    early = before[kernel.unreached(*sides, own, own)]
+    sides = [kernel.series_of(rows, row, 1.0) for rows, row in pairs[before].sides]
+    early = before[kernel.unreached(sides[0], sides[1], own, own)]
     return {place: TOO_EARLY.format(begin[place]) for place in early.tolist()}
 
 
-def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str]:
+def _refuse_on_hop(pairs: Pairs, hop: float) -> dict[int, str]:
     """The same on frames from 0 s on, which each side is read on up to its own end."""
-    counts, ends = _frames(reference, estimate, hop)
-    samples = np.stack([rows.counts[0][row] for rows, row in (reference, estimate)])
+    counts, ends = _frames(pairs, hop)
+    samples = np.stack(pairs.counts)
     most = kernel.most_frames(samples)
     refused: dict[int, str] = {}
     for side, place in np.argwhere(counts > most).tolist():
@@ -367,9 +353,9 @@ def _refuse_on_hop(reference: Side, estimate: Side, hop: float) -> dict[int, str
     return refused | {place: TOO_SOON.format(ends[:, place].min()) for place in soon}
 
 
-def _frames(reference: Side, estimate: Side, hop: float) -> tuple[Int, Float]:
+def _frames(pairs: Pairs, hop: float) -> tuple[Int, Float]:
     """Numbers of frames from 0 s on, and ends in seconds, of each side of each pair: (2, pairs)."""
-    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in (reference, estimate)])
+    ends = np.stack([rows.columns["time"][rows.offsets[row + 1] - 1] for rows, row in pairs.sides])
     return kernel.hop_counts(ends, hop), ends
 
 
@@ -393,27 +379,23 @@ def ways_of(measures: Sequence[Measure]) -> dict[Way, list[int]]:
     return ways
 
 
-def _count(
-    reference: Side, estimate: Side, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], pairs: Int
-) -> Float:
-    """Count the frames of some pairs in each way; returns how long a frame of each pair is in seconds."""
+def _count(pairs: Pairs, hop: float | None, tallies: Mapping[Way, kernel.FrameTally], place: Int) -> Float:
+    """Count the frames of some pairs, at places of the tallies, in each way; returns seconds of a frame of each."""
     seconds = np.zeros(len(pairs))
     for resampling, base in dict.fromkeys((way[0], way[1]) for way in tallies):
-        frames, seconds = compare(reference, estimate, base, hop, resampling)
+        frames, seconds = compare(pairs, base, hop, resampling)
         for way, tally in tallies.items():
             if way[:2] == (resampling, base):
-                tally.put(pairs, kernel.FrameTally.of(frames, way[2]))
+                tally.put(place, kernel.FrameTally.of(frames, way[2]))
     return seconds
 
 
-def compare(
-    reference: Side, estimate: Side, base_frequency: float, hop: float | None, resampling: str
-) -> tuple[kernel.Frames, Float]:
+def compare(pairs: Pairs, base_frequency: float, hop: float | None, resampling: str) -> tuple[kernel.Frames, Float]:
     """Pairs on common frames, and how long a frame of each pair is in seconds."""
     # The melodies of the distinct rows, and which one each pair has.
-    (distinct, left), (others, right) = (np.unique(row, return_inverse=True) for _, row in (reference, estimate))
-    references = kernel.series_of(reference[0], distinct, base_frequency, hop is not None)
-    estimates = kernel.series_of(estimate[0], others, base_frequency)
+    (distinct, left), (others, right) = (np.unique(row, return_inverse=True) for _, row in pairs.sides)
+    references = kernel.series_of(pairs.references, distinct, base_frequency, hop is not None)
+    estimates = kernel.series_of(pairs.estimates, others, base_frequency)
     if hop is None:
         return kernel.on_reference(references, estimates, left, right, resampling), kernel.mean_hop(references)[left]
     return kernel.on_hop(references, estimates, left, right, hop, resampling), np.full(len(left), hop)
@@ -462,15 +444,14 @@ def evidence(
     >>> found["verdict"].tolist()
     ['right', 'octave', 'rightly unvoiced']
     """
-    rows = usable_pair(reference, estimate, clean)
-    if not rows[0].counts[0][0] or not rows[1].counts[0][0]:
-        side = "reference" if not rows[0].counts[0][0] else "estimate"
-        raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
-    base, only = float(measure.parameters.get("base_frequency", 10.0)), np.zeros(1, dtype=np.int64)
-    sides = (rows[0], only), (rows[1], only)
-    for message in refuse(*sides, hop).values():
+    pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
+    for side, count in zip(("reference", "estimate"), pair.counts, strict=True):
+        if not count[0]:
+            raise AnnotationError(f"the {side} is empty, so there is nothing to explain")
+    for message in refuse(pair, hop).values():
         raise AnnotationError(message)
-    frames, length = compare(*sides, base, hop, str(measure["resampling"]))
+    base = float(measure.parameters.get("base_frequency", 10.0))
+    frames, length = compare(pair, base, hop, str(measure["resampling"]))
     classes = kernel.classes_of(frames, float(measure.parameters.get("cent_tolerance", 50.0)))
     return {
         "start": frames.times,

@@ -11,6 +11,7 @@ from ...kernels.intervals import batches
 from ...kernels.matching import match_edges
 from ...kernels.ragged_ops import nearest
 from ...ragged import Bool, Float, Int, Ragged, offsets_of, ranges, rows_of
+from ..base import Pairs
 
 _AT_ONCE = 2**15
 """Pairs of pitches that are compared at once."""
@@ -64,15 +65,16 @@ def pitches_of(rows: Ragged) -> Pitches:
     return Pitches.of(to_midi(rows.columns["frequency"]), rows.counts[1])
 
 
-def frame_of_estimate(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> Int:
+def frame_of_estimate(pairs: Pairs) -> Int:
     """The frame of the estimate beside each frame of the reference, -1 for none: int64 (frames of all pairs,).
 
     Times that are those of the reference, but for rounding, are taken as they are. Otherwise it is the nearest frame,
     of two that are equally near the earlier one, and none before the first and after the last frame of the estimate.
     """
-    counts, theirs = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+    (references, reference_row), (estimates, estimate_row) = pairs.sides
+    counts, theirs = pairs.counts
     found = np.full(int(counts.sum()), -1, dtype=np.int64)
-    same = _have_same_times(references, estimates, reference_row, estimate_row)
+    same = _have_same_times(pairs)
     starts = offsets_of(counts)[:-1]
     groups = np.flatnonzero(same)
     found[ranges(starts[groups], counts[groups])] = ranges(estimates.offsets[estimate_row[groups]], counts[groups])
@@ -85,14 +87,11 @@ def frame_of_estimate(references: Ragged, estimates: Ragged, reference_row: Int,
     return found
 
 
-def _have_same_times(references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int) -> Bool:
-    counts = references.counts[0][reference_row]
-    same = counts == estimates.counts[0][estimate_row]
+def _have_same_times(pairs: Pairs) -> Bool:
+    counts, theirs = pairs.counts
+    same = counts == theirs
     groups = np.flatnonzero(same)
-    own, other = (
-        rows.columns["time"][ranges(rows.offsets[row[groups]], counts[groups])]
-        for rows, row in ((references, reference_row), (estimates, estimate_row))
-    )
+    own, other = (rows.columns["time"][ranges(rows.offsets[row[groups]], counts[groups])] for rows, row in pairs.sides)
     apart = offsets_of((~(np.abs(other - own) <= 1e-8 + 1e-5 * np.abs(own))).astype(np.int64))
     ends = offsets_of(counts[groups])
     same[groups] = apart[ends[1:]] == apart[ends[:-1]]

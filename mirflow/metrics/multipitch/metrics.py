@@ -14,7 +14,7 @@ from ...errors import AnnotationError, MetricError
 from ...kernels.intervals import batches
 from ...kernels.ragged_ops import sum_by
 from ...ragged import Bool, Column, Float, Int, Ragged, ranges, rows_of
-from ..base import Convention, Grid, Scores, Task
+from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, drop_items, empty_rows, inspected, set_aside, usable_pair
 from ..measures import Measure, Metric, Parameter, Weight, metric, metrics_in
 from .kernel import Pitches, beside, count_true_positives, frame_of_estimate, matched, pitches_of
@@ -207,14 +207,7 @@ MOST_PAIRS = 2**22
 TOO_MANY = f"a frame of the reference has {{}} pitches and that of the estimate {{}}, more than {MOST_PAIRS} pairs"
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = REFERENCE,
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = REFERENCE) -> Scores:
     """Scores of pairs of multiple F0 estimates, read at the times of the reference: a `Scorer`.
 
     Scores are 0 where there is nothing to divide by. Weights are numbers of pitches: of the estimate for precision,
@@ -226,16 +219,15 @@ def score(
     """
     if grid != REFERENCE:
         raise MetricError(f"multiple F0 estimates are not scored on grid {grid!r}; use {REFERENCE}")
-    found = np.zeros((2, len(reference_row), len(measures)))
+    found = np.zeros((2, len(pairs), len(measures)))
     refused: dict[int, str] = {}
     ways = [(float(one["window"]), one.metric.needs == CHROMA) for one in measures]
-    sides = pitches_of(references), pitches_of(estimates)
-    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
-    for batch in batches(sizes, _BATCH):
-        rows = reference_row[batch], estimate_row[batch]
-        counts = references.counts[0][rows[0]]
-        ours = sides[0].take(ranges(references.offsets[rows[0]], counts))
-        theirs = beside(sides[1], frame_of_estimate(references, estimates, *rows))
+    sides = pitches_of(pairs.references), pitches_of(pairs.estimates)
+    for batch in batches(pairs.sizes, _BATCH):
+        some = pairs[batch]
+        counts, _ = some.counts
+        ours = sides[0].take(ranges(pairs.references.offsets[some.reference_row], counts))
+        theirs = beside(sides[1], frame_of_estimate(some))
         pair = rows_of(counts)
         large = np.flatnonzero(ours.counts * theirs.counts > MOST_PAIRS)
         refused |= {
@@ -273,12 +265,10 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     >>> evidence(frames(220.0, 330.0), frames(221.0, 880.0), measure)["verdict"].tolist()
     ['hit', 'missed', 'extra']
     """
-    sides = usable_pair(reference, estimate, clean)
-    if not sides[0].counts[0][0]:
+    pair = Pairs.in_order(*usable_pair(reference, estimate, clean))
+    if not pair.counts[0][0]:
         raise AnnotationError("the reference is empty, so there is nothing to explain")
-    only = np.zeros(1, dtype=np.int64)
-    ours = pitches_of(sides[0])
-    theirs = beside(pitches_of(sides[1]), frame_of_estimate(sides[0], sides[1], only, only))
+    ours, theirs = pitches_of(pair.references), beside(pitches_of(pair.estimates), frame_of_estimate(pair))
     way = float(measure["window"]), measure.metric.needs == CHROMA
     none = np.zeros((0, 3), dtype=np.int64)
     frame, one, other = np.vstack([none, *(np.column_stack(found) for _, found in matched(ours, theirs, [way]))]).T
@@ -289,13 +279,13 @@ def evidence(reference: Annotation, estimate: Annotation, measure: Measure) -> d
     at_estimate = np.concatenate([other, nothing[: len(missed[0])], extra[1]])
     verdict = np.repeat(["hit", "missed", "extra"], [len(frame), len(missed[0]), len(extra[0])])
     order = np.argsort(frames, kind="stable")
-    times = sides[0].columns["time"]
+    times = pair.references.columns["time"]
     ends = np.append(times[1:], times[-1] + np.median(np.diff(times)) if len(times) > 1 else times[-1])
     return {
         "start": times[frames[order]],
         "end": ends[frames[order]],
-        "reference_frequency": np.append(sides[0].columns["frequency"], np.nan)[at_reference[order]],
-        "estimate_frequency": np.append(sides[1].columns["frequency"], np.nan)[at_estimate[order]],
+        "reference_frequency": np.append(pair.references.columns["frequency"], np.nan)[at_reference[order]],
+        "estimate_frequency": np.append(pair.estimates.columns["frequency"], np.nan)[at_estimate[order]],
         "verdict": verdict[order],
     }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import refuse_unknown, warn_caller
 from ...ragged import Float, Int, Ragged
+from ..base import Pairs
 from ..pair import PairFunctions, documented
 from ..util import BOUNDED, Array, are_times, validate_events, validate_frequencies
 from .kernel import Pitches, count_true_positives, frame_of_estimate, nearest_frame, to_midi
@@ -278,8 +279,7 @@ def _evaluate(
     if est_time.size != ref_time.size or not np.allclose(est_time, ref_time):
         warn_caller("Estimate times not equal to reference times. Resampling to common time base.")
     reference, estimate = _row(ref_time, ref_freqs), _row(est_time, est_freqs)
-    only = np.zeros(1, dtype=np.int64)
-    used = frame_of_estimate(reference, estimate, only, only)
+    used = frame_of_estimate(Pairs.in_order(reference, estimate))
     if not np.append(estimate.counts[1], 0)[used].any():
         warn_caller(_NO_ESTIMATE)
     if not reference.counts[1].any():

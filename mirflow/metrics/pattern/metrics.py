@@ -11,7 +11,7 @@ import numpy as np
 from ...annotations.schema import LATEST
 from ...errors import MetricError
 from ...ragged import Float, Int, Ragged, offsets_of, row_of_items, rows_of
-from ..base import Convention, Grid, Scores, Task
+from ..base import Convention, Grid, Pairs, Scores, Task
 from ..cleaning import Cleaned, empty_rows, set_aside
 from ..measures import Measure, Metric, Parameter, Value
 from ..util import BOUNDED
@@ -77,24 +77,17 @@ Fraction = tuple[float, float]
 """A score and its weight."""
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs, equal to mir_eval's; without a note on either side all are 0.
 
     The first occurrence of a pattern is its prototype.
     """
     if grid != "union":
         raise MetricError(f"patterns are compared note by note, not on grid {grid!r}")
-    numbers = number_notes(references, estimates)
-    left, right = PatternSide(references, numbers[0]), PatternSide(estimates, numbers[1])
-    values = np.zeros((2, len(reference_row), len(measures)))
-    for number, (row, other) in enumerate(zip(reference_row.tolist(), estimate_row.tolist(), strict=True)):
+    numbers = number_notes(pairs.references, pairs.estimates)
+    left, right = PatternSide(pairs.references, numbers[0]), PatternSide(pairs.estimates, numbers[1])
+    values = np.zeros((2, len(pairs), len(measures)))
+    for number, (row, other) in enumerate(zip(pairs.reference_row.tolist(), pairs.estimate_row.tolist(), strict=True)):
         pair = _Pair(left[row], right[other])
         for column, measure in enumerate(measures):
             values[:, number, column] = measure.read(pair)

@@ -14,8 +14,8 @@ from ...annotations.annotation import Annotation
 from ...errors import AnnotationError, MetricError
 from ...kernels.clustering import tabulate
 from ...kernels.intervals import batches
-from ...ragged import Column, Float, Int, Ragged
-from ..base import Convention, Grid, Scores, Task, refuse_grid, refuse_unjudged
+from ...ragged import Column, Float, Ragged
+from ..base import Convention, Grid, Pairs, Scores, Task, refuse_grid, refuse_unjudged
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..events import matched
 from ..measures import Measure, Metric, Parameter, Weight, family, metric, metrics_in
@@ -380,14 +380,7 @@ _AT_ONCE = 1 << 13
 """Intervals that are worked on at once: what stays in the cache."""
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs by mir_eval's rules: a `Scorer`.
 
     An empty reference gives score 0 (a deviation NaN) and weight 0. Metrics of labels have a frame size of their own.
@@ -397,24 +390,22 @@ def score(
     C. Raffel et al., "mir_eval: a transparent implementation of common MIR metrics", ISMIR 2014.
     """
     refuse_grid(grid, "segments")
-    values = np.zeros((2, len(reference_row), len(measures)))
+    values = np.zeros((2, len(pairs), len(measures)))
     values[0][:, [measure.metric.unit == "s" for measure in measures]] = np.nan
-    repairs = np.zeros(len(reference_row), dtype=np.int64)
+    repairs = np.zeros(len(pairs), dtype=np.int64)
     refused: dict[int, str] = {}
-    filled = np.flatnonzero(references.counts[0][reference_row] > 0)
-    codes = kernel.encode(references.labels), kernel.encode(estimates.labels)
-    rows = reference_row[filled], estimate_row[filled]
-    for part in batches(references.counts[0][rows[0]] + estimates.counts[0][rows[1]] + 2, _AT_ONCE):
-        pairs = filled[part]
-        given = (
-            kernel.take(references, rows[0][part], codes[0].of_label),
-            kernel.take(estimates, rows[1][part], codes[1].of_label),
-        )
+    filled = np.flatnonzero(pairs.counts[0] > 0)
+    codes = kernel.encode(pairs.references.labels), kernel.encode(pairs.estimates.labels)
+    for part in batches(pairs[filled].sizes + 2, _AT_ONCE):
+        some = filled[part]
+        given = [
+            kernel.take(rows, row, code.of_label) for (rows, row), code in zip(pairs[some].sides, codes, strict=True)
+        ]
         end = given[0].latest()
-        repairs[pairs] = kernel.count_misfits(*given, end)
+        repairs[some] = kernel.count_misfits(given[0], given[1], end)
         sides = kernel.fit_reference(given[0], codes[0]), kernel.fit_estimate(given[1], codes[1], end)
-        values[:, pairs], of_part = _read_sides(*sides, end, measures)
-        refused |= {int(pairs[place]): message for place, message in of_part.items()}
+        values[:, some], of_part = _read_sides(*sides, end, measures)
+        refused |= {int(some[place]): message for place, message in of_part.items()}
     return Scores(values[0], values[1], {}, refused, repairs)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from ...kernels.clustering import ContingencyTables, restrict, tabulate
 from ...kernels.intervals import NOTHING, Runs, batches, paint
-from ...ragged import Bool, Float, Int, Ragged, rows_of
-from ..base import Grid, Scores, refuse_grid
+from ...ragged import Bool, Float, Int, rows_of
+from ..base import Grid, Pairs, Scores, refuse_grid
 from ..measures import Measure
 from . import kernel
 
@@ -23,25 +23,16 @@ SILENCE = ("sil", "silence", "silece", "si")
 _AT_ONCE = 1 << 13
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs by MIREX's rules: a `Scorer`; where either side is empty 0, a deviation NaN."""
     refuse_grid(grid, "segments")
-    values = np.zeros((2, len(reference_row), len(measures)))
-    codes = _encode_exactly(references.labels), _encode_exactly(estimates.labels)
-    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row] + 2
-    for part in batches(sizes, _AT_ONCE):
-        given = (
-            kernel.take(references, reference_row[part], codes[0].of_label),
-            kernel.take(estimates, estimate_row[part], codes[1].of_label),
-        )
-        scores = _MirexScores(given, codes, (references.labels, estimates.labels))
+    values = np.zeros((2, len(pairs), len(measures)))
+    labels = pairs.references.labels, pairs.estimates.labels
+    codes = _encode_exactly(labels[0]), _encode_exactly(labels[1])
+    for part in batches(pairs.sizes + 2, _AT_ONCE):
+        (references, row), (estimates, other) = pairs[part].sides
+        given = kernel.take(references, row, codes[0].of_label), kernel.take(estimates, other, codes[1].of_label)
+        scores = _MirexScores(given, codes, labels)
         for column, measure in enumerate(measures):
             values[:, part, column] = measure.read(scores)
     return Scores(values[0], values[1])

@@ -13,8 +13,8 @@ import numpy as np
 
 from ...annotations.audio import first_not_finite
 from ...errors import AnnotationError
-from ...ragged import Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Scores, Sparse, Task, refuse_grid
+from ...ragged import Float, Ragged, rows_of
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, refuse_grid
 from ..cleaning import Cleaned, Flaw
 from ..measures import Measure, Metric, Parameter
 from .kernel import (
@@ -108,8 +108,8 @@ class SourcePair:
     refitted: int
 
 
-def pair_sources(references: Ragged, estimates: Ragged, rows: tuple[int, int], refit: bool) -> SourcePair:
-    """The sources of a pair of rows, matched by their names, or by their order where a side has no names.
+def pair_sources(pairs: Pairs, pair: int, refit: bool) -> SourcePair:
+    """The sources of a pair, matched by their names, or by their order where a side has no names.
 
     An estimate of another length is cut or padded with silence if `refit`, as museval does.
 
@@ -118,13 +118,14 @@ def pair_sources(references: Ragged, estimates: Ragged, rows: tuple[int, int], r
     UnpairedError
         If sources are missing or more than there should be, or sampling rates, channels or lengths differ.
     """
-    names = _names(references, rows[0]), _names(estimates, rows[1])
-    order = _order_of_names(names, (int(references.counts[0][rows[0]]), int(estimates.counts[0][rows[1]])))
-    reference = from_row(references, rows[0])
+    (references, row), (estimates, other) = ((rows, int(row[pair])) for rows, row in pairs.sides)
+    names = _names(references, row), _names(estimates, other)
+    order = _order_of_names(names, (int(references.counts[0][row]), int(estimates.counts[0][other])))
+    reference = from_row(references, row)
     rate = reference.signals[0].rate
     refitted = 0
-    for side, table, row in (("reference", references, rows[0]), ("estimated", estimates, rows[1])):
-        first, last = table.offsets[row : row + 2].tolist()
+    for side, table, place in (("reference", references, row), ("estimated", estimates, other)):
+        first, last = table.offsets[place : place + 2].tolist()
         for item in range(first, last):
             signal = table.columns["signal"][item]
             name = f"{side} {name_of(table, item, first)}"
@@ -134,7 +135,7 @@ def pair_sources(references: Ragged, estimates: Ragged, rows: tuple[int, int], r
                 refitted += signal.frames != reference.frames
             else:
                 _same(name, "has", signal.frames, "samples", reference.frames)
-    estimate = from_row(estimates, rows[1], reference.frames).take(order)
+    estimate = from_row(estimates, other, reference.frames).take(order)
     plain = tuple(f"{number:02d}" for number in range(len(reference)))
     return SourcePair(reference, estimate, plain if names[0] is None else names[0], rate, refitted)
 
@@ -299,16 +300,7 @@ def _pick(
     return np.asarray(found)
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-    *,
-    refit: bool = False,
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union", *, refit: bool = False) -> Scores:
     """Scores of pairs in dB: means over the sources, with the number of sources that have a score as the weight.
 
     Pairs are refused whose sources do not fit together or have samples that are not finite. Scores of empty sides are
@@ -317,20 +309,19 @@ def score(
     refuse_grid(grid, "separated sources")
     scalars = [measure for measure in measures if not measure.metric.dims]
     extras = {measure.variable: _Extra(measure) for measure in measures if measure.metric.dims}
-    pairs = len(reference_row)
-    values, weights = np.full((pairs, len(scalars)), np.nan), np.zeros((pairs, len(scalars)))
+    counts, others = pairs.counts
+    values, weights = np.full((len(pairs), len(scalars)), np.nan), np.zeros((len(pairs), len(scalars)))
     refused: dict[int, str] = {}
-    repairs = np.zeros(pairs, dtype=np.int64)
-    weights += references.counts[0][reference_row][:, None]
+    repairs = np.zeros(len(pairs), dtype=np.int64)
+    weights += counts[:, None]
     cache = PairCache()
     # In the order of the references: what is computed of a track's is kept for its next system.
-    for pair in np.argsort(reference_row, kind="stable").tolist():
-        rows = int(reference_row[pair]), int(estimate_row[pair])
-        if not references.counts[0][rows[0]] or not estimates.counts[0][rows[1]]:
+    for pair in np.argsort(pairs.reference_row, kind="stable").tolist():
+        if not counts[pair] or not others[pair]:
             continue
         try:
-            sides = pair_sources(references, estimates, rows, refit)
-            cache.take(sides, rows[0])
+            sides = pair_sources(pairs, pair, refit)
+            cache.take(sides, int(pairs.reference_row[pair]))
             for column, measure in enumerate(scalars):
                 values[pair, column], weights[pair, column] = _mean(measure.read(cache))
             for extra in extras.values():
@@ -338,7 +329,7 @@ def score(
         except (UnpairedError, FloatingPointError, AnnotationError, OSError) as error:
             where = _where_not_finite(sides) if isinstance(error, FloatingPointError) else ""
             refused[pair] = where or str(error)
-            values[pair], weights[pair] = np.nan, references.counts[0][rows[0]]
+            values[pair], weights[pair] = np.nan, counts[pair]
             continue
         repairs[pair] = sides.refitted
     return Scores(values, weights, {name: one.to_sparse(refused) for name, one in extras.items()}, refused, repairs)

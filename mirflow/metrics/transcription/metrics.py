@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from types import MappingProxyType
 from typing import Any
@@ -14,7 +14,7 @@ from ...annotations.annotation import Annotation
 from ...errors import MetricError
 from ...kernels.intervals import batches
 from ...ragged import Column, Float, Int, Ragged, rows_of
-from ..base import Convention, Grid, Scores, Sparse, Task, refuse_grid
+from ..base import Convention, Grid, Pairs, Scores, Sparse, Task, refuse_grid
 from ..cleaning import NO_TIMES, Cleaned, inspected, set_aside, usable_pair
 from ..measures import Family, Measure, Metric, Parameter, Value, Weight, family, metric
 from .kernel import INSTRUMENT, NO_OFFSET, VELOCITY, NoteBatch, Notes, Rule, rule_of
@@ -88,14 +88,7 @@ MOST_PAIRS = 2**22
 TOO_MANY = f"{{}} reference and {{}} estimated notes, of which more than {MOST_PAIRS} pairs are within the tolerance"
 
 
-def score(
-    references: Ragged,
-    estimates: Ragged,
-    reference_row: Int,
-    estimate_row: Int,
-    measures: Sequence[Measure],
-    grid: Grid = "union",
-) -> Scores:
+def score(pairs: Pairs, measures: Sequence[Measure], grid: Grid = "union") -> Scores:
     """Scores of pairs of transcriptions: a `Scorer`.
 
     Scores are 0 where a side is empty. Where a side has notes without a velocity, the measures that look at velocities
@@ -110,24 +103,24 @@ def score(
     scalars = [measure for measure in measures if not measure.metric.dims]
     tables = {measure: rule_of(measure) for measure in measures if measure.metric.dims}
     of_velocity = [measure.metric.needs == VELOCITY for measure in scalars]
-    without = _without_velocity(references, estimates, reference_row, estimate_row, measures)
+    without = _without_velocity(pairs, measures)
     refused = dict(without) if len(of_velocity) == len(measures) and all(of_velocity) else {}
-    crowded = _crowded(references, estimates, reference_row, estimate_row, measures)
+    crowded = _crowded(pairs, measures)
     if crowded:
         refused |= crowded
         # One more row, which is empty, takes the place of the estimates of such pairs.
-        estimate_row = estimate_row.copy()
+        estimates, estimate_row = pairs.estimates, pairs.estimate_row.copy()
         estimate_row[list(crowded)] = len(estimates)
-        estimates = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
-    with_velocity = np.ones(len(reference_row), dtype=np.bool_)
+        more = Ragged(estimates.columns, (np.append(estimates.counts[0], 0),), estimates.labels)
+        pairs = replace(pairs, estimates=more, estimate_row=estimate_row)
+    with_velocity = np.ones(len(pairs), dtype=np.bool_)
     with_velocity[[*without, *refused]] = False
-    names, references, estimates = _prepare(references, estimates, {measure.metric.needs for measure in measures})
-    found = np.zeros((2, len(reference_row), len(scalars)))
+    names, pairs = _prepare(pairs, {measure.metric.needs for measure in measures})
+    found = np.zeros((2, len(pairs), len(scalars)))
     counted: dict[Rule, list[InstrumentCounts]] = {rule: [] for rule in tables.values()}
-    sizes = references.counts[0][reference_row] + estimates.counts[0][estimate_row]
-    for part in batches(sizes, _BATCH):
-        sides = Notes.of(references, reference_row[part]), Notes.of(estimates, estimate_row[part])
-        block = NoteBatch(*sides, with_velocity[part])
+    for part in batches(pairs.sizes, _BATCH):
+        ours, theirs = (Notes.of(rows, row) for rows, row in pairs[part].sides)
+        block = NoteBatch(ours, theirs, with_velocity[part])
         for column, measure in enumerate(scalars):
             found[:, part, column] = measure.read(block)
         for rule, counts in counted.items():
@@ -139,12 +132,12 @@ def score(
     return Scores(found[0], found[1], extras, refused, partly=partly)
 
 
-def _prepare(references: Ragged, estimates: Ragged, needs: set[str]) -> tuple[tuple[str, ...], Ragged, Ragged]:
+def _prepare(pairs: Pairs, needs: set[str]) -> tuple[tuple[str, ...], Pairs]:
     """All labels, and both sides with octaves, and with velocities and numbers of labels where these are needed."""
-    names = tuple(sorted({UNNAMED, *references.labels, *estimates.labels}))
+    names = tuple(sorted({UNNAMED, *pairs.references.labels, *pairs.estimates.labels}))
     place = {name: number for number, name in enumerate(names)}
     sides = []
-    for side in (references, estimates):
+    for side in (pairs.references, pairs.estimates):
         columns: dict[str, Column] = {name: side.columns[name] for name in ("start", "end")}
         columns["octave"] = np.log2(side.columns["pitch"])
         if VELOCITY in needs:
@@ -154,24 +147,22 @@ def _prepare(references: Ragged, estimates: Ragged, needs: set[str]) -> tuple[tu
             codes = np.array([place[name] for name in (*side.labels, UNNAMED)], dtype=np.int64)
             columns["label"] = codes[side.columns.get("label", np.full(len(columns["start"]), -1))]
         sides.append(Ragged(columns, side.counts))
-    return names, sides[0], sides[1]
+    return names, replace(pairs, references=sides[0], estimates=sides[1])
 
 
 def _velocity(rows: Ragged) -> Column:
     return rows.columns.get("velocity", np.full(len(rows.columns["start"]), np.nan))
 
 
-def _without_velocity(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
-) -> dict[int, str]:
+def _without_velocity(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     """The pairs with notes whose velocity is needed and not known or negative, and what is wrong with them."""
     wanted = [str(measure) for measure in measures if measure.metric.needs == VELOCITY]
     found: dict[int, str] = {}
     if not wanted:
         return found
     # Where a side is empty, there is nothing to compare, and the score is 0.
-    compared = (references.counts[0][reference_row] > 0) & (estimates.counts[0][estimate_row] > 0)
-    for side, rows, chosen in (("reference", references, reference_row), ("estimate", estimates, estimate_row)):
+    compared = np.minimum(*pairs.counts) > 0
+    for side, (rows, chosen) in zip(("reference", "estimate"), pairs.sides, strict=True):
         velocity = _velocity(rows)
         for trouble, items in (("no velocity", ~np.isfinite(velocity)), ("a negative velocity", velocity < 0)):
             bad = np.zeros(len(rows), dtype=np.bool_)
@@ -182,15 +173,14 @@ def _without_velocity(
     return found
 
 
-def _crowded(
-    references: Ragged, estimates: Ragged, reference_row: Int, estimate_row: Int, measures: Sequence[Measure]
-) -> dict[int, str]:
+def _crowded(pairs: Pairs, measures: Sequence[Measure]) -> dict[int, str]:
     """The pairs with so many notes at the same time that comparing them would need gigabytes."""
-    numbers = references.counts[0][reference_row], estimates.counts[0][estimate_row]
+    numbers = pairs.counts
     refused: dict[int, str] = {}
     rules = {rule_of(measure) for measure in measures}
     for pair in np.flatnonzero(numbers[0] * numbers[1] > MOST_PAIRS).tolist():
-        block = NoteBatch(_notes(references, reference_row[pair]), _notes(estimates, estimate_row[pair]))
+        reference, estimate = (_notes(rows, row[pair]) for rows, row in pairs.sides)
+        block = NoteBatch(reference, estimate)
         if any(block.most_edges(rule) > MOST_PAIRS for rule in rules):
             refused[pair] = TOO_MANY.format(numbers[0][pair], numbers[1][pair])
     return refused
