@@ -20,6 +20,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import Formatter, FuncFormatter, MultipleLocator
 
 from ..theory.pitch import hz_to_midi, midi_to_hz
+from .pair import documented
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -117,6 +118,32 @@ def _write(ax: Axes, text: str, time: float, height: float, transform: Any, text
     return ax.annotate(text, xy=(time, height), **place, **look)
 
 
+_documented = documented(
+    """
+    Parameters
+    ----------
+    text_kw : mapping or None
+        Properties of the texts.
+    ax : matplotlib.axes.Axes or None
+        None: the current ones.
+    prop_cycle : cycler.Cycler or None
+        Styles of the axes; None: matplotlib's.
+    **kwargs
+        Further ones of :func:`labeled_intervals`.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+
+    Examples
+    --------
+    >>> from matplotlib.figure import Figure
+    """,
+    strict=False,
+)
+
+
+@_documented
 def segments(
     intervals: npt.ArrayLike,
     labels: Sequence[Any],
@@ -138,18 +165,8 @@ def segments(
         Bottom of the rectangles and their height; None: the whole height of the plot.
     text : bool
         Whether to write the labels.
-    text_kw : mapping or None
-        Properties of the texts.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Properties of the rectangles.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -158,7 +175,6 @@ def segments(
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = segments([[0, 10], [10, 25], [25, 30]], ["verse", "chorus", "verse"], ax=Figure().subplots())
     >>> len(ax.patches)
     3
@@ -177,6 +193,7 @@ def segments(
     return ax
 
 
+@_documented
 def labeled_intervals(
     intervals: npt.ArrayLike,
     labels: Sequence[Any] | npt.NDArray[Any],
@@ -201,22 +218,13 @@ def labeled_intervals(
         Bottom of each row and its height; None: 0, 1, 2 ... and 1.
     extend_labels : bool
         Whether labels that are not in the set get rows above a line; else they are left out.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
     tick : bool
         Whether the rows are labelled.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Properties of the bars.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = labeled_intervals([[0, 2], [2, 4]], ["G", "C"], ax=Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['C', 'G']
@@ -270,6 +278,7 @@ class IntervalFormatter(Formatter):  # type: ignore[misc, unused-ignore]
         return self._labels.get(int(x), "")
 
 
+@_documented
 def hierarchy(
     intervals_hier: Sequence[npt.ArrayLike],
     labels_hier: Sequence[Sequence[Any]],
@@ -287,18 +296,9 @@ def hierarchy(
         A label belongs to one level.
     levels : sequence or None
         Names of the levels in the legend; None: their numbers.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    **kwargs
-        Further ones of :func:`labeled_intervals`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = hierarchy([[[0, 30]], [[0, 10], [10, 30]]], [["A"], ["a", "b"]], ax=Figure().subplots())
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['a', 'b', 'A']
@@ -310,6 +310,7 @@ def hierarchy(
     return ax
 
 
+@_documented
 def events(
     times: npt.ArrayLike,
     labels: Sequence[str] | None = None,
@@ -329,18 +330,8 @@ def events(
         Written beside the lines.
     base, height : float or None
         Bottom of the lines and their height; None: the whole height of the plot.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    text_kw : mapping or None
-        Properties of the texts.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Properties of the lines.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -349,7 +340,6 @@ def events(
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = events([0.5, 1.0, 1.5], labels=["1", "2", "3"], ax=Figure().subplots())
     >>> [text.get_text() for text in ax.texts]
     ['1', '2', '3']
@@ -368,6 +358,7 @@ def events(
     return ax
 
 
+@_documented
 def pitch(
     times: npt.ArrayLike,
     frequencies: npt.ArrayLike,
@@ -388,20 +379,11 @@ def pitch(
         Whether the axis counts MIDI numbers instead of Hz.
     unvoiced : bool
         Whether unvoiced frames with a frequency are drawn, half as opaque.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Properties of the lines.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = pitch([0.0, 0.1, 0.2, 0.3], [440.0, 441.0, 0.0, 220.0], ax=Figure().subplots())
     >>> len(ax.lines)
     2
@@ -426,6 +408,7 @@ def pitch(
     return ax
 
 
+@_documented
 def multipitch(
     times: npt.ArrayLike,
     frequencies: Sequence[npt.ArrayLike],
@@ -446,20 +429,11 @@ def multipitch(
         Whether the axis counts MIDI numbers instead of Hz.
     unvoiced : bool
         Whether unvoiced pitches are drawn, half as opaque.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Properties of the points.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = multipitch([0.0, 0.1], [[440.0, 660.0], [440.0]], ax=Figure().subplots())
     >>> ax.collections[0].get_offsets().shape
     (3, 2)
@@ -481,6 +455,7 @@ def multipitch(
     return ax
 
 
+@_documented
 def piano_roll(
     intervals: npt.ArrayLike,
     pitches: npt.ArrayLike | None = None,
@@ -496,14 +471,6 @@ def piano_roll(
     pitches : float (n,) or None, Hz
     midi : float (n,) or None
         MIDI numbers; one of both is needed.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
-    **kwargs
-        Further ones of :func:`labeled_intervals`.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
 
     Raises
     ------
@@ -512,7 +479,6 @@ def piano_roll(
 
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = piano_roll([[0, 1], [1, 2]], midi=[60, 64], ax=Figure().subplots())
     >>> len(ax.collections)
     128
@@ -527,6 +493,7 @@ def piano_roll(
     return ax
 
 
+@_documented
 def separation(
     sources: npt.ArrayLike,
     fs: float = 22050,
@@ -550,24 +517,15 @@ def separation(
         None: Source 0, Source 1 ...
     alpha : float
         Opacity of the loudest, 0 to 1.
-    ax : matplotlib.axes.Axes or None
-        None: the current ones.
     rasterized : bool
         Whether vector graphics hold the spectrograms as pictures.
     edgecolors, shading
         As of :meth:`matplotlib.axes.Axes.pcolormesh`.
-    prop_cycle : cycler.Cycler or None
-        Styles of the axes; None: matplotlib's.
     **kwargs
         Further ones of :func:`scipy.signal.spectrogram`.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-
     Examples
     --------
-    >>> from matplotlib.figure import Figure
     >>> ax = separation(np.random.default_rng(0).normal(size=(2, 4410)), ax=Figure().subplots())
     >>> [patch.get_label() for patch in ax.patches]
     ['Source 0', 'Source 1']

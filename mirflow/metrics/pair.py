@@ -27,7 +27,7 @@ _RETURNS = {
 }
 
 
-def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Function], _Function]:
+def documented(common: str, metrics: Iterable[Metric] = (), *, strict: bool = True) -> Callable[[_Function], _Function]:
     """Complete the docstrings of functions over one pair.
 
     Parameters
@@ -38,6 +38,8 @@ def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Functi
     metrics : iterable of Metric
         Describe the arguments that neither the function nor `common` describes, by their names in mir_eval, and give
         the references of functions without any.
+    strict : bool
+        Whether keyword arguments that a function does not name are refused if nothing takes them.
 
     Returns
     -------
@@ -72,7 +74,7 @@ def documented(common: str, metrics: Iterable[Metric] = ()) -> Callable[[_Functi
 
     def complete(function: _Function) -> _Function:
         if function.__doc__ is not None:  # python -OO strips docstrings
-            function.__doc__ = _completed(function, shared, records)
+            function.__doc__ = _completed(function, shared, records, strict)
         return function
 
     return complete
@@ -84,7 +86,7 @@ def _split(text: str) -> tuple[str, dict[str, str]]:
     return head.strip(), {name: body.strip("\n") for name, body in zip(rest[::2], rest[1::2], strict=True)}
 
 
-def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics: Sequence[Metric]) -> str:
+def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics: Sequence[Metric], strict: bool) -> str:
     head, sections = _split(function.__doc__ or "")
     signature = inspect.signature(function)
     for name, body in shared.items():
@@ -97,7 +99,7 @@ def _completed(function: Callable[..., Any], shared: Mapping[str, str], metrics:
     ]
     sections["Parameters"] = "\n".join(dict.fromkeys(filter(None, described)))
     sections.setdefault("Returns", _RETURNS.get(signature.return_annotation, ""))
-    if any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
+    if strict and any(one.kind is one.VAR_KEYWORD for one in signature.parameters.values()):
         refused = "TypeError\n    For any other keyword argument."
         sections["Raises"] = "\n".join(filter(None, (refused, sections.get("Raises"))))
     if "References" not in sections and own:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import AnnotationError
+from .pair import documented
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -30,6 +31,27 @@ _LOWEST = 24  # MIDI: the C of the lowest octave of a Shepard tone
 _CENTRE, _WIDTH = 72, 6  # of the bell that weighs the octaves, MIDI
 
 
+_documented = documented(
+    """
+    Parameters
+    ----------
+    fs : int, Hz
+        Sampling rate.
+    function : callable
+        The waveform, a function of the phase that takes arrays.
+    length : int or None, samples
+        None: until the last time.
+    **kwargs
+        Further ones of :func:`time_frequency`.
+
+    Returns
+    -------
+    float64 (samples,)
+    """,
+    strict=False,
+)
+
+
 def _blip(fs: int, frequency: float = 1000.0) -> Float:
     """A click: 100 ms of a tone, by default of 1 kHz, that dies away."""
     samples = np.arange(fs * 0.1)
@@ -37,6 +59,7 @@ def _blip(fs: int, frequency: float = 1000.0) -> Float:
     return tone * np.exp(-samples / (fs * 0.01))
 
 
+@_documented
 def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, length: int | None = None) -> Float:
     """Return a signal with a click at each time.
 
@@ -46,16 +69,10 @@ def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, le
     Parameters
     ----------
     times : float (n,), seconds
-    fs : int, Hz
-        Sampling rate.
     click : float (m,) or None
         None: 100 ms of 1 kHz, dying away.
     length : int or None, samples
         None: until the last click has ended.
-
-    Returns
-    -------
-    float64 (samples,)
 
     Raises
     ------
@@ -84,6 +101,7 @@ def clicks(times: npt.ArrayLike, fs: int, click: npt.ArrayLike | None = None, le
     return signal
 
 
+@_documented
 def time_frequency(
     gram: npt.ArrayLike,
     frequencies: npt.ArrayLike,
@@ -96,7 +114,8 @@ def time_frequency(
 ) -> Float:
     """Return the sum of tones whose magnitudes a matrix gives over time, as of a piano roll.
 
-    A column lasts until the next one begins. Magnitudes glide over two periods of their tone.
+    A column lasts until the next one begins. Magnitudes glide over two periods of their tone. The signal is scaled to
+    a maximum of 1.
 
     Parameters
     ----------
@@ -105,21 +124,10 @@ def time_frequency(
     frequencies : float (n,), Hz
     times : float (m,) or (m, 2), seconds
         Start of each column, or its interval. Of m + 1 starts the last is the end of the last column.
-    fs : int, Hz
-        Sampling rate.
-    function : callable
-        The waveform, a function of the phase that takes arrays.
-    length : int or None, samples
-        None: until the last time.
     n_dec : int
         Decimals to which frequencies are rounded.
     threshold : float
         Frequencies whose magnitude never reaches it are left out.
-
-    Returns
-    -------
-    float64 (samples,)
-        Scaled to a maximum of 1; all 0 if nothing sounds.
 
     Raises
     ------
@@ -233,6 +241,7 @@ def _add_tone(
             begin, magnitude = begin + len(part), magnitude[len(part) :]
 
 
+@_documented
 def pitch_contour(
     times: npt.ArrayLike,
     frequencies: npt.ArrayLike,
@@ -251,20 +260,10 @@ def pitch_contour(
     times : float (n,), seconds
     frequencies : float (n,), Hz
         0, negative or NaN: unvoiced.
-    fs : int, Hz
-        Sampling rate.
     amplitudes : float (n,) or None
         None: 1 throughout.
-    function : callable
-        The waveform, a function of the phase that takes arrays.
-    length : int or None, samples
-        None: until the last time.
     kind : str
         How frequencies and amplitudes are interpolated, as in :class:`scipy.interpolate.interp1d`.
-
-    Returns
-    -------
-    float64 (samples,)
 
     Examples
     --------
@@ -295,6 +294,7 @@ def _interpolate(samples: npt.NDArray[np.int64], at: Float, values: Float, kind:
     return found
 
 
+@_documented
 def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
     """Return a chromagram as Shepard tones: each pitch class in seven octaves, those in the middle the loudest.
 
@@ -304,14 +304,6 @@ def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: A
         Magnitude of each pitch class, from C on, in each column.
     times : float (m,) or (m, 2), seconds
         As of :func:`time_frequency`.
-    fs : int, Hz
-        Sampling rate.
-    **kwargs
-        Further ones of :func:`time_frequency`.
-
-    Returns
-    -------
-    float64 (samples,)
 
     Raises
     ------
@@ -332,6 +324,7 @@ def chroma(chromagram: npt.ArrayLike, times: npt.ArrayLike, fs: int, **kwargs: A
     return time_frequency(gram, 440.0 * (2.0 ** ((notes - 69) / 12.0)), times, fs, **kwargs)
 
 
+@_documented
 def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwargs: Any) -> Float:
     """Return chords as Shepard tones; a chord lasts until the next one begins, and N and X are silent.
 
@@ -340,14 +333,6 @@ def chords(chord_labels: Sequence[str], intervals: npt.ArrayLike, fs: int, **kwa
     chord_labels : sequence of str (n,)
         Chords in Harte's notation.
     intervals : float (n, 2), seconds
-    fs : int, Hz
-        Sampling rate.
-    **kwargs
-        Further ones of :func:`time_frequency`.
-
-    Returns
-    -------
-    float64 (samples,)
 
     Raises
     ------
@@ -376,6 +361,7 @@ _LONGEST = 6 * 3600.0
 _TEMPO_SECONDS, _KEY_SECONDS = 20.0, 4.0
 
 
+@_documented
 def annotation(
     given: xr.Dataset | Annotation,
     fs: int = 44100,
@@ -393,18 +379,12 @@ def annotation(
     ----------
     given : xr.Dataset or Annotation
         As ``mirflow.load`` reads it.
-    fs : int, Hz
-        Sampling rate.
     task : str or None
         ``chord`` tells chords from other segments; None: that with which a dataset was loaded.
     length : int or None, samples
         None: until the annotation ends.
     click_frequency : float, Hz
         Pitch of clicks.
-
-    Returns
-    -------
-    float64 (samples,)
 
     Raises
     ------
