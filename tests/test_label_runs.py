@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +21,7 @@ from sklearn.metrics import (
 import mirflow
 from mirflow.cells import Status
 from mirflow.cli import cli
-from mirflow.errors import PipelineError, QueryError, UnknownNameError
+from mirflow.errors import PipelineError, QueryError
 from mirflow.ragged import Bool, Float
 
 CLASSES = ("blues", "classical", "jazz", "rock")
@@ -274,32 +272,6 @@ def test_clips_have_means_as_scikit_learns_averages_over_samples(tagged: tuple[P
     np.testing.assert_allclose(found, values[:3], rtol=0, atol=1e-12)
 
 
-def test_groups_of_clips_are_ordered_each_on_its_own(tagged: tuple[Path, Bool, Float]) -> None:
-    folder, has, affinity = tagged
-    found = query(folder, "affinities", "roc_auc", tracks="c0*")["value"].values.ravel()
-    np.testing.assert_allclose(found, [_auc(has[:10, at], affinity[:10, at]) for at in range(len(TAGS))], atol=1e-12)
-
-
-def _auc(has: Bool, affinity: Float) -> float:
-    return float(roc_auc_score(has, affinity)) if has.any() and not has.all() else math.nan
-
-
-def test_questions_that_make_no_sense_are_refused(tagged: tuple[Path, Bool, Float]) -> None:
-    folder, _, _ = tagged
-    with pytest.raises(QueryError, match="aggregate 'roc_auc' is not defined for metric 'outcomes'"):
-        query(folder, "outcomes", "roc_auc")
-    with pytest.raises(QueryError, match="aggregate 'recall' is not defined for metric 'f_measure'"):
-        query(folder, "f_measure", "recall")
-    with pytest.raises(QueryError, match="nothing can be reduced within them before"):
-        query(folder, "affinities", "roc_auc", over={"tag": "mean"})
-    with pytest.raises(UnknownNameError, match="did you mean 'tag'"):
-        query(folder, "outcomes", "recall", across={"tg": "mean"})
-    with pytest.raises(UnknownNameError, match="unknown reduction 'means'"):
-        query(folder, "outcomes", "recall", across={"tag": "means"})
-    with pytest.raises(QueryError, match="no groups and no classes; add by"):
-        query(folder, "f_measure", across={"fold": "mean"})
-
-
 def test_a_confusion_whose_classes_were_added_up_has_no_recall(classified: tuple[Path, dict[str, list[str]]]) -> None:
     with pytest.raises(QueryError, match="reduce none of its classes"):
         query(classified[0], "confusion", "recall", over={"ref_class": "sum"})
@@ -308,62 +280,6 @@ def test_a_confusion_whose_classes_were_added_up_has_no_recall(classified: tuple
 def invoke(*arguments: object) -> tuple[int, str]:
     found = CliRunner().invoke(cli, [str(one) for one in arguments])
     return found.exit_code, found.output
-
-
-def test_the_command_line_asks_the_same(classified: tuple[Path, dict[str, list[str]]]) -> None:
-    folder, sides = classified
-    store = folder / "store.zarr"
-    code, shown = invoke(
-        *("query", store, "-m", "confusion", "-a", "recall", "-s", "ada"),
-        *("--across", "class=mean", "--format", "csv"),
-    )
-    annotated, guessed = sides["reference"], sides["ada"]
-    assert code == 0
-    header, row = (line.split(",") for line in shown.strip().split("\n"))
-    assert float(row[header.index("value")]) == pytest.approx(balanced_accuracy_score(annotated, guessed), abs=1e-12)
-    assert row[header.index("class")] == "mean"
-    code, shown = invoke("query", store, "-m", "accuracy", "--by", "fold", "--across", "fold=mean,std")
-    assert code == 0
-    assert "missing" not in shown
-    for option in (["--ci"], ["--significance"], ["--worst", "3"]):
-        code, shown = invoke("query", store, "-m", "accuracy", "--across", "fold=mean", *option)
-        assert (code, "--across" in shown) == (2, True)
-
-
-def test_figures_of_classes_have_intervals_and_are_compared(classified: tuple[Path, dict[str, list[str]]]) -> None:
-    folder, sides = classified
-    store, recall = str(folder / "store.zarr"), ["-m", "confusion", "-a", "recall"]
-
-    def ask(*words: str) -> str:
-        found = CliRunner().invoke(cli, [words[0], store, *recall, *words[1:]])
-        assert found.exit_code == 0, found.output
-        return found.output
-
-    shown = ask("query", "--across", "class=mean", "--ci", "--percent", "-s", "ada")
-    normalised = balanced_accuracy_score(sides["reference"], sides["ada"])
-    assert f"{100 * normalised:.2f} [" in shown
-    assert "95 % confidence interval, bootstrap over tracks (bca, 10000 replicates)" in shown
-    (row,) = json.loads(ask("query", "--across", "class=mean", "--ci", "0.9", "-s", "ada", "--format", "json"))
-    assert row["low"] < row["value"] < row["high"]
-    assert (row["class"], row["level"], row["resampled"]) == ("mean", 0.9, "track")
-    tree = mirflow.open_store(store)
-    same = tree.mirflow.intervals("confusion", "recall", level=0.9, across={"class": "mean"}, system="ada")
-    assert same["low"].item() == row["low"]
-    pairs = ask("compare", "--across", "class=mean", "--replicates", "200")
-    assert "wins" not in pairs
-    (pair,) = json.loads(ask("compare", "--across", "class=mean", "--replicates", "200", "--format", "json"))
-    assert (pair["wins"], pair["ties"], pair["losses"], pair["dz"]) == (None, None, None, None)
-    found = tree.mirflow.compare("confusion", "recall", across={"class": "mean"}, replicates=200)
-    assert pair["p"] == found["p"].values[0, 1, 0]
-    assert "recall of each class, ranked" in ask("compare", "--friedman", "--unit", "class")
-    assert "over 3 units (fold)" in ask("compare", "--friedman", "--unit", "fold", "--across", "class=mean")
-    refused = CliRunner().invoke(cli, ["compare", store, "-m", "accuracy", "--across", "class=mean"])
-    assert (refused.exit_code, "--across is about classes and tags" in refused.output) == (2, True)
-    figure = folder / "ranks.svg"
-    drawn = ["plot", store, "critical-difference", *recall, "--unit", "class", "-o", str(figure)]
-    assert "and for ranks (test friedman, --friedman)" in CliRunner().invoke(cli, drawn).output
-    assert CliRunner().invoke(cli, [*drawn, "--test", "friedman"]).exit_code == 0
-    assert figure.stat().st_size > 1000
 
 
 def test_tables_of_which_nothing_can_be_used_are_told(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from mirflow.analysis.dims import REDUCTIONS, reduce_along, reduce_over
+from mirflow.analysis.dims import REDUCTIONS, reduce_along
 from mirflow.errors import QueryError, UnknownNameError
 
 from ..commands import printed, refused, rows
@@ -74,11 +74,6 @@ class TestEqualToAPlainMetric:
             np.testing.assert_array_equal(derived[variable].values, plain[variable].values)
         assert derived.attrs["over"] == "source=vocals"
         assert (derived.attrs["metric"] if name == "worst" else derived["metric"].item()) == "source_sdr"
-
-    def test_worst_tracks(self):
-        plain, derived = self.both("worst", 3)
-        assert derived["track"].values.tolist() == plain["track"].values.tolist()
-        assert derived.attrs["unit"] == "dB"
 
     def test_plots(self):
         plot = separated().mirflow.plot
@@ -253,14 +248,6 @@ class TestReductions:
     def test_of_nothing_there_is_none(self, how):
         assert np.isnan(reduce_along(np.empty((2, 0)), 1, how)).all()
 
-    def test_in_the_order_given(self):
-        values = np.array([[[1.0, 2.0, 9.0], [4.0, 4.0, 4.0]]])
-        dims = {"source": ["vocals", "drums"], "frame": ["0", "1", "2"]}
-        assert reduce_over(values, dims, {"frame": "median", "source": "mean"}).tolist() == [3.0]
-        assert reduce_over(values, dims, {"source": "mean", "frame": "median"}).tolist() == [3.0]
-        assert reduce_over(values, dims, {"frame": "max", "source": "min"}).tolist() == [4.0]
-        assert reduce_over(values, dims, {"source": "min", "frame": "max"}).tolist() == [4.0]
-
     def test_infinite_scores(self):
         values = np.array([[np.inf, 1.0, 2.0], [np.inf, -np.inf, 0.0]])
         assert reduce_along(values, 1, "median").tolist() == [2.0, 0.0]
@@ -330,17 +317,9 @@ class TestRefusedReductions:
         with pytest.raises(QueryError, match="'sdr' is one number for each track, and has no dims to reduce"):
             framewise().mirflow.query("sdr", over={"frame": "median"})
 
-    def test_inference_which_is_about_single_numbers(self):
-        with pytest.raises(QueryError, match="'sdr' is one number for each track"):
-            framewise().mirflow.intervals("sdr", over={"frame": "median"})
-
     def test_scores_do_not_add_up(self):
         with pytest.raises(QueryError, match="'sum' is not defined for metric 'frame_sdr'; it has: mean, median"):
             framewise().mirflow.query("frame_sdr", "sum")
-
-    def test_annotators(self):
-        with pytest.raises(QueryError, match=r"annotators: .* metric 'frame_sdr' has dims of its own"):
-            framewise().mirflow.query("frame_sdr", by="annotator")
 
 
 class TestTables:
@@ -404,13 +383,6 @@ class TestTables:
         assert lines[1].split() == ["source", "S1", "S0", "n"]
 
 
-def test_from_a_tree_too():
-    ds = framewise()
-    tree = xr.DataTree.from_dict({"/separation": ds})
-    expected = ds.mirflow.query("frame_sdr", over={"frame": "median"})
-    xr.testing.assert_equal(tree.mirflow.query("frame_sdr", over={"frame": "median"}), expected)
-
-
 class TestSorted:
     def order(self, **words):
         return framewise(systems=4).mirflow.query("frame_sdr", over={"frame": "median", "source": "mean"}, **words)
@@ -420,11 +392,6 @@ class TestSorted:
         expected = self.order()["value"].to_series().sort_values(ascending=False)
         assert found.index.tolist() == expected.index.tolist()
         assert self.order(sort="frame_sdr", by="genre")["system"].values.tolist() == expected.index.tolist()
-
-    def test_by_another_metric(self):
-        ds = framewise(systems=4)
-        expected = ds.mirflow.query("sdr", sort="sdr")["system"].values.tolist()
-        assert self.order(sort="sdr")["system"].values.tolist() == expected
 
     def test_dims_that_are_left_have_no_order(self):
         with pytest.raises(QueryError, match=r"sort 'frame_sdr': it has dims of its own \(source\); reduce them"):

@@ -6,7 +6,6 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -123,36 +122,6 @@ def test_saved_and_opened_again_it_is_the_same(
     for key in stored.variables:
         np.testing.assert_array_equal(back[key].values.astype(stored[key].dtype), stored[key].values, err_msg=str(key))
     np.testing.assert_array_equal(back.mirflow.query("majmin").value, stored.mirflow.query("majmin").value)
-
-
-TABLES: dict[str, Callable[[xr.Dataset], Any]] = {
-    "to_dataframe": lambda ds: ds[["score", "weight"]].to_dataframe(),
-    "to_series": lambda ds: ds.score.to_series(),
-    "to_pandas": lambda ds: ds.score.sel(metric="majmin").to_pandas(),
-    "groupby": lambda ds: ds.score.groupby("meter").mean("track"),
-    "groupby of a system": lambda ds: ds.score.groupby("style").mean("system"),
-    "stack": lambda ds: ds.score.stack(cell=("system", "track")).dropna("cell").unstack("cell"),
-    "set_index": lambda ds: ds.swap_dims(track="meta_title").score.sel(meta_title="Greensleeves"),
-    "string accessor": lambda ds: ds.meta_title.str.upper(),
-    "equality": lambda ds: (ds.meter == "3/4").sum(),
-    "isin": lambda ds: ds.meter.isin(["3/4", "6/8"]),
-    "unique": lambda ds: np.unique(ds.meter),
-    "weighted": lambda ds: ds.score.weighted(ds.weight).mean("track"),
-    "quantile": lambda ds: ds.score.quantile([0.25, 0.75], "track"),
-    "pivot": lambda ds: ds.score.to_series().unstack("metric"),
-    "corr": lambda ds: xr.corr(ds.score.sel(metric="majmin"), ds.score.sel(metric="seg"), "track"),
-    "repr": lambda ds: repr(ds) + ds._repr_html_(),
-    "nbytes": lambda ds: ds.nbytes,
-}
-
-
-@pytest.mark.parametrize("name", TABLES)
-def test_a_table_of_it_can_be_made(stored: xr.Dataset, name: str) -> None:
-    made = TABLES[name](stored)
-    assert made is not None
-    if name == "to_dataframe":
-        assert made.loc[("oak", "greensleeves", "majmin"), "title"] == "Major/minor"
-        assert made.loc[("oak", "greensleeves", "majmin"), "meter"] == "6/8"
 
 
 def test_a_result_is_joined_with_a_store(stored: xr.Dataset, result: xr.Dataset) -> None:

@@ -86,14 +86,6 @@ class TestStore:
             for name in ("value", "n", "n_missing", "n_undefined", "n_tracks"):
                 np.testing.assert_array_equal(from_disk[name].values, from_memory[name].values)
 
-    def test_pooled_from_disk_equals_xarrays_weighted_mean(self, tmp_path, groups):
-        path = write_store(tmp_path / "x.zarr", groups)
-        ds = mirflow.open_store(path)["chord"]
-        expected = ds["score"].weighted(ds["weight"]).mean("track").transpose("system", "metric").values
-        np.testing.assert_array_equal(
-            mirflow.open_store(path).mirflow.query(aggregate="pooled", group="chord")["value"], expected
-        )
-
     def test_no_store(self, tmp_path):
         with pytest.raises(StoreError):
             mirflow.open_store(tmp_path / "nothing.zarr").mirflow.query()

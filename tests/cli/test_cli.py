@@ -80,9 +80,6 @@ class TestQuery:
             "chord_mirex2013: task chord, convention mirex2013, grid union",
         ]
 
-    def test_a_group_can_be_chosen(self, store):
-        assert "mirex2013" not in invoke("query", store, "-m", "majmin", "-g", "chord").stdout
-
     def test_csv_has_the_policies_in_every_row(self, store):
         arguments = ("-m", "majmin", "-g", "chord", "--missing", "skip", "--by", "genre", "--format", "csv")
         rows = list(csv.DictReader(io.StringIO(invoke("query", store, *arguments).stdout)))
@@ -97,9 +94,6 @@ class TestQuery:
             ("KO1", "only", "wcsr", 4),
             ("NG1", "only", "wcsr", 4),
         ]
-
-    def test_markdown(self, store):
-        assert "| system | only | n |" in invoke("query", store, "-m", "only", "--format", "markdown").stdout
 
     @pytest.mark.parametrize(
         ("name", "start"), [("a.csv", "group,"), ("a.json", "["), ("a.md", "chord_m"), ("a", "chord")]
@@ -609,10 +603,6 @@ class TestProcess:
         done = spawn("query", path, env={**os.environ, "PYTHONIOENCODING": "latin-1"}, encoding="latin-1")
         assert done.returncode == 0
         assert "?? ü" in done.stdout
-
-    def test_version(self):
-        done = spawn("--version")
-        assert done.stdout.startswith("mirflow, version ")
 
 
 class TestOptionsForBothSides:

@@ -11,8 +11,6 @@ import pandas as pd
 import pytest
 import xarray as xr
 
-import mirflow
-
 from ..commands import invoke, printed, refused
 from ..commands import rows as table
 from ..groups import make_group, random_group, write_store
@@ -463,13 +461,6 @@ def test_the_best_and_what_does_not_differ_from_it(three):
     assert marked(three) == {"majmin": [True, True, False], "root": [True, True, False]}
 
 
-def test_marks_agree_with_the_comparison(three):
-    chord = mirflow.open_store(three)["chord"]
-    best = int(np.argmax(chord.mirflow.query("majmin")["value"].values))
-    differs = chord.mirflow.compare("majmin")["significant"].values[best, :, 0]
-    assert marked(three, "-m", "majmin")["majmin"] == (~differs).tolist()
-
-
 def test_a_level_that_nothing_reaches(three):
     assert marked(three, 0.9995) == {"majmin": [True, True, False], "root": [True, True, False]}
     few = [word for track in range(5) for word in ("--track", f"t{track}")]
@@ -493,9 +484,3 @@ def test_tables_have_a_star_and_a_note(three):
     assert [line.split()[1].endswith("*") for line in lines[3:6]] == [True, True, False]
     note = "*: not told apart from the best at 0.05 (permutation test, max-T, n = 30)"
     assert f"{note}; a best one without it differs from all others" in " ".join(lines)
-
-
-def test_programs_have_a_column(three):
-    found = rows(three, "--significance", "-m", "majmin")
-    assert [row["like_best"] for row in found] == [1, 1, 0]
-    assert {row["test"] for row in found} == {"permutation"}

@@ -10,7 +10,6 @@ import pytest
 import pytrec_eval
 
 import mirflow
-from mirflow.annotations.annotation import Annotation
 from mirflow.errors import PipelineError
 
 from ..commands import invoke, problems
@@ -100,18 +99,6 @@ def test_every_format_gives_trec_evals_numbers(collection, form, reference):
         np.testing.assert_allclose(found.score.sel(metric=ours), expected(theirs), rtol=0, atol=1e-12)
 
 
-def test_queries_are_asked_with_weights_and_orientation(collection):
-    run(collection, GROUPS, ESTIMATES["matrix"])
-    store = collection / "retrieval.zarr"
-    answer = invoke("query", store, "--metric", "average_precision", "--metric", "rank_of_first", "--format", "csv")
-    assert answer.exit_code == 0, answer.output
-    rows = [line.split(",") for line in answer.output.splitlines()]
-    table = {(row[4], row[6]): row for row in rows}
-    for system, value in zip(SYSTEMS, expected("map").mean(axis=1), strict=True):
-        assert float(table["average_precision", system][7]) == pytest.approx(value, abs=1e-12)
-        assert table["rank_of_first", system][8] == "ranks"
-
-
 def test_the_query_itself_is_left_out_of_lists_too(collection):
     for system in SYSTEMS:
         path = collection / f"{system}.lists"
@@ -180,17 +167,6 @@ def test_the_convention_of_trec_eval_orders_by_score(collection):
     listed = run(collection, "x.qrels", "tied_{system}.csv", **one)
     tied = run(collection, "x.qrels", "tied_{system}.csv", "trec", convention="trec_eval", **one)
     assert (listed.score.item(), tied.score.item()) == (1.0, 0.5)
-
-
-def test_the_other_doors(collection):
-    reference = mirflow.load_collection(collection / "cliques.tsv", "retrieval", format="groups")
-    estimate = mirflow.load_collection(collection / "ann.run", "retrieval")
-    found = mirflow.evaluate(reference, estimate, "retrieval")
-    np.testing.assert_allclose(found.score.sel(metric="average_precision"), expected("map")[0], rtol=0, atol=1e-12)
-    ranking = Annotation("ranking", {}, ["x", "y"])
-    evidence = mirflow.explain(Annotation("ranking", {}, ["y", "z"]), ranking, "average_precision", "retrieval")
-    assert evidence["rank"].dims == ("rank",)
-    assert evidence.verdict.values.tolist() == ["found", "missed"]
 
 
 def test_what_is_left_out_may_be_given_on_the_command_line(collection):

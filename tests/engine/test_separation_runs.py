@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 import xarray as xr
-from click.testing import CliRunner
 
 import mirflow
 from mirflow.annotations.labelled import from_dataset
-from mirflow.cli import cli
 from mirflow.engine.block import works_of
 from mirflow.engine.runs import RunReport, preview
 from mirflow.engine.schedule import AUDIO_BYTE_SECONDS, choose_scheduler, estimate_seconds
@@ -22,7 +20,6 @@ from mirflow.evaluation import evaluate_paths
 from mirflow.linter import check_paths
 from mirflow.pipeline import plan_evaluation
 from mirflow.pipeline.plan import Stale
-from mirflow.progress import Progress
 from mirflow.ragged import Ragged
 from mirflow.readers.audio_files import FileSignal
 from mirflow.store import write_pack
@@ -81,24 +78,6 @@ def test_a_run_scores_every_cell(folder: Path) -> None:
     assert counts(run(folder)) == {"reused": 6}
 
 
-def test_threads_give_the_same(folder: Path) -> None:
-    run(folder)
-    before = group(folder)
-    run(folder, scheduler="threads", force=True)
-    xr.testing.assert_equal(group(folder), before)
-
-
-def test_progress_counts_tracks(folder: Path) -> None:
-    seen = []
-
-    class Counting(Progress):
-        def show(self, seconds: float) -> None:
-            seen.append((self.done, self.total))
-
-    run(folder, progress=Counting())
-    assert seen == [(1, 3), (2, 3), (3, 3)]
-
-
 def test_a_block_is_one_track(folder: Path) -> None:
     plan = plan_evaluation(
         {
@@ -143,18 +122,6 @@ def test_a_changed_stem_recomputes_its_cell_only(folder: Path) -> None:
     assert counts(run(folder)) == {"changed": 1, "reused": 5}
     write(folder / "ref" / "t2" / "bass.wav", noise(78))
     assert counts(run(folder)) == {"changed": 2, "reused": 4}
-
-
-def test_an_interrupted_run_goes_on(folder: Path) -> None:
-    class Stopping(Progress):
-        def show(self, seconds: float) -> None:
-            if self.done == 2:
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(folder, progress=Stopping())
-    assert counts(run(folder)) == {"new": 6, "resumed": 4}
-    assert not group(folder).score.isnull().any()
 
 
 def damage(path: Path, how: str) -> None:
@@ -215,13 +182,6 @@ def test_estimates_that_do_not_fit_the_reference(folder: Path) -> None:
     assert outcome(folder, "ada", "t2")[0] == "invalid"
 
 
-def test_a_missing_track(folder: Path) -> None:
-    for file in (folder / "est" / "ada" / "t0").iterdir():
-        file.unlink()
-    run(folder)
-    assert outcome(folder, "ada", "t0") == ("missing_estimate", "system 'ada' has no estimate of track 't0'")
-
-
 def test_samples_that_cannot_be_read_when_they_are_scored(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     read = FileSignal.read
 
@@ -259,13 +219,6 @@ def test_packs_hold_no_sound(folder: Path) -> None:
         run(folder)
 
 
-def test_lazy_scores(folder: Path) -> None:
-    tree = mirflow.open_pipeline(folder / "pipeline.yaml")
-    one = tree["separation"].score.sel(track="t1", metric="error").compute(scheduler="synchronous")
-    assert one.sel(system="ada").item() == 0.0
-    assert one.sel(system="bob").item() > 0.01
-
-
 def test_two_annotations_from_wherever_they_come(folder: Path) -> None:
     own, other = folder / "ref" / "t0", folder / "est" / "bob" / "t0"
     expected = mirflow.evaluate(own, other, task="separation").score.item()
@@ -282,14 +235,6 @@ def test_a_dataset_of_ones_own_needs_no_kind(folder: Path) -> None:
     samples = np.stack([noise(0), noise(1)])[..., 0]
     own = xr.Dataset({"amplitude": (("source", "sample"), samples)}, {"source": ["bass", "voice"]}, {"rate": 8000})
     assert mirflow.evaluate(folder / "ref" / "t0", own, task="separation").score.item() == 0.0
-
-
-def test_collections_track_by_track(folder: Path) -> None:
-    references = mirflow.load_collection(folder / "ref/{track}/{source}.wav", task="separation")
-    estimates = mirflow.load_collection(folder / "est/bob/{track}/{source}.wav", task="separation")
-    scores = mirflow.evaluate(references, estimates, task="separation")
-    assert scores.sizes["track"] == 3
-    assert scores.duration.values.tolist() == [0.5] * 3
 
 
 def test_a_pair_that_does_not_fit_is_an_error(folder: Path) -> None:
@@ -311,14 +256,6 @@ def test_folders_of_stems_and_folders_of_such_folders(folder: Path) -> None:
     assert evaluate_paths(folder / "ref", folder / "ref", "separation").score.values.ravel().tolist() == [0.0] * 3
     single = folder / "ref" / "t0" / "bass.wav"
     assert evaluate_paths(single, single, "separation").score.item() == 0.0
-
-
-def test_the_command_line_scores_folders(folder: Path) -> None:
-    result = CliRunner().invoke(
-        cli, ["evaluate", str(folder / "ref"), str(folder / "est" / "ada"), "--task", "separation", "--format", "csv"]
-    )
-    assert result.exit_code == 0, result.output
-    assert "error" in result.output
 
 
 def test_check_finds_what_is_wrong_with_sound(folder: Path) -> None:

@@ -105,16 +105,6 @@ def test_information_by_chance_is_the_sum_of_all_terms(left: list[int], right: l
     assert found[0] == pytest.approx(information_by_chance(left, right), rel=1e-9, abs=1e-13)
 
 
-@given(pairs_of_labels, st.randoms())
-@settings(max_examples=100)
-def test_information_by_chance_of_a_pair_is_the_same_to_the_bit_in_any_batch(pairs, random) -> None:
-    order = list(range(len(pairs)))
-    random.shuffle(order)
-    together = expected_mutual_information(of_labels([pairs[i] for i in order]))
-    alone = np.array([expected_mutual_information(of_labels([pairs[i]]))[0] for i in order])
-    assert together.tobytes() == alone.tobytes()
-
-
 def test_thousands_of_classes_take_no_table_of_all_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(4)
     pairs = [(rng.integers(0, 60, 400).tolist(), rng.integers(0, 50, 400).tolist()) for _ in range(3)]

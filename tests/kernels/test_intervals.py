@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mir_eval
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +11,6 @@ from mirflow.kernels.intervals import (
     NOTHING,
     Runs,
     batches,
-    directional_hamming,
     fragmentation,
     frame_times,
     frames_before,
@@ -71,35 +69,6 @@ def test_both_sides_are_in_force_wherever_a_stretch_has_a_length(pairs) -> None:
             last = max(place for place, time in enumerate(side[line.pair[point]]) if time <= line.rank[point])
             assert index[point] == np.searchsorted(owner, line.pair[point]) + last
             assert points[index[point]] <= line.rank[point]
-
-
-@given(pairs)
-@settings(deadline=None)
-def test_points_of_a_side_keep_their_order(pairs) -> None:
-    _, _, line, flat = sides(pairs)
-    assert line.rank[~line.is_right].tolist() == flat[0].tolist()
-    assert line.rank[line.is_right].tolist() == flat[1].tolist()
-
-
-def test_durations_are_the_exact_differences() -> None:
-    distinct, (left, right) = rank(np.array([0.1, 0.7, 0.1, 0.3]), np.array([0.1, 0.2, 0.1]))
-    line = merge(left, np.array([2, 2]), right, np.array([2, 1]))
-    assert steps_between(distinct[line.rank], line.counts).tolist() == [
-        0.0,
-        0.2 - 0.1,
-        0.7 - 0.2,
-        0.0,
-        0.0,
-        0.3 - 0.1,
-        0.0,
-    ]
-
-
-def test_no_pairs() -> None:
-    none = np.zeros(0, dtype=np.int64)
-    assert len(merge(none, none, none, none).rank) == 0
-    assert steps_between(np.zeros(0), none).tolist() == []
-    assert rank()[0].tolist() == []
 
 
 def test_sides_must_start_together() -> None:
@@ -215,14 +184,6 @@ def test_later_intervals_hide_earlier_ones(rows: list[tuple[list[Interval], int]
     assert unroll(runs) == [colour(intervals, frames) for intervals, frames in rows]
 
 
-@pytest.mark.parametrize("order", [[0, 1, 2], [2, 1, 0], [1, 2, 0]])
-def test_the_order_of_intervals_that_do_not_overlap_does_not_matter(order: list[int]) -> None:
-    intervals = [(0, 2, 1), (2, 5, 2), (5, 9, 1)]
-    first, stop, code = (np.array([intervals[i][column] for i in order]) for column in range(3))
-    runs = paint(first, stop, code, np.array([3]), np.array([9]))
-    assert unroll(runs) == [[1, 1, 2, 2, 2, 1, 1, 1, 1]]
-
-
 quarters = st.sampled_from([number / 4 for number in range(40)]) | st.floats(0, 10).map(lambda time: round(time, 6))
 
 
@@ -233,28 +194,6 @@ def intervals(draw: st.DrawFn) -> np.ndarray:
     spans = np.array([bounds[:-1], bounds[1:]]).T
     kept = draw(st.lists(st.booleans(), min_size=len(spans), max_size=len(spans)))
     return spans[kept] if any(kept) else spans
-
-
-def batch(rows: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    flat = np.concatenate(rows)
-    return flat[:, 0], flat[:, 1], np.array([len(row) for row in rows])
-
-
-@given(st.lists(st.tuples(intervals(), intervals()), min_size=1, max_size=5))
-@settings(deadline=None)
-def test_equals_mir_eval(rows) -> None:
-    distance = directional_hamming(*batch([one for one, _ in rows]), *batch([one for _, one in rows]))
-    for place, (one, other) in enumerate(rows):
-        expected = mir_eval.chord.directional_hamming_distance(one, other)
-        assert distance[place] == pytest.approx(expected, abs=1e-13)
-
-
-@given(st.lists(st.tuples(intervals(), intervals()), min_size=2, max_size=5))
-@settings(deadline=None)
-def test_each_row_alone_equals_the_same_row_in_a_batch_to_the_bit(rows) -> None:
-    together = directional_hamming(*batch([one for one, _ in rows]), *batch([one for _, one in rows]))
-    alone = [directional_hamming(*batch([one]), *batch([other]))[0] for one, other in rows]
-    assert together.tolist() == alone
 
 
 def test_stretches_that_are_not_counted_add_nothing() -> None:

@@ -21,7 +21,6 @@ from mirflow.kernels.matching import (
     match_ranges,
     nearest,
 )
-from mirflow.kernels.ragged_ops import medians
 from tests.event_strategies import pairs, sequences, to_rows
 
 windows = st.sampled_from([0.0, 0.05, 0.07, 0.25, 0.5, 3.0, np.inf])
@@ -72,12 +71,6 @@ def claim(references: np.ndarray, estimates: np.ndarray, window: float) -> int:
 @given(batch=st.lists(pairs, min_size=1, max_size=4), window=windows)
 def test_greedy_hits_are_those_of_claiming_event_by_event(batch: list[Pair], window: float) -> None:
     assert run(batch, window, greedy=True).counts.tolist() == [claim(*pair, window) for pair in batch]
-
-
-@settings(deadline=None)
-@given(pair=pairs, window=windows)
-def test_a_greedy_matching_is_never_larger(pair: Pair, window: float) -> None:
-    assert run([pair], window, greedy=True).counts[0] <= run([pair], window).counts[0]
 
 
 def test_the_edge_of_the_window_is_judged_by_sums_and_not_by_the_distance() -> None:
@@ -169,16 +162,6 @@ def test_counts_are_those_of_matching_one_by_one(pairs: list[tuple[list[float], 
     assert (found <= match(*sides, window).counts).all()
 
 
-@given(st.lists(st.lists(st.floats(-100.0, 100.0), max_size=9), max_size=6))
-def test_medians_are_numpys(rows: list[list[float]]) -> None:
-    values = np.array([value for row in rows for value in row], dtype=np.float64)
-    counts = np.array([len(row) for row in rows], dtype=np.int64)
-    expected = [np.median(row) if row else np.nan for row in rows]
-    np.testing.assert_array_equal(medians(values, counts), np.array(expected))
-    upper = [sorted(row)[len(row) // 2] if row else np.nan for row in rows]
-    np.testing.assert_array_equal(medians(values, counts, upper=True), np.array(upper))
-
-
 edge_lists = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30)
 
 
@@ -197,21 +180,6 @@ def test_a_matching_uses_no_vertex_twice_and_is_as_large_as_possible(edges: list
     assert len(set(left[found].tolist())) == len(set(right[found].tolist())) == len(found)
     assert len(found) == size_of(edges)
     assert (np.diff(found) > 0).all()
-
-
-@settings(deadline=None)
-@given(parts=st.lists(edge_lists, min_size=1, max_size=6))
-def test_separate_graphs_are_matched_as_if_alone(parts: list[list[tuple[int, int]]]) -> None:
-    every = [(8 * number + left, 8 * number + right) for number, part in enumerate(parts) for left, right in part]
-    left, right = np.array(every, dtype=np.int64).reshape(-1, 2).T
-    found = match_edges(left, right, 8 * len(parts), 8 * len(parts))
-    assert np.bincount(left[found] // 8, minlength=len(parts)).tolist() == [size_of(part) for part in parts]
-
-
-def test_a_long_path_and_a_circle() -> None:
-    steps = np.arange(100)
-    assert len(match_edges(np.append(steps, steps[1:]), np.append(steps, steps[:-1]), 100, 100)) == 100
-    assert len(match_edges(np.append(steps, steps), np.append(steps, np.roll(steps, 1)), 100, 100)) == 100
 
 
 def test_tens_of_thousands_of_edges_that_are_no_tree() -> None:

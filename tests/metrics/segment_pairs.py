@@ -59,7 +59,7 @@ def frames_of(one: Segments, end: float, frame_size: float = 0.1) -> list[str]:
     return [str(label).lower() for label in found]
 
 
-def exact_information(reference: Segments, estimate: Segments) -> dict[str, float]:
+def exact_information(reference: Segments, estimate: Segments, frame_size: float = 0.1) -> dict[str, float]:
     """Which of mir_eval's figures are nothing but rounding, and what they should be.
 
     Where a side has a single label, mir_eval divides what rounding leaves of a mutual information of 0 by 1e-10. Where
@@ -71,7 +71,7 @@ def exact_information(reference: Segments, estimate: Segments) -> dict[str, floa
         end = spans.max()
         est_spans, est_labels = mir_eval.util.adjust_intervals(intervals_of(estimate), list(estimate[2]), 0.0, end)
     sides = [
-        frames_of((one[:, 0].tolist(), one[:, 1].tolist(), named), end)
+        frames_of((one[:, 0].tolist(), one[:, 1].tolist(), named), end, frame_size)
         for one, named in ((spans, labels), (est_spans, est_labels))
     ]
     classes = [len(set(side)) for side in sides]

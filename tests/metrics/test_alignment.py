@@ -170,16 +170,6 @@ def test_weights_are_events_and_seconds() -> None:
     assert found.weight.tolist() == [[3.0, 3.0, 3.0, 3.5, 3.0]]
 
 
-def test_the_weighted_mean_is_the_score_of_all_events() -> None:
-    rng = np.random.default_rng(5)
-    pairs = [tuple(np.sort(rng.random(size) * 60).tolist() for _ in range(2)) for size in (3, 40, 7)]
-    found = score_pairs(CONVENTION, annotations(*pairs))
-    pooled = (found.score * found.weight).sum(axis=0) / found.weight.sum(axis=0)
-    errors = np.concatenate([np.abs(np.subtract(*pair)) for pair in pairs])
-    assert pooled[0] == pytest.approx((errors <= 0.3).mean())
-    assert pooled[2] == pytest.approx(errors.mean())
-
-
 def test_empty_sides() -> None:
     found = score_pairs(CONVENTION, annotations(([1.0, 3.0], []), ([], [1.0]), ([], [])), ALL)
     errors = [measure.metric.orientation == "lower" for measure in ALL]

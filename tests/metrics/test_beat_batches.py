@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mirflow.annotations.annotation import Annotation
 from mirflow.errors import MetricError
-from mirflow.evaluation import evaluate, explain
+from mirflow.evaluation import explain
 from mirflow.metrics.base import Pairs, Scores, get_task
 from tests.event_strategies import pairs, to_rows
 
@@ -68,13 +68,6 @@ def test_the_weight_of_the_best_level_is_that_levels_denominator() -> None:
     assert one((reference, every_second), "f_measure_best") == (1.0, 5.0)
     assert one((reference, every_second), "cemgil_best") == (1.0, 5.0)
     assert one((reference, every_second), "amlt") == (1.0, 5.0)
-
-
-def test_f_measure_adds_up_over_tracks() -> None:
-    batch = [(np.arange(6.0, 16.0), np.arange(6.0, 12.0)), (np.arange(6.0, 9.0), np.arange(6.05, 20.0))]
-    found = score(batch, "f_measure")
-    joined = tuple(np.concatenate([first, second + 100]) for first, second in zip(*batch, strict=True))
-    assert np.average(found.score[:, 0], weights=found.weight[:, 0]) == pytest.approx(one(joined, "f_measure")[0])
 
 
 def test_trimming_is_a_parameter() -> None:
@@ -153,13 +146,6 @@ def test_downbeats_are_scored_by_the_same_conventions() -> None:
 
 def annotation(*times: float) -> Annotation:
     return Annotation("events", {"time": np.array(times)})
-
-
-def test_the_xarray_door() -> None:
-    found = evaluate(annotation(6.0, 7.0, 8.0), annotation(6.0, 7.2), "beat", metrics=["f_measure", "f_measure@0.3"])
-    assert found.score.values.tolist() == pytest.approx([0.4, 0.8])
-    assert found.weight.values.tolist() == [2.5, 2.5]
-    assert found.window.values.tolist() == [0.07, 0.3]
 
 
 def test_evidence_shows_hits_misses_and_extra_beats_in_order() -> None:

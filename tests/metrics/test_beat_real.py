@@ -36,12 +36,6 @@ def read_estimate(path: Path) -> np.ndarray:
     return np.array([float(line) for line in path.read_text(encoding="utf-8").split()])
 
 
-def last_of_bar(times: np.ndarray, bar: np.ndarray) -> np.ndarray:
-    """The reference of the published scores of Bock_1; the first beat stands in it twice where bar 1 has one beat."""
-    change = np.flatnonzero(bar[1:] != bar[:-1])
-    return times[np.append(0, change) if bar[0] == 1 else change]
-
-
 def first_of_bar(times: np.ndarray, bar: np.ndarray) -> np.ndarray:
     """The reference of the published scores of Durand."""
     return times[np.append(True, bar[1:] != bar[:-1])]
@@ -63,25 +57,6 @@ def load(
     files = [f"{track}.txt" for track in table]
     references = [select(*read_beats(folder / "reference/beats_and_downbeats" / name)) for name in files]
     return table, references, [read_estimate(folder / "estimates" / kind / system / name) for name in files]
-
-
-@pytest.mark.parametrize("system", BEATS)
-def test_the_published_beat_scores_of_all_tracks(shared_data: Path, system: str) -> None:
-    table, references, estimates = load(shared_data, "beats", system, lambda times, bar: times)
-    assert len(table) == 250
-    found = score("beat", references, estimates, ["f_measure(trim=0)", "f_measure_best(levels=harmonix,trim=0)"]).score
-    np.testing.assert_allclose(found[:, 0], [row["F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
-    np.testing.assert_allclose(found[:, 1], [row["Max F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
-
-
-@pytest.mark.parametrize(("system", "tracks", "select"), [("Bock_1", 250, last_of_bar), ("Durand", 247, first_of_bar)])
-def test_the_published_downbeat_scores_of_all_tracks(
-    shared_data: Path, system: str, tracks: int, select: Callable[[np.ndarray, np.ndarray], np.ndarray]
-) -> None:
-    table, references, estimates = load(shared_data, "downbeats", system, select)
-    assert len(table) == tracks
-    found = score("downbeat", references, estimates, ["f_measure(trim=0)"]).score[:, 0]
-    np.testing.assert_allclose(found, [row["F-Measure"] for row in table.values()], rtol=0, atol=5e-7)
 
 
 def check(references: list[np.ndarray], estimates: list[np.ndarray]) -> None:

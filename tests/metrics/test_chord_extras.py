@@ -71,11 +71,6 @@ class TestChordSymbolRecall:
         every = sum(seconds for seconds, *_ in rows)
         assert one(f"csr@{rule}", reference, estimate) == pytest.approx((right / every, every), abs=1e-12)
 
-    def test_counts_what_the_rule_cannot_compare_as_wrong(self) -> None:
-        reference = chords((0.0, 1.0, "C:sus4"), (1.0, 4.0, "C"))
-        assert one("csr@majmin", reference, reference) == (0.75, 4.0)
-        assert one("majmin", reference, reference) == (1.0, 3.0)
-
     @given(reference_sequence, sequence, hops)
     @settings(max_examples=60, deadline=None)
     def test_frame_wise_is_right_frames_over_all_frames(self, reference, estimate, hop) -> None:
@@ -112,12 +107,6 @@ class TestFrames:
         runs = [mir_eval.chord.merge_chord_intervals(spans, list(side)) for side in zip(*rows, strict=True)]
         assert one("overseg", reference, estimate, grid=hop)[0] == pytest.approx(mir_eval.chord.overseg(*runs))
         assert one("underseg", reference, estimate, grid=hop)[0] == pytest.approx(mir_eval.chord.underseg(*runs))
-
-    def test_a_gap_is_no_chord_on_frames_but_not_on_exact_time(self) -> None:
-        reference = chords((0.0, 1.0, "C"), (2.0, 4.0, "C"))
-        estimate = chords((0.0, 4.0, "C"))
-        assert one("root", reference, estimate) == (1.0, 4.0)
-        assert one("root", reference, estimate, grid=0.5) == (0.75, 4.0)
 
 
 class TestOverlap2008:
@@ -201,17 +190,6 @@ class TestConfusion:
         assert len(found) == len(sparse.value)
         assert sparse.coords == (VOCABULARIES[name].classes,) * 2
 
-    @given(reference_sequence, sequence, st.sampled_from(["majmin", "sevenths"]))
-    @settings(max_examples=60, deadline=None)
-    def test_its_diagonal_is_what_the_rule_calls_right(self, reference, estimate, name) -> None:
-        found = score_pairs([(reference, estimate)], CONVENTION.select([name, f"confusion@{name}"]))
-        sparse = found.extras[f"confusion_{name}"]
-        _, ours, theirs = sparse.index.T
-        inside = ours != VOCABULARIES[name].classes.index("other")
-        assert sparse.value[inside].sum() == pytest.approx(found.weight[0, 0], abs=1e-12)
-        right = sparse.value[inside & (ours == theirs)].sum()
-        assert right == pytest.approx(found.score[0, 0] * found.weight[0, 0], abs=1e-12)
-
     def test_of_an_unknown_vocabulary(self) -> None:
         with pytest.raises(UnknownNameError, match="did you mean 'tetrads'"):
             CONVENTION.select(["confusion@tetrad"])
@@ -241,13 +219,6 @@ class TestDecibel:
         names = [str(measure) for measure in DECIBEL.select()]
         assert names == ["csr", "undersegmentation", "oversegmentation", "segmentation"]
         assert found.score[0].tolist() == pytest.approx([majmin, under, over, min(under, over)], abs=1e-12)
-
-    def test_differs_where_a_chord_is_repeated(self) -> None:
-        reference, estimate = chords((0.0, 4.0, "C")), chords((0.0, 2.0, "C"), (2.0, 4.0, "C"))
-        rows, row = (to_rows([reference]), to_rows([estimate])), np.zeros(1, dtype=int)
-        found = DECIBEL.score(Pairs(*rows, row, row), DECIBEL.select(["OvS", "UnS"]), "union")
-        assert found.score[0].tolist() == [0.5, 1.0]
-        assert one("overseg", reference, estimate)[0] == 1.0
 
     def test_refuses_any_overlap(self) -> None:
         rows, row = to_rows([chords((0.0, 2.0, "C"), (1.0, 3.0, "C"))]), np.zeros(1, dtype=int)

@@ -7,12 +7,11 @@ import warnings
 import mir_eval
 import numpy as np
 import pytest
-from hypothesis import assume, example, given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mirflow.errors import MirflowWarning
-from mirflow.metrics import chord, util
-from mirflow.metrics.chord.rules import RULES
+from mirflow.metrics import chord
 from tests.chord_strategies import labels
 
 Annotation = tuple[np.ndarray, list[str]]
@@ -67,21 +66,6 @@ def test_scores_and_errors_are_mir_evals(reference: Annotation, estimate: Annota
         assert isinstance(found, dict)
         assert list(found) == list(expected)
         assert found == pytest.approx(expected, abs=1e-9)
-
-
-@given(reference=annotations(), estimate=annotations())
-@example((np.array([[2.0, 4.0]]), ["C"]), (np.array([[1.0, 2.0], [3.0, 4.0]]), ["C", "C"]))
-@pytest.mark.filterwarnings("ignore:No reference chords")
-def test_the_steps_taken_one_by_one_give_the_same_recalls(reference: Annotation, estimate: Annotation) -> None:
-    found = ours(reference, estimate)
-    assume(isinstance(found, dict))
-    (start, end), padding = (reference[0].min(), reference[0].max()), (chord.NO_CHORD, chord.NO_CHORD)
-    fitted = util.adjust_intervals(*estimate, start, end, *padding)
-    intervals, reference_labels, estimate_labels = util.merge_labeled_intervals(*reference, *fitted)
-    durations = util.intervals_to_durations(intervals)
-    for rule in RULES:
-        verdicts = getattr(chord, rule)(reference_labels, estimate_labels)
-        assert chord.weighted_accuracy(verdicts, durations) == pytest.approx(found[rule], abs=1e-12)
 
 
 def test_the_callers_labels_are_not_changed() -> None:

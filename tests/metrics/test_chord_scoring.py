@@ -40,18 +40,15 @@ def chords(*rows: tuple[float, float, str]) -> Sequence_:
     return [row[0] for row in rows], [row[1] for row in rows], [row[2] for row in rows]
 
 
-@given(chord_sequences(min_size=1), chord_sequences())
-@settings(max_examples=300, deadline=None)
+# Among few labels most neighbours are merged.
+@given(
+    chord_sequences(min_size=1) | chord_sequences(min_size=1, labels=("N", "C", "C:7")),
+    chord_sequences() | chord_sequences(labels=("N", "C", "C:7", "C:9")),
+)
+@settings(max_examples=400, deadline=None)
 def test_equals_mir_eval(reference: Sequence_, estimate: Sequence_) -> None:
     found = score_pairs([(reference, estimate)])
     assert not found.refused
-    np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
-
-
-@given(chord_sequences(min_size=1, labels=("N", "C", "C:7")), chord_sequences(labels=("N", "C", "C:7", "C:9")))
-@settings(max_examples=300, deadline=None)
-def test_equals_mir_eval_where_most_neighbours_are_merged(reference: Sequence_, estimate: Sequence_) -> None:
-    found = score_pairs([(reference, estimate)])
     np.testing.assert_allclose(found.score[0], mir_eval_scores(reference, estimate), rtol=0, atol=1e-12)
 
 
@@ -80,13 +77,6 @@ def test_weight_is_the_seconds_that_were_comparable() -> None:
 def test_nothing_comparable_scores_0_with_weight_0() -> None:
     found = score_pairs([(chords((0.0, 2.0, "C:sus4")),) * 2], CONVENTION.select(["majmin", "thirds"]))
     assert (found.score.tolist(), found.weight.tolist()) == ([[0.0, 1.0]], [[0.0, 2.0]])
-
-
-def test_empty_estimate_is_no_chord_throughout() -> None:
-    reference = chords((1.0, 2.0, "N"), (2.0, 5.0, "C"))
-    found = score_pairs([(reference, chords()), (reference, chords((0.0, 9.0, "N")))])
-    assert np.array_equal(found.score[0], found.score[1])
-    assert found.weight[0].tolist() == found.weight[1].tolist()
 
 
 def test_empty_reference_scores_0_with_weight_0() -> None:
@@ -196,14 +186,6 @@ def test_neighbours_of_one_chord_may_overlap_unless_one_lies_within_the_other() 
     beside, within = chords((0.0, 2.0, "C"), (1.0, 3.0, "C")), chords((0.0, 4.0, "C"), (1.0, 3.0, "C"))
     assert list(clean(to_rows([beside, within])).flaws) == [1]
     assert list(clean_unmerged(to_rows([beside, within])).flaws) == [0, 1]
-
-
-@given(chord_sequences())
-@settings(deadline=None)
-def test_sequences_without_overlap_have_no_flaws(sequence) -> None:
-    cleaned = clean(to_rows([sequence]))
-    assert not cleaned.flaws
-    assert np.array_equal(cleaned.rows.columns["start"], sequence[0])
 
 
 SOME_LABELS = ["C", "A:min", "G:7", "N", "X", "F:maj7", "D:min/b3", "E:sus4"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import ClassVar
 
 import mir_eval
 import numpy as np
@@ -13,7 +12,6 @@ import pytest
 from mirflow.errors import InvalidAnnotationError, MetricError, UnknownNameError
 from mirflow.metrics.base import Pairs
 from mirflow.metrics.chord.mirex2013 import CONVENTION, evidence
-from mirflow.metrics.measures import Measure
 from mirflow.ragged import Ragged
 from tests.metrics.chord_rows import Segment, as_annotation, rows, span
 
@@ -38,42 +36,6 @@ def right(reference: str, estimate: str, rule: str) -> bool:
     score, weight = single(reference, estimate, rule)
     assert weight == 1
     return score == 1
-
-
-class TestTimeline:
-    def test_evaluation_runs_from_0_to_the_end_of_the_last_reference_segment(self) -> None:
-        found = evaluate([(1, 2, "C"), (2, 4, "G")], [(0, 4, "C"), (4, 9, "A")], "majmin")
-        assert found["majmin"] == (0.25, 4)
-
-    def test_the_end_is_that_of_the_last_row_not_the_latest(self) -> None:
-        assert evaluate([(0, 5, "C"), (1, 2, "G")], [(0, 9, "C")], "majmin")["majmin"] == (1, 2)
-
-    def test_a_gap_counts_as_no_chord_in_the_estimate(self) -> None:
-        found = evaluate([(0, 4, "C")], [(0, 1, "C"), (3, 4, "C")], "majmin", "deleted")
-        assert found == {"majmin": (0.5, 4), "deleted": (0.5, 4)}
-
-    def test_a_gap_counts_as_no_chord_in_the_reference(self) -> None:
-        found = evaluate([(0, 1, "C"), (3, 4, "C")], [(0, 4, "C")], "majmin", "inserted")
-        assert found == {"majmin": (0.5, 4), "inserted": (0.5, 4)}
-
-    def test_a_late_start_and_an_early_end_count_as_no_chord(self) -> None:
-        assert evaluate([(0, 4, "C")], [(1, 2, "C")], "majmin")["majmin"] == (0.25, 4)
-        assert evaluate([(0, 2, "N"), (2, 3, "C"), (3, 4, "N")], [(2, 3, "C")], "majmin")["majmin"] == (1, 4)
-
-    def test_segments_without_length_have_no_effect(self) -> None:
-        reference = [(0, 0, "N"), (0, 2, "C"), (2, 2, "A"), (2, 4, "G")]
-        estimate = [(0, 3, "C"), (3, 3, "F"), (3, 4, "G"), (4, 4, "N")]
-        plain = evaluate([(0, 2, "C"), (2, 4, "G")], [(0, 3, "C"), (3, 4, "G")])
-        assert evaluate(reference, estimate) == plain
-
-    def test_of_overlapping_segments_the_first_that_is_not_over_applies(self) -> None:
-        found = evaluate([(0, 4, "C")], [(0, 2, "C"), (1, 3, "G"), (3, 4, "C")], "majmin")
-        assert found["majmin"] == (0.75, 4)
-
-    def test_a_row_that_comes_too_late_has_been_passed(self) -> None:
-        # The walk goes on to the last row and there is no way back to the rows between.
-        found = evaluate([(0, 4, "C")], [(2, 4, "C"), (0, 2, "C")], "majmin", "deleted")
-        assert found == {"majmin": (0.0, 4), "deleted": (1.0, 4)}
 
 
 class TestVocabulary:
@@ -159,102 +121,6 @@ class TestBass:
         assert single(label, "C", "sevenths")[1] == single(label, "C", "sevenths_inv")[1]
 
 
-class TestColumns:
-    REFERENCE: ClassVar = [
-        (0, 2, "C"),
-        (2, 4, "C"),
-        (4, 5, "C"),
-        (5, 6, "C"),
-        (6, 7, "N"),
-        (7, 8, "N"),
-        (8, 10, "C:aug"),
-    ]
-    ESTIMATE: ClassVar = [
-        (0, 1, "C"),
-        (1, 2, "C:min"),
-        (2, 4, "G"),
-        (4, 5, "A:min"),
-        (5, 6, "N"),
-        (6, 7, "N"),
-        (7, 10, "C"),
-    ]
-
-    @pytest.mark.parametrize(
-        ("column", "seconds"),
-        [
-            ("majmin", 2),
-            ("all_correct", 1),
-            ("root_correct", 1),
-            ("type_correct", 2),
-            ("all_wrong", 1),
-            ("deleted", 1),
-            ("inserted", 1),
-            ("correct_no_chord", 1),
-        ],
-    )
-    def test_shares_of_the_evaluated_time(self, column: str, seconds: float) -> None:
-        assert evaluate(self.REFERENCE, self.ESTIMATE, column)[column] == (seconds / 8, 8)
-
-    @pytest.mark.parametrize(("rule", "numbers"), [("majmin", (1, 4)), ("root", (1, 3))])
-    def test_numbers_of_different_mapped_chords_where_both_sides_are_chords(
-        self, rule: str, numbers: tuple[int, int]
-    ) -> None:
-        names = f"n_reference_chords@{rule}", f"n_estimate_chords@{rule}"
-        assert tuple(score for score, _ in evaluate(self.REFERENCE, self.ESTIMATE, *names).values()) == numbers
-
-    def test_with_a_bass_the_type_includes_the_bass(self) -> None:
-        found = evaluate(span("C/3"), span("G"), "type_correct@majmin_inv", "all_wrong@majmin_inv")
-        assert found == {"type_correct@majmin_inv": (0, 1), "all_wrong@majmin_inv": (1, 1)}
-
-    def test_by_root_all_types_are_equal(self) -> None:
-        assert evaluate(span("C"), span("G:dim"), "type_correct@root")["type_correct@root"] == (1, 1)
-
-    @pytest.mark.parametrize("rule", RULES)
-    def test_the_columns_share_out_all_evaluated_time(self, rule: str) -> None:
-        names = ("all_correct", "root_correct", "type_correct", "all_wrong", "deleted", "inserted", "correct_no_chord")
-        found = evaluate(self.REFERENCE, self.ESTIMATE, *(f"{name}@{rule}" for name in names))
-        assert sum(score for score, _ in found.values()) == pytest.approx(1, abs=1e-15)
-
-
-class TestSegmentation:
-    NAMES = ("undersegmentation", "oversegmentation", "hamming_measure")
-
-    def distances(self, reference: list[Segment], estimate: list[Segment]) -> tuple[float, ...]:
-        return tuple(score for score, _ in evaluate(reference, estimate, *self.NAMES).values())
-
-    def test_distances_are_shares_of_the_time_to_the_end_of_the_reference(self) -> None:
-        reference = [(0, 6, "C"), (6, 8, "G")]
-        assert self.distances(reference, [(0, 8, "C")]) == (0.25, 0, 0.75)
-        assert self.distances([(0, 8, "C")], reference) == (0, 0.25, 0.75)
-        assert evaluate(reference, [(0, 8, "C")], "hamming_measure")["hamming_measure"][1] == 8
-
-    def test_neighbours_with_the_same_string_are_merged_over_gaps(self) -> None:
-        assert self.distances([(0, 2, "C"), (3, 4, "C")], [(0, 4, "C")]) == (0, 0, 1)
-
-    def test_equal_chords_with_different_strings_are_not_merged(self) -> None:
-        assert self.distances([(0, 2, "C"), (2, 4, "C:maj")], [(0, 4, "C")]) == (0.5, 0, 0.5)
-
-    def test_what_lies_after_the_reference_does_not_count(self) -> None:
-        assert self.distances([(0, 4, "C")], [(0, 4, "C"), (4, 9, "G")]) == (0, 0, 1)
-
-    def test_labels_do_not_have_to_agree(self) -> None:
-        assert self.distances([(0, 4, "C")], [(0, 4, "G")]) == (0, 0, 1)
-
-
-class TestEmptySides:
-    def test_without_a_reference_everything_is_0_with_no_weight(self) -> None:
-        assert set(evaluate([], [(0, 4, "C")]).values()) == {(0.0, 0.0)}
-        assert set(evaluate([], []).values()) == {(0.0, 0.0)}
-
-    def test_a_reference_without_length_is_none(self) -> None:
-        assert set(evaluate([(0, 0, "N")], [(0, 4, "C")]).values()) == {(0.0, 0.0)}
-
-    def test_an_empty_estimate_is_no_chord_throughout(self) -> None:
-        reference = [(0, 3, "C"), (3, 4, "N")]
-        assert evaluate(reference, []) == evaluate(reference, [(0, 4, "N")])
-        assert evaluate(reference, [], "majmin")["majmin"] == (0.25, 4)
-
-
 class TestConvention:
     def test_by_default_every_rule_with_all_its_columns_and_segmentation_is_computed(self) -> None:
         names = [str(measure) for measure in CONVENTION.select()]
@@ -279,15 +145,6 @@ class TestConvention:
             "n_reference_chords",
             "n_estimate_chords",
         ]
-
-    def test_no_measures_and_no_pairs_give_empty_arrays(self) -> None:
-        none: tuple[Measure, ...] = ()
-        one, nothing = np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        assert CONVENTION.score(Pairs(rows(span("C")), rows(span("C")), one, one), none, "union").score.shape == (1, 0)
-        empty = CONVENTION.score(
-            Pairs(rows(span("C")), rows(span("C")), nothing, nothing), CONVENTION.select(), "union"
-        )
-        assert empty.score.shape == (0, 53)
 
 
 class TestClean:

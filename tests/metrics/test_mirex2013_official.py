@@ -171,19 +171,6 @@ def test_segmentation_of_the_collection_is_the_plain_mean(results: Results, syst
         agree_as_printed(float(results.of(system, name)[0].mean()), mean)
 
 
-def test_pairs_alone_and_in_another_order_give_the_same_bits(results: Results) -> None:
-    order = np.random.default_rng(2013).permutation(results.estimate_row)
-    measures = CONVENTION.select()
-    n = len(results.tracks)
-    shuffled = CONVENTION.score(Pairs(results.references, results.estimates, order % n, order), measures, "union")
-    assert np.array_equal(shuffled.score, results.score.reshape(-1, len(measures))[order])
-    for pair in order[:40]:
-        one = np.array([pair])
-        alone = CONVENTION.score(Pairs(results.references, results.estimates, one % n, one), measures, "union")
-        assert np.array_equal(alone.score[0], results.score[pair // n, pair % n])
-        assert np.array_equal(alone.weight[0], results.weight[pair // n, pair % n])
-
-
 def test_every_reference_is_perfect_against_itself_but_where_its_spelling_decides(results: Results) -> None:
     measures = CONVENTION.select()
     found = CONVENTION.score(Pairs.in_order(results.references, results.references), measures, "union")

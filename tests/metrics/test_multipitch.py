@@ -93,17 +93,6 @@ def test_empty_sides() -> None:
     assert found.weight.tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0], [0.0, 0.0, 0.0]]
 
 
-def test_chroma_is_matched_around_the_octave() -> None:
-    pair = (np.zeros(1), [np.array([440 * 2 ** (2.9 / 12)])]), (np.zeros(1), [np.array([440 * 2 ** (-8.8 / 12)])])
-    found = score([pair], "precision", "chroma_precision", "chroma_precision@0.2")
-    assert found.score.tolist() == [[0.0, 1.0, 0.0]]
-
-
-def test_a_pitch_finds_one_partner_only() -> None:
-    found = score([((np.zeros(1), [np.array([220.0])]), (np.zeros(1), [np.array([220.0, 221.0, 440.0])]))])
-    assert found.score[0, 0] == found.score[0, 7] == pytest.approx(1 / 3)
-
-
 def test_frames_with_too_many_pitches_are_refused_and_others_scored() -> None:
     size = int(MOST_PAIRS**0.5) + 1
     crowd = np.zeros(1), [np.full(size, 220.0)]

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
 
 from mirflow.metrics.base import Pairs, Scores, get_task
 
-from .patterns import Patterns, mir_eval_scores, pairs, to_rows
+from .patterns import Patterns, mir_eval_scores, to_rows
 
 CONVENTION = get_task("pattern").convention("mir_eval")
 DEFAULT = CONVENTION.select()
@@ -20,10 +19,6 @@ def score_pairs(given_: list[tuple[Patterns, Patterns]], measures=DEFAULT) -> Sc
     return CONVENTION.score(Pairs.in_order(references, estimates), measures, "union")
 
 
-def scores_of(reference: Patterns, estimate: Patterns, *names: str) -> list[float]:
-    return score_pairs([(reference, estimate)], CONVENTION.select(names)).score[0].tolist()
-
-
 def test_defaults_are_mir_evals_scores_in_its_order() -> None:
     one = [[RISING]]
     assert len(DEFAULT) == len(mir_eval_scores(one, one))
@@ -31,36 +26,6 @@ def test_defaults_are_mir_evals_scores_in_its_order() -> None:
     expected = [key.replace("occ.5", "occ.75") for key in mir_eval_scores(one, one)]
     assert keys == expected
     assert score_pairs([(one, one)]).score.tolist() == [[1.0] * len(DEFAULT)]
-
-
-@given(pairs())
-@settings(max_examples=150, deadline=None)
-def test_equals_mir_eval(pair) -> None:
-    expected = list(mir_eval_scores(*pair).values())
-    np.testing.assert_allclose(score_pairs([pair]).score[0], expected, rtol=0, atol=1e-12)
-
-
-def test_prototypes_may_be_shifted_in_time_and_pitch() -> None:
-    shifted = [(onset + 8, pitch - 5) for onset, pitch in RISING]
-    assert scores_of([[RISING]], [[FALLING], [shifted]], "precision", "recall", "f_measure") == [0.5, 1.0, 2 / 3]
-    assert scores_of([[RISING]], [[shifted]], "establishment_f_measure") == [0.0]
-
-
-def test_the_tolerance_of_shifts_is_a_parameter() -> None:
-    uneven = [(0.0, 60.0), (1.2, 62.0), (2.0, 64.0)]
-    assert scores_of([[RISING]], [[uneven]], "recall", "recall@0.15", "recall@0.25") == [0.0, 0.0, 1.0]
-
-
-def test_the_threshold_of_occurrences_is_a_parameter() -> None:
-    half = [*RISING[:2], (9.0, 9.0), (10.0, 10.0)]
-    names = ("occurrence_recall@0.4", "occurrence_recall@0.5", "occurrence_recall@0.51", "occurrence_recall")
-    assert scores_of([[RISING, FALLING]], [[half]], *names) == [0.375, 0.375, 0.0, 0.0]
-
-
-def test_the_number_of_first_patterns_is_a_parameter() -> None:
-    estimate = [[FALLING], [RISING]]
-    names = ("first_n_target_proportion_recall@1", "first_n_target_proportion_recall@2")
-    assert scores_of([[RISING]], estimate, *names) == [1 / 3, 1.0]
 
 
 def test_weights_are_the_scores_own_denominators() -> None:

@@ -59,39 +59,14 @@ def check(reference: Segments, estimate: Segments) -> None:
     assert (found.weight >= 0).all()
 
 
-@given(segments(min_size=1), segments())
-@settings(max_examples=150, deadline=None)
+@given(segments(min_size=1) | messy_segments(min_size=1), segments() | messy_segments())
+@settings(max_examples=200, deadline=None)
 @example(rows((0.0, 0.05, "A")), rows((0.0, 0.05, "A")))  # no frame at all
 @example(rows((0.0, 0.15, "A")), rows((0.0, 0.15, "B")))  # a single frame
 @example(rows((0.0, 3.0, "A"), (3.0, 5.0, "b")), rows((9.0, 12.0, "A")))  # starts after the reference ends
 @example(rows((2.0, 3.0, "None")), rows((0.0, 1.0, "a"), (2.0, 3.0, "NONE")))  # a label that gaps have, too
 def test_equals_mir_eval(reference: Segments, estimate: Segments) -> None:
     check(reference, estimate)
-
-
-@given(messy_segments(min_size=1), messy_segments())
-@settings(max_examples=150, deadline=None)
-def test_equals_mir_eval_on_rows_out_of_order_gaps_and_overlaps(reference: Segments, estimate: Segments) -> None:
-    check(reference, estimate)
-
-
-@given(segments(min_size=2), segments(min_size=2))
-@settings(max_examples=40, deadline=None)
-@pytest.mark.parametrize(
-    "parameters", [{"frame_size": 0.25, "beta": 0.5}, {"trim": True, "beta": 2.0}, {"marginal": True}]
-)
-def test_parameters_mean_what_they_mean_in_mir_eval(parameters, reference, estimate) -> None:
-    expected = mir_eval_scores(reference, estimate, **parameters)
-    assume(isinstance(expected, dict))
-    texts = []
-    for measure in DEFAULT:
-        given_here = {name: value for name, value in parameters.items() if name in measure.parameters}
-        window = f"@{measure['window']}" if "window" in measure.parameters else ""
-        inner = ",".join(f"{name}={str(value).lower()}" for name, value in given_here.items())
-        texts.append(measure.metric.name + window + (f"({inner})" if inner else ""))
-    found = score_pairs([(reference, estimate)], CONVENTION.select(texts)).score[0]
-    informative = [i for i, name in enumerate(expected) if "Mutual" not in name]
-    np.testing.assert_allclose(found[informative], np.array(list(expected.values()))[informative], rtol=0, atol=1e-9)
 
 
 def test_batches_larger_than_the_cache_equal_single_pairs() -> None:
@@ -135,26 +110,12 @@ def test_a_single_label_scores_0_with_weight_0() -> None:
     assert found.weight[0, 1:].tolist() == [0.0, 0.0, 0.0]
 
 
-def test_normalized_information_of_a_single_label_is_exactly_0() -> None:
-    reference = rows((0.0, 4.0, "a"))
-    estimate = rows((0.0, 1.7, "x"), (1.7, 2.9, "y"), (2.9, 4.0, "z"))
-    found = score_pairs([(reference, estimate)], CONVENTION.select(["normalized_mutual_information"]))
-    assert found.score[0, 0] == 0.0
-
-
 def test_empty_reference_scores_0_with_weight_0_and_has_no_deviation() -> None:
     found = score_pairs([(rows(), rows((0.0, 1.0, "a"))), (rows(), rows())])
     deviations = [measure.metric.unit == "s" for measure in DEFAULT]
     assert np.isnan(found.score[:, deviations]).all()
     assert not found.score[:, np.logical_not(deviations)].any()
     assert not found.weight.any()
-
-
-def test_empty_estimate_is_one_segment() -> None:
-    reference = rows((1.0, 2.0, "a"), (2.0, 5.0, "b"))
-    found = score_pairs([(reference, rows()), (reference, rows((0.0, 9.0, "x")))])
-    assert np.array_equal(found.score[0], found.score[1])
-    assert np.array_equal(found.weight[0], found.weight[1])
 
 
 def test_ends_that_do_not_fit_are_counted_as_repairs() -> None:
@@ -173,13 +134,6 @@ def test_a_reference_too_long_for_frames_is_refused_and_spoils_nothing_else() ->
     assert found.score[0].tobytes() == score_pairs([(good, good)]).score[0].tobytes()
     boundaries = score_pairs([(endless, good)], CONVENTION.select(["precision"]))
     assert (boundaries.refused, boundaries.score.tolist()) == ({}, [[0.5]])  # no frames are needed
-
-
-@pytest.mark.parametrize("size", [0.0, -1.0])
-def test_frames_need_a_length(size) -> None:
-    one = rows((0.0, 1.0, "a"))
-    with pytest.raises(MetricError, match="must be greater than 0 s"):
-        score_pairs([(one, one)], CONVENTION.select([f"rand_index@{size}"]))
 
 
 TASK = get_task("segment")

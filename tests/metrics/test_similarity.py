@@ -95,21 +95,6 @@ class TestAverageDynamicRecall:
         assert sum(recalls) / 5 == Fraction(223, 300)
         assert found == pytest.approx(223 / 300, rel=1e-15)
 
-    @pytest.mark.parametrize(
-        ("results", "score"),
-        [
-            ("12345", 1.0),
-            ("21543", 1.0),  # the order within a group does not matter
-            ("34512", (0 + 0 + 1 + 1 + 1) / 5),
-            ("xyzuv", 0.0),
-            ("", 0.0),
-            ("1", (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5),
-            ("12345xyz", 1.0),  # what comes after the last place does not count
-        ],
-    )
-    def test_simple_cases(self, results: str, score: float) -> None:
-        assert similarity.average_dynamic_recall(self.GROUPS, list(results)) == pytest.approx(score, rel=1e-15, abs=0)
-
     @given(st.permutations("abcdefgh"), st.lists(st.integers(1, 4), min_size=1, max_size=4), st.data())
     def test_equals_the_equations(self, names: list[str], sizes: list[int], data: st.DataObject) -> None:
         groups = [part.tolist() for part in np.split(np.array(names), np.cumsum(sizes)) if len(part)]
@@ -156,19 +141,6 @@ class TestTable4:
         *(("b", "g1", "NS", 0.5), ("b", "g2", "NS", 1.0), ("b", "g3", "NS", 0.0)),
         *(("c", "g1", "SS", 4.0), ("c", "g2", "NS", 2.0), ("c", "g3", "VS", 7.0)),
     )
-
-    def test_three_graders_worked_out_by_hand(self) -> None:
-        """a: fine 24 / 3 = 8, broad 2, 2, 1; b: 1.5 / 3 = 0.5, broad 0, 0, 0; the list is (a, b)."""
-        found = one(self.ROWS, ["a", "b"], "fine@2", *(f"{name}@2" for name in WEIGHTS))
-        expected = [
-            (8 + 0.5) / 2 / 10,
-            ((2 + 2 + 1) / 3 + 0) / 2 / 2,
-            ((3 + 3 + 1) / 3 + 0) / 2 / 3,
-            ((4 + 4 + 1) / 3 + 0) / 2 / 4,
-            (1 + 0) / 2,
-            (2 / 3 + 0) / 2,
-        ]
-        assert found == pytest.approx(expected, rel=1e-15)
 
     @given(judged_queries, st.data(), st.integers(0, 6), st.sampled_from(["zero", "skip"]))
     def test_equals_the_definition(self, rows: list[Judgement], data: st.DataObject, n: int, unjudged: str) -> None:
@@ -226,12 +198,6 @@ class TestWhatIsNotJudged:
         scores = scored([(judgements([("a", "g", "VS", 9)]), listed("x", "y"))], AMS.select(["psum@2(unjudged=skip)"]))
         assert np.isnan(scores.score[0, 0])
         assert scores.weight[0, 0] == 0
-
-    def test_beyond_the_first_places_it_does_not_matter(self) -> None:
-        assert one([("a", "g", "VS", 9)], ["a", "x"], "fine@1") == [0.9]
-
-    def test_average_dynamic_recall_needs_no_judgement(self) -> None:
-        assert one([("a", "g", "VS", 9)], ["x", "a"], "average_dynamic_recall") == [0.0]
 
     def test_only_fine_judgements_say_nothing_of_broad_ones(self) -> None:
         scores = scored([(judgements([("a", "g", "", 9)]), listed("a"))], AMS.select(["psum@1", "fine@1"]))

@@ -117,14 +117,6 @@ def test_accuracies_and_octave_errors_follow_their_definitions(reference: float,
     assert found[4:] == [abs(error) for error in found[2:4]]
 
 
-@pytest.mark.parametrize(
-    ("estimate", "expected"),
-    [(120, 0.0), (30, 0.0), (180, 0.0), (20, 0.0), (90, math.log2(3 / 4)), (61, math.log2(61 / 60))],
-)
-def test_the_second_octave_error_forgives_the_metrical_level(estimate: float, expected: float) -> None:
-    assert scores(annotation(60), annotation(estimate), "oe2") == pytest.approx([expected], abs=1e-12)
-
-
 def test_the_tolerance_of_accuracy_2_is_a_share_of_the_multiple() -> None:
     assert scores(annotation(60), annotation(187.2), "accuracy2", "accuracy1") == [1.0, 0.0]
     assert scores(annotation(60), annotation(187.3), "accuracy2") == [0.0]

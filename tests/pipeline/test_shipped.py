@@ -7,7 +7,6 @@ import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import mir_eval
 import numpy as np
 import pytest
 import xarray as xr
@@ -17,8 +16,6 @@ from mirflow.metrics.base import get_task
 from mirflow.metrics.measures import Metric, find, parse
 
 from ..groups import CODES, STATUSES
-
-PIPELINES = Path(__file__).parents[2] / "pipelines"
 
 
 @pytest.fixture(scope="module")
@@ -107,49 +104,6 @@ def test_two_notations_of_a_key_score_1(tree_of: Callable[[str], xr.DataTree]) -
     assert "techno" in keys.genre.values
 
 
-OFFICIAL = {
-    "P_est": "establishment_precision",
-    "R_est": "establishment_recall",
-    "F1_est": "establishment_f_measure",
-    "P_occ(c=.75)": "occurrence_precision",
-    "R_occ(c=.75)": "occurrence_recall",
-    "F_1occ(c=.75)": "occurrence_f_measure",
-    "P_3": "three_layer_precision",
-    "R_3": "three_layer_recall",
-    "TLF_1": "three_layer_f_measure",
-    "FFTP_est": "first_n_target_proportion_recall",
-    "FFP": "first_n_three_layer_precision",
-    "P_occ(c=.5)": "occurrence_precision@0.5",
-    "R_occ(c=.5)": "occurrence_recall@0.5",
-    "F_1occ(c=.5)": "occurrence_f_measure@0.5",
-    "P": "precision",
-    "R": "recall",
-    "F_1": "f_measure",
-}
-
-
-def official(file: Path) -> Iterator[tuple[str, str, str, dict[str, float]]]:
-    """Algorithm, version, piece and scores of each row of the MATLAB table."""
-    lines = [line.strip() for line in file.read_text().splitlines() if line.strip()]
-    algorithm, names = "", []
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        if line.startswith("Algorithm"):
-            algorithm, names = line.split()[-1], [name.strip() for name in following.split(",")]
-        elif line.endswith(("-monophonic", "-polyphonic")):
-            piece, _, version = line.rpartition("-")
-            yield algorithm, version, piece, dict(zip(names, map(float, following.split(",")), strict=True))
-
-
-def test_official_pattern_scores_of_jku(tree_of: Callable[[str], xr.DataTree], shared_data: Path) -> None:
-    tree = tree_of("jku-patterns")
-    rows = list(official(shared_data / "jku-patterns" / "official" / "resultsMATLAB.txt"))
-    assert len(rows) == 20
-    for algorithm, version, piece, expected in rows:
-        scores = tree[version].score.sel(system=algorithm, track=piece)
-        ours = {name: scores.sel(metric=metric).item() for name, metric in OFFICIAL.items()}
-        assert ours == pytest.approx(expected, rel=0, abs=6e-6)
-
-
 def identity(key: str, group: str, metrics: tuple[Metric, ...]) -> str:
     """What mir_eval calls a score, as we call it."""
     if group == "transcription_velocity":
@@ -187,57 +141,11 @@ def test_every_expected_output_of_mir_eval(tree_of: Callable[[str], xr.DataTree]
             assert score == pytest.approx(value, rel=0, abs=1e-9), (group, track, metric)
 
 
-def test_melodies_of_adc2004_are_those_of_mir_eval(tree_of: Callable[[str], xr.DataTree], shared_data: Path) -> None:
-    folder = shared_data / "adc2004-melody"
-    tree = tree_of("adc2004-melody")
-    assert list(tree.children) == ["melody", "melody_mirex", "melody_mirex_hold"]
-    melody = tree["melody"]
-    assert (melody.system.values.tolist(), melody.sizes["track"], statuses(melody)) == (["SG2"], 20, {"ok"})
-    metrics = get_task("melody").convention().metrics
-    for track in melody.track.values.tolist():
-        name = f"sg2melodytranscriptmel{track}.txt"
-        sides = [mir_eval.io.load_time_series(str(folder / side / name)) for side in ("reference", "estimates/SG2")]
-        for key, value in mir_eval.melody.evaluate(*sides[0], *sides[1]).items():
-            score = melody.score.sel(system="SG2", track=track, metric=find(key, metrics).name).item()
-            assert score == pytest.approx(value, rel=0, abs=1e-9), (track, key)
-
-
 def test_melodies_on_frames_of_10_ms_score_nearly_the_same(tree_of: Callable[[str], xr.DataTree]) -> None:
     tree = tree_of("adc2004-melody")
     means = {name: group.score.sel(metric="overall_accuracy").mean().item() for name, group in tree.children.items()}
     assert means["melody_mirex"] != means["melody_mirex_hold"]
     assert max(means.values()) - min(means.values()) < 0.01
-
-
-def official_notes(folder: Path, system: str, kind: str) -> dict[str, float]:
-    """F-measures of a system in an official table; NaN, which the tables count as 0, is 0."""
-    with (folder / "official" / system / f"{system}{kind}.results.csv").open(newline="") as opened:
-        rows = [row for row in csv.DictReader(opened) if row["Filename"]]
-    measures = {row["Filename"].removesuffix("_tutti.mid"): float(row["Ave. F-measure"]) for row in rows}
-    return {track: 0.0 if np.isnan(measure) else measure for track, measure in measures.items()}
-
-
-@pytest.mark.parametrize(
-    ("group", "metric", "kind", "distance"),
-    [
-        ("transcription", "f_measure", "", 0.0169),
-        ("transcription", "f_measure_no_offset", ".onsetOnly", 0.0134),
-        ("transcription_mirex2015", "f_measure", "", 0.0009),
-        ("transcription_mirex2015", "f_measure_no_offset", ".onsetOnly", 0.0005),
-        ("rounded_reference", "f_measure", "", 0.0272),
-        ("rounded_reference", "f_measure_no_offset", ".onsetOnly", 0.0303),
-    ],
-)
-def test_how_far_the_official_transcription_scores_are(
-    mirex2015: xr.DataTree, shared_data: Path, group: str, metric: str, kind: str, distance: float
-) -> None:
-    scores = mirex2015[group].score.sel(metric=metric)
-    off = []
-    for system in ("BW2", "BW3", "CB1", "CB2", "SY1", "SY2"):
-        table = official_notes(shared_data / "mirex2015-su-transcription", system, kind)
-        off += [abs(scores.sel(system=system, track=track).item() - value) for track, value in table.items()]
-    assert len(off) == 60
-    assert np.mean(off) == pytest.approx(distance, abs=5e-5)
 
 
 @pytest.fixture(scope="module")

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 
-import mir_eval
 import numpy as np
 import pytest
 import soundfile
 import xarray as xr
-from threadpoolctl import threadpool_limits
 
 import mirflow
 
@@ -20,7 +17,6 @@ from ..groups import CODES
 
 PIPELINE = Path(__file__).parents[2] / "pipelines" / "separation.yaml"
 SOURCES = {"sdr": "Source to Distortion", "sir": "Source to Interference", "sar": "Source to Artifact"}
-IMAGES = ("image_sdr", "image_isr", "image_sir", "image_sar")
 MONO = ("01", "02", "03", "05", "07", "08", "09")
 
 
@@ -55,22 +51,3 @@ def test_worker_processes_give_the_same_bits(group: xr.Dataset, folder: Path, tm
 
 def load(folder: Path, side: str, track: str) -> np.ndarray:
     return np.stack([soundfile.read(path)[0] for path in sorted((folder / "separation" / f"{side}{track}").glob("*"))])
-
-
-@pytest.mark.parametrize("track", ["02", "06"])
-def test_images_as_mir_eval_has_them(group: xr.Dataset, folder: Path, track: str) -> None:
-    with warnings.catch_warnings(), threadpool_limits(1):
-        warnings.simplefilter("ignore", FutureWarning)  # mir_eval's separation is deprecated
-        expected = mir_eval.separation.bss_eval_images(load(folder, "ref", track), load(folder, "est", track))
-    for metric, values in zip(IMAGES, expected[:4], strict=True):
-        score = group.score.sel(system="estimate", track=track, metric=metric).item()
-        assert score == pytest.approx(np.mean(values), rel=0, abs=1e-6), metric
-
-
-def test_the_doors_agree_to_the_bit(group: xr.Dataset, folder: Path) -> None:
-    sides = [folder / "separation" / f"{side}03" for side in ("ref", "est")]
-    datasets = [mirflow.load(side / "{source}.wav", task="separation") for side in sides]
-    stored = group.score.sel(system="estimate", track="03")
-    for pair in (sides, datasets, [dataset.load() for dataset in datasets]):
-        scores = mirflow.evaluate(*pair, task="separation").score
-        np.testing.assert_array_equal(scores.sel(metric=stored.metric).values, stored.values)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import xarray as xr
 from scipy import stats
-from sklearn.metrics import average_precision_score, precision_recall_fscore_support, recall_score, roc_auc_score
+from sklearn.metrics import average_precision_score, precision_recall_fscore_support, roc_auc_score
 
 from mirflow.analysis.inference.resampling import Orders, Rates, Resampling
 from mirflow.errors import QueryError, UnknownNameError
@@ -161,10 +161,6 @@ class TestIntervals:
         assert np.isnan(found["low"].values[:, 0]).all()
         assert np.isnan(board.mirflow.compare(**asked, replicates=100)["low"].values[..., 0]).all()
 
-    def test_one_track_has_none(self):
-        found = World(9).board.mirflow.intervals(**question(tracks="t0"), replicates=100)
-        assert np.isnan(found["low"]).all()
-
     def test_what_they_are_not_for(self):
         board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
         with pytest.raises(QueryError, match="across 'fold': statistics across groups of tracks have no intervals"):
@@ -303,21 +299,6 @@ class TestComparisons:
         alone = world.board.mirflow.compare(**question(system=["S1", "S2"]), replicates=100)
         np.testing.assert_array_equal(found["p"].values[1, 2], alone["p"].values[0, 1])
 
-    def test_little_memory_changes_nothing(self, monkeypatch):
-        world = World(30)
-        whole = world.board.mirflow.compare(**question(), replicates=100)
-        monkeypatch.setattr("mirflow.analysis.inference.resampling._CHUNK", 100)
-        np.testing.assert_array_equal(
-            world.board.mirflow.compare(**question(), replicates=100)["p"].values, whole["p"].values
-        )
-
-    def test_systems_that_say_the_same_do_not_differ(self):
-        world = World(20)
-        world.guessed[1] = world.guessed[0]
-        found = world.dataset().mirflow.compare(**question(), replicates=100)
-        assert (found["p"].values[0, 1] == 1).all()
-        assert (found["low"].values[0, 1] == 0).all()
-
     def test_what_they_are_not_for(self):
         board = World(9, track_meta={"fold": ["a", "b", "c"] * 3}).board
         with pytest.raises(QueryError, match="1 system to compare; at least two are needed"):
@@ -403,14 +384,6 @@ def test_of_several_stored_parameters_the_default_ones_are_compared() -> None:
     assert (other["value"].values != alone["value"].values).any()
     with pytest.raises(QueryError, match="of those with vocabulary=triads; name it alone"):
         board.mirflow.compare(**asked | {"param": {"vocabulary": "triads"}})
-
-
-def test_recall_is_that_of_scikit_learn_to_begin_with() -> None:
-    world = World(50)
-    found = world.board.mirflow.intervals(**question(across={"class": "mean"}), replicates=10)
-    assert found["value"].item(0) == pytest.approx(
-        recall_score(world.labels, world.guessed[0], average="macro"), abs=1e-12
-    )
 
 
 class TestBySimulation:

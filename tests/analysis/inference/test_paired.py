@@ -85,35 +85,9 @@ class TestPermutation:
         expected = [swapped_by_brute_force(ds, "pooled", *pair, np.arange(6)) for pair in ALL_PAIRS]
         np.testing.assert_allclose(p_of(ds, "pooled"), expected, atol=1e-12)
 
-    def test_the_mean_is_scipys_sign_flip_test(self):
-        ds = random_world(2, 12, seed=8)
-        difference = np.subtract(*ds["score"].values[..., 0])
-        theirs = stats.permutation_test((difference,), np.mean, permutation_type="samples", n_resamples=np.inf)
-        assert p_of(ds, pairs=[(0, 1)], replicates=2048) == [pytest.approx(theirs.pvalue, abs=1e-12)]
-
-    @pytest.mark.parametrize("kind", KINDS)
-    def test_random_swaps_come_near_to_all_swaps(self, kind):
-        ds = random_world(3, 13, seed=9)
-        exact, random = p_of(ds, kind, replicates=4096), p_of(ds, kind, replicates=4000, rng=3)
-        assert random != exact
-        np.testing.assert_allclose(random, exact, atol=4 * np.sqrt(0.25 / 4000))
-
     def test_the_smallest_p_of_random_swaps_is_not_zero(self):
         ds = group_of(np.stack([np.full((60, 1), 0.9), np.full((60, 1), 0.1)]))
         assert p_of(ds, pairs=[(0, 1)], replicates=999) == [1 / 1000]
-
-    def test_chunks_do_not_change_what_is_swapped(self, monkeypatch):
-        ds = random_world(3, 45)
-        whole = p_of(ds, "wcsr", replicates=200, rng=3)
-        monkeypatch.setattr(resampling, "_CHUNK", 300)
-        assert p_of(ds, "wcsr", replicates=200, rng=3) == whole
-
-    def test_other_pairs_do_not_matter(self):
-        ds = random_world(4, 40)
-        for (first, second), p in zip(
-            combinations(range(4), 2), p_of(ds, "wcsr", list(combinations(range(4), 2))), strict=True
-        ):
-            assert p_of(ds.isel(system=[first, second]), "wcsr", [(0, 1)]) == [p]
 
 
 class TestByUnits:
@@ -193,16 +167,6 @@ class TestEffects:
             rank = stats.rankdata(np.abs(d[d != 0]))
             assert found["rank_biserial"][place] == pytest.approx((np.sign(d[d != 0]) * rank).sum() / rank.sum())
             assert found["cliffs_delta"][place] == pytest.approx(np.sign(x[:, np.newaxis] - y).mean())
-
-    def test_cliffs_delta_is_that_of_mann_and_whitneys_u(self):
-        x, y = self.score[0], self.score[1]
-        u = stats.mannwhitneyu(x, y).statistic
-        assert effects(self.score, self.pairs)["cliffs_delta"][0] == pytest.approx(2 * u / 25**2 - 1)
-
-    def test_where_lower_is_better_the_smaller_wins(self):
-        usual, turned = effects(self.score, self.pairs), effects(self.score, self.pairs, lower_is_better=True)
-        np.testing.assert_array_equal(usual["wins"], turned["losses"])
-        np.testing.assert_array_equal(usual["dz"], turned["dz"])
 
     def test_equal_always_the_same_and_none(self):
         three = np.array([[0.5, 0.5], [0.25, 0.25], [0.5, 0.5]])
@@ -384,11 +348,6 @@ class TestMaxT:
         assert found["least_p_adjusted"][0] == found["p_adjusted"][0, 1, 0] == 2.0 ** (1 - units)
         assert found["letters"][:, 0].tolist() == (["b", "a"] if enough else ["", ""])
 
-    def test_holm_of_many_pairs_needs_more_units(self):
-        board = random_world(6, 8)
-        assert board.mirflow.compare(replicates=200)["least_p_adjusted"].item() < 0.05
-        assert board.mirflow.compare(correction="holm", replicates=200)["least_p_adjusted"].item() >= 0.05
-
     @pytest.mark.slow
     @pytest.mark.parametrize(("kind", "skewed"), [("mean", False), ("mean", True), ("wcsr", True), ("median", False)])
     def test_without_a_difference_one_is_found_in_five_percent_of_the_cases(self, kind, skewed):
@@ -477,11 +436,6 @@ class TestDegenerate:
         ranks = np.clip(score, 0, 9)[..., 0]
         assert p_of(ds, test="wilcoxon")[1] == pytest.approx(stats.wilcoxon(ranks[0], ranks[2]).pvalue)
         assert np.isfinite(p_of(ds, "median")).all()
-
-    @pytest.mark.parametrize("test", ["permutation", "wilcoxon", "t"])
-    def test_equal_systems_do_not_differ(self, test):
-        score = np.repeat(np.random.default_rng(0).random((1, 20, 1)), 2, axis=0)
-        assert p_of(group_of(score), pairs=[(0, 1)], test=test) == [1]
 
     def test_one_track_has_no_p_of_student(self):
         ds = group_of([[[0.1]], [[0.9]]])
