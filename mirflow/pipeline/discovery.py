@@ -8,7 +8,7 @@ import os
 import re
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -51,6 +51,8 @@ def find_slip(pattern: Pattern, side: str, kind: str) -> str:
 
 
 SYSTEM = "system"
+RUN, MODEL = "run", "model"
+"""The placeholder of several runs of a system (seeds), and the coordinate with the system's name without its run."""
 LONE_SYSTEM, LONE_TRACK = "estimate", "track"
 _PLACEHOLDER = re.compile(r"(\{[^{}]*\})")
 _SHOWN = 8
@@ -382,12 +384,15 @@ def _place_references(found: Discovery, references: Sequence[Found]) -> None:
 
 def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Sequence[str]) -> None:
     names = [n for n in (estimates[0][1] if estimates else ()) if n not in ("track", "system", *shared)]
-    of_track = [n for n in names if not _follows(estimates, n, "system") and _follows(estimates, n, "track")]
-    of_system = [name for name in names if _follows(estimates, name, "system")]
+    of_track = [
+        n for n in names if n != RUN and not _follows(estimates, n, "system") and _follows(estimates, n, "track")
+    ]
+    of_system = [name for name in names if name != RUN and _follows(estimates, name, "system")]
     # Where one system has several estimates of a track, what tells them apart makes systems of them: KO1/run2.
     places = {(values.get("system"), values["track"]) for _, values in estimates}
     several = len(places) < len(estimates)
-    added = [n for n in names if n not in of_system and n not in of_track] if several else []
+    # Runs are always part of the name, so that it stays when a second one is added.
+    added = [n for n in names if n == RUN or (several and n not in of_system and n not in of_track)]
     of_system += added
     of_track += shared
     for source, values in estimates:
@@ -402,6 +407,10 @@ def _place_estimates(found: Discovery, estimates: Sequence[Found], shared: Seque
             found.track_meta.setdefault(track, {}).update({name: values[name] for name in of_track})
         if of_system:
             found.system_meta.setdefault(system, {}).update({name: values[name] for name in of_system})
+        if RUN in values:
+            found.system_meta[system][MODEL] = "/".join(
+                [values.get("system", LONE_SYSTEM), *(values[name] for name in added if name != RUN)]
+            )
 
 
 def _choose_systems(found: Discovery) -> list[str]:
@@ -428,8 +437,9 @@ def _choose_systems(found: Discovery) -> list[str]:
         found.estimates = {(name, track): source for (_, track), source in found.estimates.items()}
         found.system_meta = {name: found.system_meta.get(LONE_SYSTEM, {})}
         return [name]
+    chosen = _with_runs(found, listed, present)
     known = {*present, *found.known}
-    for name in listed:
+    for name in chosen:
         if name in found.reference_systems and name not in known:
             where = found.reference_systems[name]
             message = f"is the reference of the evaluation, not a system: {where!r}; leave it out"
@@ -439,8 +449,17 @@ def _choose_systems(found: Discovery) -> list[str]:
         # One without files counts as missing if its place is there, an empty folder; else its name is taken for a slip.
         if several or (known and name not in known and next(_places(found, name), None) is None):
             found.trouble(("systems", name), f"no estimates of this system; {suggest(name, known - {name})}")
-    found.estimates = {key: source for key, source in found.estimates.items() if key[0] in listed}
-    return list(listed)
+    found.estimates = {key: source for key, source in found.estimates.items() if key[0] in chosen}
+    return chosen
+
+
+def _with_runs(found: Discovery, listed: Iterable[str], present: Sequence[str]) -> list[str]:
+    """The listed systems, with all runs in place of a system that has some."""
+    runs: dict[str, list[str]] = defaultdict(list)
+    for name in present:
+        if RUN in found.system_meta.get(name, {}):
+            runs[found.system_meta[name][MODEL]].append(name)
+    return list(dict.fromkeys(one for name in listed for one in runs.get(name, [name])))
 
 
 def _empty_folders(found: Discovery, present: Sequence[str]) -> list[str]:

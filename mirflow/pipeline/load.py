@@ -19,7 +19,7 @@ from ..readers.content import decode, read_bytes, read_within
 from ..readers.delimited import find_separator
 from ..readers.options import MAX_BYTES, DelimitedOptions
 from ..readers.patterns import Pattern
-from .discovery import Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
+from .discovery import MODEL, Discovery, OpenPack, absolute, discover, find_matches, is_lone, is_table
 from .document import Document, form_problems, parse_document, read_document, schema_of, validate
 from .model import Evaluation, Execution, Pipeline, Resolved, Tracks, Trouble, resolve
 from .plan import EvaluationFiles, EvaluationPlan, Metadata, cell_stamps, fingerprint
@@ -353,7 +353,10 @@ def _plan(evaluation: Evaluation, root: str, open_pack: OpenPack | None, block: 
         except MetadataError as error:
             return [(("tracks",), str(error))]
     given = evaluation.systems or {}
-    system_meta = {name: {**found.system_meta.get(name, {}), **given.get(name, {})} for name in found.systems}
+    system_meta = {}
+    for name in found.systems:
+        placed = found.system_meta.get(name, {})
+        system_meta[name] = {**placed, **given.get(placed.get(MODEL, ""), {}), **given.get(name, {})}
     # Everything but the files that scores depend on.
     shared = (
         evaluation.task,

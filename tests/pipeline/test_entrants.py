@@ -65,7 +65,7 @@ class TestWhoTakesPart:
 
     def test_listed_runs_of_a_system_are_chosen(self, tmp_path: Path) -> None:
         make(tmp_path, "ref/a.lab", "est/S1/r1/a.lab", "est/S1/r2/a.lab", "est/S2/r1/z.lab")
-        path = "est/{system}/{run}/{track}.lab"
+        path = "est/{system}/{take}/{track}.lab"
         found = plan(tmp_path, estimates=path, systems=["S1/r2"])
         assert (found.systems, found.tracks) == (("S1/r2",), ("a",))
         assert problems_of(tmp_path, estimates=path, systems=["S1"]) == [
@@ -109,3 +109,31 @@ class TestWhatTracksAreCalled:
         assert self.plans(tmp_path, "q0 0 a 1\nq1 0 a 1\n", "/q/q0.wav: a\nq1: a\n") == ("/q/q0.wav", "q0", "q1")
         with pytest.raises(PipelineError, match=r"no track in common: nearest are 'q0' .* and 'x/q0.wav'"):
             self.plans(tmp_path, "q0 0 a 1\n", "x/q0.wav: a\ny/q0.wav: a\n")
+
+
+class TestRuns:
+    """Several runs of a system, as of several seeds, are systems that know their model."""
+
+    FILES = ("ref/a.lab", "ref/b.lab", *(f"est/{name}/{track}.lab" for name in ("S/1", "S/2", "T/1") for track in "ab"))
+    SIDES: ClassVar[dict[str, Any]] = {"reference": "ref/{track}.lab", "estimates": "est/{system}/{run}/{track}.lab"}
+
+    def test_each_run_is_a_system_with_its_model(self, tmp_path: Path) -> None:
+        make(tmp_path, *self.FILES)
+        found = plan(tmp_path, **self.SIDES)
+        assert found.systems == ("S/1", "S/2", "T/1")
+        assert found.system_meta == {"run": ("1", "2", "1"), "model": ("S", "S", "T")}
+
+    def test_a_listed_system_stands_for_its_runs_and_gives_them_its_metadata(self, tmp_path: Path) -> None:
+        make(tmp_path, *self.FILES)
+        found = plan(tmp_path, **self.SIDES, systems={"T": {"size": 9}, "S": {"size": 1}, "S/2": {"size": 2}})
+        assert found.systems == ("T/1", "S/1", "S/2")
+        assert found.system_meta == {"run": ("1", "1", "2"), "model": ("T", "S", "S"), "size": (9, 1, 2)}
+        assert problems_of(tmp_path, **self.SIDES, systems=["U"]) == [
+            "systems.U: no estimates of this system; known: S, T"
+        ]
+
+    def test_runs_of_one_system_need_no_placeholder_of_systems(self, tmp_path: Path) -> None:
+        make(tmp_path, "ref/a.lab", "est/7/a.lab", "est/8/a.lab")
+        found = plan(tmp_path, reference="ref/{track}.lab", estimates="est/{run}/{track}.lab")
+        assert found.systems == ("estimate/7", "estimate/8")
+        assert found.system_meta == {"run": ("7", "8"), "model": ("estimate", "estimate")}

@@ -141,7 +141,7 @@ def test_other_placeholders_name_what_would_be_ambiguous(tmp_path: Path) -> None
     make(tmp_path, "ref/f1/a.lab", "ref/f2/a.lab", "est/S1/r1/f1/a.lab", "est/S1/r2/f1/a.lab", "est/S1/r1/f2/a.lab")
     found = plan(tmp_path, reference="ref/{fold}/{track}.lab", estimates="est/{system}/{run}/{fold}/{track}.lab")
     assert (found.tracks, found.track_meta) == (("f1/a", "f2/a"), {"fold": ("f1", "f2")})
-    assert (found.systems, found.system_meta) == (("S1/r1", "S1/r2"), {"run": ("r1", "r2")})
+    assert (found.systems, found.system_meta) == (("S1/r1", "S1/r2"), {"run": ("r1", "r2"), "model": ("S1", "S1")})
 
 
 def test_a_placeholder_that_tells_nothing_of_track_or_system_is_only_a_path(tmp_path: Path) -> None:
